@@ -1,0 +1,1 @@
+"""parcast: how long does a parallel program take on a parallel machine?"""

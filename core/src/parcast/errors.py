@@ -1,0 +1,49 @@
+"""Errors: each message says what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ParcastError(Exception):
+    """Any error whose message is meant for the user."""
+
+
+class FileError(ParcastError):
+    """A file or a mapping given in its place cannot be read as what it should be."""
+
+
+class UnitError(ParcastError):
+    """A quantity has no unit that fits."""
+
+
+class FormulaError(ParcastError):
+    """A formula is not arithmetic, or has no finite value."""
+
+
+class PluginError(ParcastError):
+    """A plugin cannot be used."""
+
+
+class UnknownNameError(ParcastError):
+    """No solver, machine, workload, parameter or option has this name."""
+
+
+class UnsupportedError(ParcastError):
+    """A solver cannot take this query at all; the row becomes ``refused``."""
+
+
+class InvalidPointError(ParcastError):
+    """The query has no meaning at this p, d or parameter; the row becomes ``invalid``."""
+
+
+class SolveError(ParcastError):
+    """A solver took the query and failed."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` with a leading space, or nothing."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return f" Did you mean {lowered[close[0]]!r}?" if close else ""

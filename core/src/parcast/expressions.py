@@ -1,0 +1,301 @@
+"""Arithmetic expressions: parsed by ``ast``, checked against a closed list, never executed.
+
+The same tree serves the formulas in files and the expressions of a ``Program``.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+
+from parcast.errors import FormulaError, did_you_mean
+
+Value = int | float
+
+#: Integers beyond this many bits are an overflow, found before they are computed.
+LARGEST_BITS = 4096
+
+
+@attrs.frozen
+class Num:
+    """A literal number."""
+
+    value: Value
+    line: int = attrs.field(default=1, eq=False)
+    col: int = attrs.field(default=0, eq=False)
+
+
+@attrs.frozen
+class Name:
+    """A variable or parameter."""
+
+    id: str
+    line: int = attrs.field(default=1, eq=False)
+    col: int = attrs.field(default=0, eq=False)
+
+
+@attrs.frozen
+class Call:
+    """An operator or a function, by name, on its arguments.
+
+    Operators go by their sign (``+``, ``neg``, ``not``); ``if`` takes test, then, else.
+    """
+
+    f: str
+    args: tuple[Expr, ...]
+    line: int = attrs.field(default=1, eq=False)
+    col: int = attrs.field(default=0, eq=False)
+
+
+Expr = Num | Name | Call
+
+_BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+_COMPARE = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
+
+
+def power(base: Value, exponent: Value) -> Value:
+    """Return ``base ** exponent`` as Python gives it, refusing complex and endless results."""
+    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
+        if base.bit_length() * exponent > LARGEST_BITS:
+            raise OverflowError
+    result = base**exponent
+    if isinstance(result, complex):
+        msg = f"{base} to the power {exponent} is not a real number"
+        raise FormulaError(msg)
+    return result  # type: ignore[no-any-return]
+
+
+def dims(size: int, k: int, i: int) -> int:
+    """Return extent ``i`` of ``size`` processes laid out in ``k`` dimensions, as balanced as can be.
+
+    Like MPI_Dims_create: the factors are as near to each other as the divisors of ``size``
+    allow, in decreasing order.
+    """
+    if not (isinstance(size, int) and isinstance(k, int) and isinstance(i, int)):
+        raise FormulaError("dims(size, k, i) takes whole numbers")
+    if size < 1 or k < 1 or not 0 <= i < k:
+        raise FormulaError(f"dims({size}, {k}, {i}) needs size >= 1, k >= 1 and 0 <= i < k")
+    return _balanced(size, k)[i]
+
+
+def _balanced(size: int, k: int) -> tuple[int, ...]:
+    if k == 1:
+        return (size,)
+    best: tuple[int, ...] = (size,) + (1,) * (k - 1)
+    largest_root = round(size ** (1 / k)) + 1
+    for last in range(min(largest_root, size), 0, -1):
+        if size % last == 0 and last**k <= size:
+            rest = _balanced(size // last, k - 1)
+            if rest[0] - last < best[0] - best[-1]:
+                best = (*rest, last)
+    return best
+
+
+def _log2(value: Value) -> float:
+    return math.log2(value)
+
+
+#: Functions by name: least and most number of arguments, and what Python computes.
+FUNCTIONS: Mapping[str, tuple[int, int | None, Callable[..., Value]]] = {
+    "sqrt": (1, 1, math.sqrt),
+    "isqrt": (1, 1, math.isqrt),
+    "log2": (1, 1, _log2),
+    "floor": (1, 1, math.floor),
+    "ceil": (1, 1, math.ceil),
+    "abs": (1, 1, abs),
+    "min": (2, None, min),
+    "max": (2, None, max),
+    "dims": (3, 3, dims),
+}
+
+#: What each strict operator computes; ``and``, ``or`` and ``if`` choose their arms instead.
+OPERATORS: Mapping[str, Callable[..., Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": power,
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "not": operator.not_,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def parse(text: str) -> Expr:
+    """Return the expression that ``text`` spells.
+
+    Raises
+    ------
+    FormulaError
+        If it is no expression or uses anything but numbers, names, arithmetic,
+        comparisons, conditionals and the functions of `FUNCTIONS`.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise FormulaError(f"{text!r} is not a formula") from None
+    try:
+        return from_ast(tree.body)
+    except RecursionError:
+        raise FormulaError("the formula is nested too deeply") from None
+
+
+def from_ast(node: ast.expr) -> Expr:
+    """Return the expression of a Python syntax tree (see `parse`)."""
+    at = (node.lineno, node.col_offset)
+    match node:
+        case ast.Constant(value=bool(value)):
+            return Num(int(value), *at)
+        case ast.Constant(value=int() | float() as value):
+            return _finite_literal(value, at)
+        case ast.Name(id=name):
+            return Name(name, *at)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return Call(_BINARY[type(op)], (from_ast(left), from_ast(right)), *at)
+        case ast.BinOp(op=ast.BitXor()):
+            raise FormulaError("'^' is not a power here; write '**'")
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+            return Call(_UNARY[type(op)], (from_ast(operand),), *at)
+        case ast.BoolOp(op=op, values=values):
+            word = "and" if isinstance(op, ast.And) else "or"
+            return Call(word, tuple(map(from_ast, values)), *at)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            return _comparison([left, *others], ops, at)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return Call("if", (from_ast(test), from_ast(body), from_ast(orelse)), *at)
+        case ast.Call():
+            return _call(node, at)
+    raise FormulaError(f"{describe(node)} is not allowed in a formula")
+
+
+def describe(node: ast.AST) -> str:
+    """Return the name a user has for a Python construct."""
+    names = {
+        ast.Attribute: "an attribute ('a.b')",
+        ast.Subscript: "a subscript ('a[i]')",
+        ast.Lambda: "a lambda",
+        ast.NamedExpr: "':='",
+        ast.List: "a list",
+        ast.Tuple: "a tuple",
+        ast.Dict: "a dict",
+        ast.Set: "a set",
+        ast.JoinedStr: "an f-string",
+        ast.ListComp: "a comprehension",
+        ast.GeneratorExp: "a generator expression",
+        ast.Await: "'await'",
+    }
+    if isinstance(node, ast.Constant):
+        return f"the constant {node.value!r}"
+    return names.get(type(node), f"the construct {type(node).__name__}")
+
+
+def _finite_literal(value: Value, at: tuple[int, int]) -> Num:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FormulaError("a number is too large to be finite")
+    return Num(value, *at)
+
+
+def _comparison(terms: list[ast.expr], ops: list[ast.cmpop], at: tuple[int, int]) -> Expr:
+    pairs: list[Expr] = []
+    for op, left, right in zip(ops, terms, terms[1:], strict=False):
+        if type(op) not in _COMPARE:
+            raise FormulaError("'is' and 'in' are not allowed in a formula")
+        pairs.append(Call(_COMPARE[type(op)], (from_ast(left), from_ast(right)), *at))
+    return pairs[0] if len(pairs) == 1 else Call("and", tuple(pairs), *at)
+
+
+def _call(node: ast.Call, at: tuple[int, int]) -> Expr:
+    if not isinstance(node.func, ast.Name):
+        raise FormulaError(f"{describe(node.func)} is not allowed in a formula")
+    name = node.func.id
+    if name not in FUNCTIONS:
+        hint = did_you_mean(name, FUNCTIONS) or f" Known: {', '.join(sorted(FUNCTIONS))}."
+        raise FormulaError(f"there is no function {name!r}.{hint}")
+    least, most, _ = FUNCTIONS[name]
+    count = len(node.args)
+    if node.keywords or count < least or (most is not None and count > most):
+        wanted = str(least) if most == least else f"at least {least}"
+        raise FormulaError(f"{name}() takes {wanted} plain argument{'s' * (wanted != '1')}")
+    return Call(name, tuple(map(from_ast, node.args)), *at)
+
+
+def evaluate(expr: Expr, names: Mapping[str, Value]) -> Value:
+    """Return what Python gives for ``expr``; only the chosen arm of a condition is evaluated.
+
+    Raises
+    ------
+    FormulaError
+        For an unknown name, a division by zero, an overflow or a domain error.
+    """
+    try:
+        return _evaluate(expr, names)
+    except ZeroDivisionError:
+        raise FormulaError("division by zero") from None
+    except OverflowError:
+        raise FormulaError("the value overflows") from None
+    except (ValueError, TypeError) as error:
+        raise FormulaError(str(error)) from None
+
+
+def _evaluate(expr: Expr, names: Mapping[str, Value]) -> Value:
+    match expr:
+        case Num(value):
+            return value
+        case Name(id):
+            if id in names:
+                return names[id]
+            hint = did_you_mean(id, names) or f" Known: {', '.join(sorted(names))}."
+            raise FormulaError(f"nothing is called {id!r}.{hint}")
+        case Call("if", (test, then, otherwise)):
+            return _evaluate(then if _evaluate(test, names) else otherwise, names)
+        case Call("and" | "or" as word, args):
+            for arg in args:
+                value = _evaluate(arg, names)
+                if bool(value) != (word == "and"):
+                    break
+            return value
+        case Call(f, args):
+            function = OPERATORS[f] if f in OPERATORS else FUNCTIONS[f][2]
+            return function(*(_evaluate(arg, names) for arg in args))
+    raise TypeError(expr)
+
+
+def names_in(expr: Expr) -> frozenset[str]:
+    """Return every name that ``expr`` reads."""
+    return frozenset(_names(expr))
+
+
+def _names(expr: Expr) -> Iterator[str]:
+    if isinstance(expr, Name):
+        yield expr.id
+    elif isinstance(expr, Call):
+        for arg in expr.args:
+            yield from _names(arg)

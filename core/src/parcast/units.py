@@ -1,0 +1,192 @@
+"""Quantities with units: ``"27 MB/s"`` becomes 27e6, and ``"Mb/s"`` a hint.
+
+Inside parcast every number is in the base unit of its dimension: seconds, bytes,
+floating-point operations, watts, or a currency unit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+import attrs
+
+from parcast.errors import UnitError, did_you_mean
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
+_SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12}
+
+
+def _table() -> dict[str, tuple[str, float]]:
+    """Return every unit with its dimension and factor."""
+    units: dict[str, tuple[str, float]] = {"%": ("1", 0.01)}
+    for prefix, factor in _DECIMAL.items():
+        units[f"{prefix}B"] = ("B", factor)
+        units[f"{prefix}bit"] = ("B", factor / 8)
+        units[f"{prefix}FLOP"] = ("FLOP", factor)
+    for prefix, factor in _BINARY.items():
+        units[f"{prefix}B"] = ("B", factor)
+        units[f"{prefix}bit"] = ("B", factor / 8)
+    for prefix, factor in _SMALL.items():
+        units[f"{prefix}s"] = ("s", factor)
+    units |= {"s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "d": ("s", 86400.0)}
+    units |= {"W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6)}
+    units |= {currency: ("money", 1.0) for currency in ("USD", "EUR", "GBP", "CHF", "JPY", "CNY")}
+    return units
+
+
+UNITS: Mapping[str, tuple[str, float]] = _table()
+
+#: What people write for another unit: too ambiguous to guess, so it is named instead.
+_HINTS = {
+    "Kb": "kbit or kB",
+    "kb": "kbit or kB",
+    "Mb": "Mbit or MB",
+    "Gb": "Gbit or GB",
+    "Tb": "Tbit or TB",
+    "b": "bit or B",
+    "KB": "kB (1000) or KiB (1024)",
+    "K": "kB or KiB",
+    "FLOPS": "FLOP/s",
+    "Flops": "FLOP/s",
+    "flops": "FLOP/s",
+    "bps": "bit/s",
+    "Bps": "B/s",
+}
+
+_NUMBER = r"[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(
+    rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[^\d\s.][^\s]*)?\s*",
+)
+
+
+@attrs.frozen
+class Quantity:
+    """A number in base units, with its dimension and its standard uncertainty (0 if exact)."""
+
+    value: float
+    dimension: str
+    spread: float = 0.0
+
+
+def unit_factor(unit: str) -> tuple[str, float]:
+    """Return the dimension of a unit such as ``MB/s`` and its size in base units.
+
+    Raises
+    ------
+    UnitError
+        If the unit is unknown; a likely unit is named.
+    """
+    over, _, under = unit.partition("/")
+    numerator = _simple(over, unit)
+    if not under:
+        return numerator
+    denominator = _simple(under, unit)
+    return f"{numerator[0]}/{denominator[0]}", numerator[1] / denominator[1]
+
+
+def _simple(name: str, whole: str) -> tuple[str, float]:
+    if name in UNITS:
+        return UNITS[name]
+    raise UnitError(f"{whole!r} is not a known unit.{_unit_hint(name, whole)}")
+
+
+def _unit_hint(name: str, whole: str) -> str:
+    if name in _HINTS:
+        words = [whole.replace(name, word, 1) for word in _HINTS[name].split(" or ")]
+        return f" Did you mean {' or '.join(words)}?"
+    for suffix in ("FLOPS", "FLOPs", "flops", "Flops", "Flop", "flop", "bps", "Bps", "ps"):
+        prefix = name.removesuffix(suffix)
+        base = {"bps": "bit/s", "Bps": "B/s", "ps": "/s", "Flop": "FLOP", "flop": "FLOP"}.get(
+            suffix, "FLOP/s"
+        )
+        meant = (prefix + base).split("/")[0]
+        if prefix != name and meant in UNITS:
+            return f" Did you mean {whole.replace(name, prefix + base, 1)}?"
+    return did_you_mean(name, UNITS)
+
+
+def parse_quantity(value: object) -> Quantity:
+    """Return the quantity a file states: a plain number in base units, or text with a unit.
+
+    Parameters
+    ----------
+    value
+        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"``.
+
+    Raises
+    ------
+    UnitError
+        If it is neither, is not finite, or has an unknown unit.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UnitError(f"{value!r} is not a number")
+    if isinstance(value, str):
+        return _parse_text(value)
+    return Quantity(_finite(float(value), value), "")
+
+
+def _parse_text(text: str) -> Quantity:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise UnitError(f"{text!r} is not a number with a unit")
+    dimension, factor = unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
+    value = _finite(float(match["number"]) * factor, text)
+    spread = _finite(float(match["spread"] or 0) * factor, text)
+    if spread < 0:
+        raise UnitError(f"{text!r} has a negative uncertainty")
+    return Quantity(value, dimension, spread)
+
+
+def _finite(number: float, shown: object) -> float:
+    if not math.isfinite(number):
+        raise UnitError(f"{shown!r} is not a finite number")
+    return number
+
+
+def to_base(value: object, dimension: str) -> float:
+    """Return ``value`` in the base unit of ``dimension``; a plain number is already in it.
+
+    Raises
+    ------
+    UnitError
+        If the unit is of another dimension, or `parse_quantity` refuses the value.
+    """
+    quantity = parse_quantity(value)
+    check_dimension(quantity.dimension, dimension, value)
+    return quantity.value
+
+
+def check_dimension(found: str, wanted: str, shown: object) -> None:
+    """Refuse a unit of another dimension; no unit at all (``""``) fits everywhere."""
+    if found and found != wanted:
+        raise UnitError(f"{shown!r} is in {_spell(found)}, not in {_spell(wanted)}")
+
+
+def _spell(dimension: str) -> str:
+    return "no unit" if dimension in {"", "1"} else dimension
+
+
+_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time to four digits in a readable unit: ``788.1 s``, ``12.5 us``."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if abs(seconds) >= factor or seconds == 0:
+            return f"{seconds / factor:.4g} {unit}"
+    return f"{seconds / 1e-9:.4g} ns"
+
+
+def format_quantity(value: float, dimension: str) -> str:
+    """Return a number in base units with a readable prefix: ``27 MB/s``."""
+    if dimension == "s":
+        return format_seconds(value)
+    if dimension.split("/")[0] not in {"B", "FLOP"}:
+        return f"{value:.6g} {dimension}" if dimension not in {"", "1"} else f"{value:.6g}"
+    for factor, prefix in _PREFIXES:
+        if abs(value) >= factor:
+            return f"{value / factor:.6g} {prefix}{dimension}"
+    return f"{value:.6g} {dimension}"

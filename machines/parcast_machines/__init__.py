@@ -1,0 +1,1 @@
+"""Machines that parcast ships, one file each."""

@@ -1,0 +1,1 @@
+"""SPMD queuing networks for parcast (Cremonesi & Gennaro 2002)."""

@@ -1,0 +1,1 @@
+"""Workloads that parcast ships, one file each."""
