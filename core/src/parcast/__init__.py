@@ -1,1 +1,57 @@
 """parcast: how long does a parallel program take on a parallel machine?"""
+
+from __future__ import annotations
+
+from parcast.entries import (
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Reader,
+    Resource,
+    Solver,
+    SolverEntry,
+    Writer,
+)
+from parcast.errors import (
+    InvalidPointError,
+    ParcastError,
+    SolveError,
+    UnsupportedError,
+)
+from parcast.formulas import Formula, Unit, Whole
+from parcast.hookspecs import hookimpl
+from parcast.machine import Machine
+from parcast.query import Parts, Prediction, Query, Status
+from parcast.registry import Registry
+from parcast.results import Results, Row
+from parcast.workload import Workload
+
+__all__ = [
+    "FamilyEntry",
+    "Formula",
+    "InvalidPointError",
+    "KindEntry",
+    "Lowering",
+    "Machine",
+    "ParcastError",
+    "PartEntry",
+    "Parts",
+    "Prediction",
+    "Query",
+    "Reader",
+    "Registry",
+    "Resource",
+    "Results",
+    "Row",
+    "SolveError",
+    "Solver",
+    "SolverEntry",
+    "Status",
+    "Unit",
+    "UnsupportedError",
+    "Whole",
+    "Workload",
+    "Writer",
+    "hookimpl",
+]

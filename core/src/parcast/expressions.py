@@ -75,18 +75,18 @@ _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
 
 def power(base: Value, exponent: Value) -> Value:
     """Return ``base ** exponent`` as Python gives it, refusing complex and endless results."""
-    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
-        if base.bit_length() * exponent > LARGEST_BITS:
-            raise OverflowError
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and int(base).bit_length() * exponent > LARGEST_BITS:
+        raise OverflowError
     result = base**exponent
     if isinstance(result, complex):
         msg = f"{base} to the power {exponent} is not a real number"
         raise FormulaError(msg)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def dims(size: int, k: int, i: int) -> int:
-    """Return extent ``i`` of ``size`` processes laid out in ``k`` dimensions, as balanced as can be.
+    """Return extent ``i`` of ``size`` processes in ``k`` dimensions, as balanced as can be.
 
     Like MPI_Dims_create: the factors are as near to each other as the divisors of ``size``
     allow, in decreasing order.

@@ -33,7 +33,7 @@ def _table() -> dict[str, tuple[str, float]]:
         units[f"{prefix}s"] = ("s", factor)
     units |= {"s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "d": ("s", 86400.0)}
     units |= {"W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6)}
-    units |= {currency: ("money", 1.0) for currency in ("USD", "EUR", "GBP", "CHF", "JPY", "CNY")}
+    units |= dict.fromkeys(("USD", "EUR", "GBP", "CHF", "JPY", "CNY"), ("money", 1.0))
     return units
 
 
@@ -47,18 +47,24 @@ _HINTS = {
     "Gb": "Gbit or GB",
     "Tb": "Tbit or TB",
     "b": "bit or B",
-    "KB": "kB (1000) or KiB (1024)",
+    "KB": "kB or KiB",
     "K": "kB or KiB",
     "FLOPS": "FLOP/s",
     "Flops": "FLOP/s",
     "flops": "FLOP/s",
     "bps": "bit/s",
     "Bps": "B/s",
+    "sec": "s",
+    "seconds": "s",
+    "msec": "ms",
+    "usec": "us",
+    "hours": "h",
+    "Hz": "FLOP/s",
 }
 
 _NUMBER = r"[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(
-    rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[^\d\s.][^\s]*)?\s*",
+    rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[A-Za-zµμ%][^\s]*)?\s*",
 )
 
 
@@ -108,6 +114,11 @@ def _unit_hint(name: str, whole: str) -> str:
     return did_you_mean(name, UNITS)
 
 
+def is_quantity(text: str) -> bool:
+    """Tell a number, with a unit or what stands in its place, from any other text."""
+    return _QUANTITY.fullmatch(text) is not None
+
+
 def parse_quantity(value: object) -> Quantity:
     """Return the quantity a file states: a plain number in base units, or text with a unit.
 
@@ -132,7 +143,10 @@ def _parse_text(text: str) -> Quantity:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
-    dimension, factor = unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
+    try:
+        dimension, factor = unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
+    except UnitError as error:
+        raise UnitError(f"{text!r}: {error}") from None
     value = _finite(float(match["number"]) * factor, text)
     spread = _finite(float(match["spread"] or 0) * factor, text)
     if spread < 0:
@@ -184,7 +198,7 @@ def format_quantity(value: float, dimension: str) -> str:
     """Return a number in base units with a readable prefix: ``27 MB/s``."""
     if dimension == "s":
         return format_seconds(value)
-    if dimension.split("/")[0] not in {"B", "FLOP"}:
+    if dimension.partition("/")[0] not in {"B", "FLOP"}:
         return f"{value:.6g} {dimension}" if dimension not in {"", "1"} else f"{value:.6g}"
     for factor, prefix in _PREFIXES:
         if abs(value) >= factor:

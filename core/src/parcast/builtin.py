@@ -1,0 +1,32 @@
+"""The core's own kinds, parts and writers, registered through the same door as anyone's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast.entries import KindEntry, PartEntry, Writer
+from parcast.hookspecs import hookimpl
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add the kinds that several families share."""
+    yield KindEntry("phases", "parcast.phases:Phases", "SPMD cycles of computation and I/O.")
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add the parts that every family knows."""
+    yield PartEntry("processor", "parcast.machine:Processor", "How fast one process computes.")
+    yield PartEntry("nodes", "parcast.machine:Nodes", "How many nodes and cores there are.")
+    yield PartEntry("network", "parcast.machine:Network", "What messages cost.")
+    yield PartEntry("storage", "parcast.machine:Storage", "How fast the disks are.")
+    yield PartEntry("cost", "parcast.machine:Cost", "What a node costs for an hour.")
+
+
+@hookimpl
+def parcast_writers() -> Iterator[Writer]:
+    """Add the formats that need no library."""
+    yield Writer(".json", "parcast.writers:write_json", "One object: rows and provenance.")
+    yield Writer(".jsonl", "parcast.writers:write_jsonl", "One row a line.")
+    yield Writer(".csv", "parcast.writers:write_csv", "One row a line, nested values dotted.")

@@ -1,0 +1,313 @@
+"""Comparison: every asked solver on every workload, machine, p and d, in one list of rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.entries import SolverEntry, load
+from parcast.errors import InvalidPointError, ParcastError, UnknownNameError, UnsupportedError
+from parcast.lowering import lower
+from parcast.provenance import provenance
+from parcast.query import Prediction, Query, Status
+from parcast.results import Results, Row
+from parcast.settings import Settings
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+#: The processes asked about where neither the user nor a recorded workload says.
+DEFAULT_P = (1, 2, 4, 8, 16, 32, 64)
+
+
+@attrs.frozen
+class Point:
+    """One place in the grid, and one solver or family asked there."""
+
+    query: Query
+    asked: str
+    params: Mapping[str, Any] = attrs.field(hash=False)
+
+
+@attrs.frozen
+class Task:
+    """A query brought to the kind of one solver."""
+
+    entry: SolverEntry
+    query: Query
+    steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Outcome:
+    """What became of a task, and how long it took."""
+
+    prediction: Prediction
+    seconds: float | None = None
+
+
+def compare(
+    registry: Registry,
+    workload: Any,
+    machine: Any,
+    *,
+    p: int | Iterable[int] | None = None,
+    d: int | Iterable[int] | None = None,
+    solvers: str | Iterable[str] | None = None,
+    mapping: str | tuple[int, ...] = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Results:
+    """Ask every solver about every workload on every machine at every p and d.
+
+    Parameters
+    ----------
+    registry
+        Where names are looked up.
+    workload, machine
+        A name, path, mapping or value, or a list of them.
+    p, d
+        Numbers of processes and disks; d is the machine's own where not given.
+    solvers
+        Names of solvers or families; every family's default where not given.
+    mapping
+        How processes go to nodes: ``"block"``, ``"cyclic"`` or a node for each process.
+    settings
+        Workload parameters, machine values and solver options by name; a text may be a
+        formula of p and d.
+    seed
+        For solvers that draw random numbers.
+
+    Returns
+    -------
+    Results
+        A row for each combination, in the order workload, machine, p, d, solver; what a
+        solver cannot take is a row with its status and reason.
+
+    Raises
+    ------
+    ParcastError
+        If a name, a file, a setting, p or d is wrong.
+    """
+    workloads = [registry.workload(one) for one in _listed(workload)]
+    machines = [registry.machine(one) for one in _listed(machine)]
+    asked = _asked(registry, solvers)
+    sorted_settings = Settings.sort(settings or {}, registry, workloads)
+    tasks: list[tuple[Point, Task | Prediction]] = []
+    for work in workloads:
+        for mach in machines:
+            for processes in _whole("p", p, work.processes):
+                for disks in _whole("d", d, mach.storage.disks):
+                    params = sorted_settings.parameters_at(work, processes, disks)
+                    query = Query(
+                        workload=work,
+                        machine=sorted_settings.machine_at(mach, registry, processes, disks),
+                        p=processes,
+                        d=disks,
+                        mapping=mapping,
+                        parameters=params,
+                        seed=seed,
+                    )
+                    shown = {**params, **sorted_settings.machine, **sorted_settings.options}
+                    for name in asked:
+                        point = Point(query, name, shown)
+                        tasks.append((point, _resolve(registry, name, query, sorted_settings)))
+    outcomes = _solve_all(registry, [task for _, task in tasks])
+    references = _references(registry, [task for _, task in tasks], sorted_settings)
+    rows = tuple(
+        _row(point, task, outcome, reference)
+        for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
+    )
+    return Results(rows, provenance(registry, workloads, machines, settings or {}, seed))
+
+
+def predict(
+    registry: Registry, workload: Any, machine: Any, solver: str, **asked: Any
+) -> Prediction:
+    """Return one solver's prediction at one p and d; takes what `compare` takes.
+
+    A query the solver cannot take gives a prediction whose status and message say so.
+    """
+    work, mach = registry.workload(workload), registry.machine(machine)
+    settings = Settings.sort(asked.pop("settings", None) or {}, registry, [work])
+    (p,) = _whole("p", asked.pop("p", 1), None)
+    (d,) = _whole("d", asked.pop("d", None), mach.storage.disks)
+    query = Query(
+        workload=work,
+        machine=settings.machine_at(mach, registry, p, d),
+        p=p,
+        d=d,
+        parameters=settings.parameters_at(work, p, d),
+        **asked,
+    )
+    (name,) = _asked(registry, [solver])
+    task = _resolve(registry, name, query, settings)
+    (outcome,) = _solve_all(registry, [task])
+    notes = task.notes if isinstance(task, Task) else ()
+    return attrs.evolve(outcome.prediction, notes=(*notes, *outcome.prediction.notes))
+
+
+def _listed(one_or_many: Any) -> list[Any]:
+    return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
+
+
+def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
+    if given is None:
+        return (default,) if default is not None else DEFAULT_P
+    values = (given,) if isinstance(given, int | float) else tuple(given)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InvalidPointError(f"{name}={value!r} must be a whole number, 1 or more")
+    return values
+
+
+def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
+    """Return what to ask: families for their defaults, solvers by name."""
+    families = {entry.family for entry in registry.solvers.values() if not entry.on_request}
+    if names is None:
+        if not families:
+            raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
+        return sorted(families)
+    asked = names.split(",") if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in families and name not in registry.solvers:
+            registry.solver(name)
+    return list(dict.fromkeys(asked))
+
+
+def _resolve(registry: Registry, name: str, query: Query, settings: Settings) -> Task | Prediction:
+    """Return the task of the solver that answers to ``name`` here, or why there is none."""
+    steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    try:
+        if name in registry.solvers:
+            entry = registry.solvers[name]
+        elif name in registry.families:
+            family = registry.families[name]
+            if family.kind is not None:
+                query, steps, notes = lower(registry.lowerings, query, family.kind)
+            entry = registry.solvers[load(family.target)(query)]
+        else:
+            entry = next(e for e in registry.solvers.values() if e.family == name)
+        query = attrs.evolve(query, options=settings.options_of(entry))
+        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
+        task = Task(entry, query, steps + more_steps, notes + more_notes)
+        reason = load(entry.target)().supports(query)
+    except UnsupportedError as error:
+        return Prediction(status=Status.REFUSED, message=str(error))
+    except InvalidPointError as error:
+        return Prediction(status=Status.INVALID, message=str(error))
+    if reason is not None:
+        return Prediction(status=Status.REFUSED, message=reason)
+    return task
+
+
+def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
+    """Return an outcome for each task, solving each solver's tasks together."""
+    outcomes: dict[int, Outcome] = {}
+    batches: dict[str, list[int]] = {}
+    for index, task in enumerate(tasks):
+        if isinstance(task, Prediction):
+            outcomes[index] = Outcome(task)
+        else:
+            batches.setdefault(task.entry.name, []).append(index)
+    for name, indices in batches.items():
+        solver = registry.solver(name)
+        queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
+        outcomes |= dict(zip(indices, _solve_batch(solver, queries), strict=True))
+    for index, task in enumerate(tasks):
+        if isinstance(task, Task):
+            registry.hook.parcast_point_done(
+                query=task.query, prediction=outcomes[index].prediction
+            )
+    return [outcomes[index] for index in range(len(tasks))]
+
+
+def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
+    """Solve at once where the solver can; one by one where it cannot, or where that failed."""
+    if len(queries) > 1 and hasattr(solver, "solve_many"):
+        start = time.perf_counter()
+        try:
+            predictions = list(solver.solve_many(queries))
+        except Exception:  # noqa: BLE001  (the points are asked again, each for its own reason)
+            predictions = []
+        if len(predictions) == len(queries):
+            each = (time.perf_counter() - start) / len(queries)
+            return [Outcome(prediction, each) for prediction in predictions]
+    return [_solve_one(solver, query) for query in queries]
+
+
+def _solve_one(solver: Any, query: Query) -> Outcome:
+    start = time.perf_counter()
+    try:
+        prediction = solver.solve(query)
+    except UnsupportedError as error:
+        prediction = Prediction(status=Status.REFUSED, message=str(error))
+    except InvalidPointError as error:
+        prediction = Prediction(status=Status.INVALID, message=str(error))
+    except ParcastError as error:
+        prediction = Prediction(status=Status.FAILED, message=str(error))
+    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+        message = f"{type(error).__name__}: {error}"
+        prediction = Prediction(status=Status.FAILED, message=message)
+    return Outcome(prediction, time.perf_counter() - start)
+
+
+def _references(
+    registry: Registry, tasks: Sequence[Task | Prediction], settings: Settings
+) -> list[float | None]:
+    """Return T(1,1) of each task's solver with the task's own parameters and machine."""
+    keys: list[Any] = []
+    queries: dict[Any, Task | Prediction] = {}
+    for task in tasks:
+        if isinstance(task, Prediction) or task.query.workload.processes is not None:
+            keys.append(None)
+            continue
+        query = task.query
+        parameters = tuple(sorted(query.parameters.items()))
+        key = (task.entry.name, id(query.workload.content), id(query.machine.data), parameters)
+        keys.append(key)
+        if key not in queries:
+            alone = attrs.evolve(query, p=1, d=1)
+            queries[key] = _resolve(registry, task.entry.name, alone, settings)
+    solved = dict(zip(queries, _solve_all(registry, list(queries.values())), strict=True))
+    return [None if key is None else solved[key].prediction.time for key in keys]
+
+
+def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:
+    prediction, query = outcome.prediction, point.query
+    time_, notes = prediction.time, prediction.notes
+    if isinstance(task, Task):
+        notes = (*task.notes, *notes)
+    details = dict(prediction.details)
+    if prediction.assumptions:
+        details["assumptions"] = list(prediction.assumptions)
+    return Row(
+        workload=query.workload.name,
+        machine=query.machine.name,
+        solver=task.entry.name if isinstance(task, Task) else point.asked,
+        p=query.p,
+        d=query.d,
+        mapping=query.mapping,
+        params=point.params,
+        seed=query.seed,
+        time=time_,
+        lower=prediction.lower,
+        upper=prediction.upper,
+        std=prediction.std,
+        ci=prediction.ci,
+        quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
+        speedup=reference / time_ if reference and time_ else None,
+        parts=prediction.parts,
+        status=prediction.status,
+        message=prediction.message,
+        notes=notes,
+        binding=prediction.binding,
+        details=details,
+        lowering=task.steps if isinstance(task, Task) else (),
+        solve_seconds=outcome.seconds,
+    )

@@ -1,0 +1,160 @@
+"""What plugins register: light named records whose code is imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from importlib.resources.abc import Traversable
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from parcast.errors import PluginError
+from parcast.query import Prediction, Query
+
+#: Raised when a record or a protocol changes incompatibly.
+API = 1
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """What a solver's class offers. ``solve_many(queries)`` is optional beside it."""
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or the reason why this solver cannot take the query."""
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction: the same for the same query."""
+
+
+class SolverMany(Solver, Protocol):
+    """A solver that answers many queries at once, faster than one by one."""
+
+    def solve_many(self, queries: Sequence[Query]) -> Sequence[Prediction]:
+        """Return one prediction for each query, in order, each as `solve` gives it."""
+
+
+@attrs.frozen
+class SolverEntry:
+    """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``."""
+
+    name: str
+    kind: str
+    target: str
+    summary: str
+    options: str | None = attrs.field(default=None, kw_only=True)  #: an attrs class
+    on_request: bool = attrs.field(default=False, kw_only=True)  #: only asked when named
+    api: int = attrs.field(default=API, kw_only=True)
+
+    @property
+    def family(self) -> str:
+        """The word before the first dot."""
+        return self.name.partition(".")[0]
+
+
+@attrs.frozen
+class FamilyEntry:
+    """A family's default: ``target`` is a function from a query to the name of a solver.
+
+    With ``kind`` the query's workload is lowered to that kind first.
+    """
+
+    name: str
+    target: str
+    summary: str
+    kind: str | None = attrs.field(default=None, kw_only=True)
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
+class KindEntry:
+    """A kind of workload: ``target`` is the attrs class that its files are read into."""
+
+    name: str
+    target: str
+    summary: str
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
+class PartEntry:
+    """A part of machines: ``target`` is the attrs class that its table is read into."""
+
+    name: str
+    target: str
+    summary: str
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
+class Resource:
+    """A machine or a workload that a package ships as a file."""
+
+    name: str
+    path: Traversable
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
+class Reader:
+    """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`."""
+
+    suffix: str
+    target: str
+    summary: str
+    api: int = attrs.field(default=API, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The suffix, which no two readers may share."""
+        return self.suffix
+
+
+@attrs.frozen
+class Writer:
+    """Writes results by suffix: ``target(results, path)``."""
+
+    suffix: str
+    target: str
+    summary: str
+    api: int = attrs.field(default=API, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The suffix, which no two writers may share."""
+        return self.suffix
+
+
+@attrs.frozen
+class Lowering:
+    """Turns a workload of one kind into another: ``target(workload, query) -> workload, notes``."""
+
+    source: str
+    goal: str
+    target: str
+    summary: str
+    exact: bool = attrs.field(default=False, kw_only=True)
+    api: int = attrs.field(default=API, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """``source -> goal``."""
+        return f"{self.source} -> {self.goal}"
+
+
+Entry = SolverEntry | FamilyEntry | KindEntry | PartEntry | Resource | Reader | Writer | Lowering
+
+
+def load(target: str) -> Any:
+    """Return what ``"module:attribute"`` names.
+
+    Raises
+    ------
+    PluginError
+        If it cannot be imported.
+    """
+    module, _, attribute = target.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise PluginError(f"{target!r} cannot be imported: {error}") from error

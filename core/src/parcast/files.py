@@ -1,0 +1,296 @@
+"""Machine and workload files: TOML (or JSON) into frozen values, errors with their key path."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import attrs
+
+from parcast.errors import FileError, ParcastError, did_you_mean
+from parcast.expressions import Value
+from parcast.formulas import Formula, Unit, Whole
+from parcast.html import flatten
+from parcast.machine import Machine
+from parcast.units import parse_quantity, to_base
+from parcast.workload import Workload
+
+T = TypeVar("T")
+
+#: How a number may have been obtained; every entry of ``[sources]`` starts with one of these.
+ORIGINS = ("published", "measured", "fitted", "assumed")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or say what is wrong with it in one sentence."""
+    if path.is_dir():
+        raise FileError(f"{path} is a directory; name a file in it")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is not a text file") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    if "\0" in text:
+        raise FileError(f"{path} is not a text file")
+    if not text.strip():
+        raise FileError(f"{path} is empty")
+    return text
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Return the table in a .toml or .json file."""
+    text = read_text(path)
+    try:
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FileError(f"{path}: not valid TOML: {error}") from None
+    if not isinstance(data, dict):
+        raise FileError(f"{path}: the file holds no table but {type(data).__name__}")
+    return data
+
+
+_COMMON = {"name", "summary", "source", "sources"}
+
+
+def machine_from_data(
+    data: Mapping[str, Any], where: str, parts: Mapping[str, type], name: str = ""
+) -> Machine:
+    """Return the machine that ``data`` describes; ``where`` starts every error's sentence."""
+    common = _common(data, where, name)
+    rest = {key: value for key, value in data.items() if key not in _COMMON}
+    if not rest:
+        raise FileError(f"{where}: a machine needs at least one part, such as [processor]")
+    if "phase" in rest:
+        raise FileError(f"{where}: this is a workload, not a machine")
+    _refuse_unknown(rest, parts, {*_COMMON, *parts}, where)
+    made: dict[str, Any] = {
+        key: structure(value, parts[key], where, key) for key, value in rest.items()
+    }
+    return Machine(parts=made, data=dict(data), where=where, **common)
+
+
+def workload_from_data(
+    data: Mapping[str, Any], where: str, kinds: Mapping[str, type], name: str = ""
+) -> Workload:
+    """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other."""
+    common = _common(data, where, name)
+    kind = data.get("kind", "phases")
+    if kind not in kinds:
+        hint = did_you_mean(str(kind), kinds) or f" Known: {', '.join(sorted(kinds))}."
+        raise FileError(f"{where}: kind = {kind!r} is no kind of workload.{hint}")
+    known = _COMMON | {"kind", "parameters"}
+    rest = {key: value for key, value in data.items() if key not in known}
+    fields = {field.name for field in attrs.fields(kinds[kind])}
+    _refuse_unknown(rest, fields, fields | known, where)
+    parameters = _parameters(data.get("parameters", {}), where)
+    content: Any = structure(rest, kinds[kind], where, "")
+    for path, formula in _formulas(content):
+        unknown = sorted(formula.names - {"p", "d", *parameters})
+        if unknown:
+            hint = did_you_mean(unknown[0], parameters)
+            raise FileError(
+                f"{where}: {path} = {formula.text!r} uses {unknown[0]!r}, which is neither p, d "
+                f"nor one of [parameters].{hint}"
+            )
+    return Workload(
+        kind=kind, content=content, parameters=parameters, data=dict(data), where=where, **common
+    )
+
+
+def _refuse_unknown(
+    rest: Mapping[str, Any], fields: Mapping[str, Any] | set[str], known: set[str], where: str
+) -> None:
+    for key in rest:
+        if key not in fields:
+            hint = did_you_mean(key, known) or f" Known: {', '.join(sorted(known))}."
+            raise FileError(f"{where}: unknown key {key!r}.{hint}")
+
+
+def _common(data: Mapping[str, Any], where: str, name: str) -> dict[str, Any]:
+    texts = {}
+    for key in ("name", "summary", "source"):
+        texts[key] = data.get(key, name if key == "name" else "")
+        if not isinstance(texts[key], str):
+            raise FileError(f"{where}: {key} = {texts[key]!r} must be text")
+    if not texts["name"]:
+        raise FileError(f"{where}: missing key 'name'")
+    return {**texts, "sources": _sources(data, where)}
+
+
+def _sources(data: Mapping[str, Any], where: str) -> dict[str, str]:
+    sources = data.get("sources", {})
+    if not isinstance(sources, Mapping):
+        raise FileError(f"{where}: sources must be a table from key path to text")
+    paths = {path for path, _ in flatten({k: v for k, v in data.items() if k != "sources"})}
+    for path, text in sources.items():
+        if not any(leaf == path or re.match(re.escape(path) + r"[.\[]", leaf) for leaf in paths):
+            hint = did_you_mean(path, paths)
+            raise FileError(f"{where}: sources.{path!r} names no key of this file.{hint}")
+        if not isinstance(text, str) or text.split(":")[0] not in ORIGINS:
+            raise FileError(
+                f"{where}: sources.{path!r} = {text!r} must start with one of "
+                f"{', '.join(word + ':' for word in ORIGINS)}"
+            )
+    return dict(sources)
+
+
+def _parameters(table: object, where: str) -> dict[str, Value]:
+    if not isinstance(table, Mapping):
+        raise FileError(f"{where}: parameters must be a table, such as [parameters]")
+    values: dict[str, Value] = {}
+    for name, value in table.items():
+        if name in {"p", "d", "rank", "size"}:
+            raise FileError(f"{where}: parameters.{name}: this name is taken; choose another")
+        try:
+            number = parse_quantity(value).value
+        except ParcastError as error:
+            raise FileError(f"{where}: parameters.{name}: {error}") from None
+        values[name] = value if isinstance(value, int) else number
+    return values
+
+
+def _formulas(value: Any, path: str = "") -> Iterator[tuple[str, Formula]]:
+    if isinstance(value, Formula):
+        yield path, value
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            yield from _formulas(getattr(value, field.name), f"{path}.{field.name}".lstrip("."))
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _formulas(item, f"{path}[{index}]")
+
+
+def structure(data: object, target: type[T], where: str, path: str) -> T:
+    """Return ``data`` as a ``target``, an attrs class, checking every unit and key.
+
+    Raises
+    ------
+    FileError
+        Naming ``where``, the key path below ``path``, the value and what was expected.
+    """
+    from cattrs import BaseValidationError
+
+    try:
+        _check_shape(data, target, path)
+    except FileError as error:
+        raise FileError(f"{where}: {error}") from None
+    try:
+        result: T = _converter().structure(data, target)
+    except (BaseValidationError, ParcastError, ValueError) as error:
+        problems = list(_problems(error, path))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FileError(f"{where}: {problems[0]}{more}") from None
+    return result
+
+
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    from cattrs import ClassValidationError, IterableValidationError
+    from cattrs.errors import ForbiddenExtraKeysError
+
+    if isinstance(error, ClassValidationError):
+        inner, plain = error.group_exceptions()
+        for exception, note in inner:
+            missing = isinstance(exception, KeyError)
+            below = path if missing else f"{path}.{note.name}".lstrip(".")
+            yield from _problems(exception, below)
+        for exception in plain:
+            yield from _problems(exception, path)
+    elif isinstance(error, IterableValidationError):
+        for exception, index in error.group_exceptions()[0]:
+            yield from _problems(exception, f"{path}[{index.index}]")
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [field.name for field in attrs.fields(error.cl)]
+        for key in sorted(map(str, error.extra_fields)):
+            hint = did_you_mean(key, known) or f" Known: {', '.join(known)}."
+            where = f"{path}.{key}".lstrip(".")
+            yield f"unknown key {where!r}.{hint}"
+    elif isinstance(error, KeyError):
+        where = f"{path}.{error.args[0]}".lstrip(".")
+        yield f"missing key {where!r}"
+    else:
+        yield f"{path}: {error}" if path else str(error)
+
+
+@cache
+def _converter() -> Any:
+    """Return the one cattrs converter: strict about keys, units and types."""
+    from cattrs import Converter
+
+    converter = Converter(forbid_extra_keys=True)
+    converter.register_structure_hook_func(lambda t: t in {str, int, bool, float}, _plain)
+    converter.register_structure_hook_func(_is_choice, _choice)
+    converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
+    return converter
+
+
+def _check_shape(data: object, target: type, path: str) -> None:
+    """Refuse what is no table, and a table where a list of tables belongs."""
+    if not isinstance(data, Mapping):
+        raise FileError(f"{path}: {data!r} must be a table")
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kind: Any = field.type
+        value = data.get(field.name)
+        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        if value is None or inner is None or inner is Formula:
+            continue
+        below = f"{path}.{field.name}".lstrip(".")
+        if get_origin(kind) is not tuple:
+            _check_shape(value, inner, below)
+        elif isinstance(value, list | tuple) and (value or field.default is not attrs.NOTHING):
+            for index, item in enumerate(value):
+                _check_shape(item, inner, f"{below}[{index}]")
+        else:
+            raise FileError(f"{below}: needs a list of tables; write [[{below}]]")
+
+
+def _marker(kind: Any) -> Unit | Whole | None:
+    origin: Any = get_origin(kind)
+    if origin is Annotated:
+        return next((m for m in get_args(kind)[1:] if isinstance(m, Unit | Whole)), None)
+    return None
+
+
+def _number(value: object, kind: Any) -> Any:
+    marker = _marker(kind)
+    if isinstance(marker, Whole):
+        whole = _plain(value, int)
+        if whole < marker.least:
+            raise FileError(f"{value!r} must be {marker.least} or more")
+        return whole
+    assert marker is not None
+    if get_args(kind)[0] is Formula:
+        return Formula.read(value, marker)
+    return marker.check(to_base(value, marker.dimension), value)
+
+
+_WORDS = {str: "text", int: "a whole number", bool: "true or false", float: "a number"}
+
+
+def _plain(value: object, kind: Any) -> Any:
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        raise FileError(f"{value!r} must be {_WORDS[kind]}")
+    return value
+
+
+def _is_choice(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is Literal
+
+
+def _choice(value: object, kind: Any) -> Any:
+    choices = get_args(kind)
+    if value not in choices:
+        hint = did_you_mean(str(value), choices)
+        raise FileError(f"{value!r} must be one of {', '.join(choices)}.{hint}")
+    return value

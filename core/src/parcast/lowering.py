@@ -1,0 +1,53 @@
+"""Lowering: the shortest way from one kind of workload to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+
+import attrs
+
+from parcast.entries import Lowering, load
+from parcast.errors import UnsupportedError
+from parcast.query import Query
+
+
+def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Lowering, ...] | None:
+    """Return the shortest chain of lowerings, exact ones before noted ones, ties by name."""
+    queue: list[tuple[int, int, tuple[str, ...], str]] = [(0, 0, (), source)]
+    seen: set[str] = set()
+    while queue:
+        length, noted, names, kind = heappop(queue)
+        if kind == goal:
+            return tuple(lowerings[name] for name in names)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        for name, step in lowerings.items():
+            if step.source == kind:
+                heappush(queue, (length + 1, noted + (not step.exact), (*names, name), step.goal))
+    return None
+
+
+def lower(
+    lowerings: Mapping[str, Lowering], query: Query, goal: str
+) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
+    """Return the query with a workload of kind ``goal``, the steps taken and their notes.
+
+    Raises
+    ------
+    UnsupportedError
+        If no chain of lowerings leads there.
+    """
+    kind = query.workload.kind
+    steps = path(lowerings, kind, goal)
+    if steps is None:
+        raise UnsupportedError(
+            f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
+        )
+    notes: tuple[str, ...] = ()
+    for step in steps:
+        workload, more = load(step.target)(query.workload, query)
+        query = attrs.evolve(query, workload=workload)
+        notes += tuple(more)
+    return query, tuple(step.name for step in steps), notes

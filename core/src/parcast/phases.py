@@ -1,0 +1,140 @@
+"""The ``phases`` kind: SPMD programs as cycles of computation, messages and I/O.
+
+The words are those of Cremonesi & Gennaro 2002, section 3: a program is a sequence of
+phases; a phase repeats cycles; a cycle is some bursts of computation and communication
+followed by one burst of I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import attrs
+
+from parcast.errors import FormulaError, InvalidPointError, UnitError
+from parcast.formulas import Formula, Unit
+from parcast.query import Query
+
+_SURFACE = re.compile(r"surface:(\d+)")
+
+
+def surface(text: str) -> str | None:
+    """Return the formula of the preset ``surface:r``, p^-((r-1)/r), equation 6 of the paper.
+
+    It is how the data that one process exchanges shrinks when an r-dimensional array is
+    cut into blocks.
+    """
+    match = _SURFACE.fullmatch(text.strip())
+    if match is None or int(match[1]) < 1:
+        return None
+    return f"p**(-({match[1]} - 1) / {match[1]})"
+
+
+_NUMBER = Unit("1")
+_WORK = Unit("FLOP")
+_BYTES = Unit("B")
+_SCALE = Unit("1", preset=surface)
+_FROM_ABOVE_ZERO = Unit("1", positive=True)
+
+
+def _constant(value: int, unit: Unit) -> Formula:
+    return Formula.read(value, unit)
+
+
+@attrs.frozen(kw_only=True)
+class Phase:
+    """One phase; every number may be a formula of p, d and the parameters."""
+
+    name: str = ""
+    cycles: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)
+    bursts: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: per I/O
+    parallel: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: of all processes, per burst
+    serial: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: on every process, per burst
+    messages: Annotated[Formula, _NUMBER] = _constant(0, _NUMBER)  #: per process and burst
+    bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: one process sends in a burst
+    scale: Annotated[Formula, _SCALE] = _constant(1, _SCALE)  #: g(p), multiplies ``bytes``
+    group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: c
+    io: Literal["sync", "async"] = "sync"
+    io_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: all processes, per cycle
+    distribution: Literal["exponential", "uniform", "constant"] = "exponential"
+    pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
+
+
+@attrs.frozen(kw_only=True)
+class PhaseValues:
+    """A phase at one p, d and set of parameters, in base units.
+
+    At p = 1 nothing is sent and the group is 1, whatever the file says: the reference point
+    of a speedup has no communication (the paper's g(1) = 0, extended to the startup).
+    """
+
+    name: str
+    cycles: float
+    bursts: float
+    parallel: float
+    serial: float
+    messages: float
+    bytes: float
+    group: int
+    io: Literal["sync", "async"]
+    io_bytes: float
+    distribution: Literal["exponential", "uniform", "constant"]
+    pattern: str
+
+
+@attrs.frozen(kw_only=True)
+class Phases:
+    """The content of a ``phases`` workload."""
+
+    phase: tuple[Phase, ...]
+
+    def at(self, query: Query) -> tuple[PhaseValues, ...]:
+        """Return every phase with its numbers at the query's p, d and parameters.
+
+        Raises
+        ------
+        InvalidPointError
+            If a formula has no value there, is negative, or p is no multiple of the group.
+        """
+        return tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+
+
+def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
+    values = query.values
+
+    def number(field: attrs.Attribute[Formula], unit: Unit) -> float:
+        formula: Formula = getattr(phase, field.name)
+        try:
+            return unit.check(formula(values), formula(values))
+        except (FormulaError, UnitError) as error:
+            raise InvalidPointError(
+                f"workload {query.workload.name!r}, phase[{index}].{field.name} = "
+                f"{formula.text!r} at p={query.p}, d={query.d}: {error}"
+            ) from None
+
+    of = attrs.fields(Phase)
+    alone = query.p == 1
+    return PhaseValues(
+        name=phase.name or f"phase {index + 1}",
+        cycles=number(of.cycles, _FROM_ABOVE_ZERO),
+        bursts=number(of.bursts, _FROM_ABOVE_ZERO),
+        parallel=number(of.parallel, _WORK),
+        serial=number(of.serial, _WORK),
+        messages=0.0 if alone else number(of.messages, _NUMBER),
+        bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
+        group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
+        io=phase.io,
+        io_bytes=number(of.io_bytes, _BYTES),
+        distribution=phase.distribution,
+        pattern=phase.pattern,
+    )
+
+
+def _group(c: float, index: int, query: Query) -> int:
+    if c != int(c) or query.p % int(c):
+        raise InvalidPointError(
+            f"p={query.p} is no multiple of the synchronization group c={c:g} of workload "
+            f"{query.workload.name!r}, phase[{index}]; choose p among its multiples"
+        )
+    return int(c)

@@ -1,0 +1,103 @@
+"""Queries and predictions: what a solver is asked and what it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from parcast.expressions import Value
+from parcast.machine import Machine
+from parcast.workload import Workload
+
+
+class Status(Enum):
+    """How a prediction ended; the value is what rows and files say."""
+
+    OK = "ok"
+    REFUSED = "refused"  #: the solver cannot take this workload or machine
+    INVALID = "invalid"  #: no meaning at this p, d or parameter
+    FAILED = "failed"
+    NOT_CONVERGED = "not_converged"
+
+
+@attrs.frozen(kw_only=True)
+class Query:
+    """A workload on a machine with p processes and d disks.
+
+    ``parameters`` override the workload's own; ``options`` is the solver's own attrs value,
+    or None where it takes none.
+    """
+
+    workload: Workload
+    machine: Machine
+    p: int
+    d: int = 1
+    mapping: str | tuple[int, ...] = "block"
+    parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
+    options: Any = None
+    seed: int = 0
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """What formulas see: the parameters with their overrides, p and d."""
+        return {**self.workload.parameters, **self.parameters, "p": self.p, "d": self.d}
+
+
+@attrs.frozen
+class Parts:
+    """Mean over processes of the time spent in each way, in seconds; they sum to the time."""
+
+    compute: float = 0.0
+    communication: float = 0.0
+    io: float = 0.0
+    synchronization: float = 0.0
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+
+    def __mul__(self, factor: float) -> Parts:
+        return Parts(*(factor * part for part in self.values()))
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return math.fsum(self.values())
+
+    def values(self) -> tuple[float, float, float, float]:
+        """Return compute, communication, io, synchronization."""
+        return (self.compute, self.communication, self.io, self.synchronization)
+
+
+@attrs.frozen(kw_only=True)
+class Prediction:
+    """A solver's answer; every time is in seconds, and None where the method has none."""
+
+    time: float | None = None  #: makespan, the mean where the method is stochastic
+    parts: Parts | None = None
+    lower: float | None = None  #: proven for the workload asked
+    upper: float | None = None  #: proven for the workload asked
+    std: float | None = None
+    ci: tuple[float, float] | None = None
+    quantiles: Mapping[float, float] = attrs.field(factory=dict, hash=False)
+    status: Status = Status.OK
+    message: str = ""  #: the reason, unless the status is OK
+    binding: str | None = None  #: processor, network, storage or synchronization
+    notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    details: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+
+    def _repr_html_(self) -> str:
+        from parcast.html import definition
+
+        shown = {
+            field.name: getattr(self, field.name)
+            for field in attrs.fields(Prediction)
+            if getattr(self, field.name) not in (None, "", (), {})
+        }
+        if self.parts:
+            shown["parts"] = attrs.asdict(self.parts)
+        return definition("Prediction", self.status.value, self.message, shown)

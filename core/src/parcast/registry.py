@@ -1,0 +1,304 @@
+"""The registry: finds plugins, survives bad ones, and looks things up by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import pluggy
+
+from parcast import files
+from parcast.entries import (
+    API,
+    Entry,
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Reader,
+    Resource,
+    Solver,
+    SolverEntry,
+    Writer,
+    load,
+)
+from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
+from parcast.hookspecs import PROJECT, Specs
+from parcast.machine import Machine
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.query import Prediction
+    from parcast.results import Results
+
+E = TypeVar("E")
+MachineLike = str | Path | Mapping[str, Any] | Machine
+WorkloadLike = str | Path | Mapping[str, Any] | Workload
+
+_COLLECTING = {
+    "solvers": "parcast_solvers",
+    "machines": "parcast_machines",
+    "workloads": "parcast_workloads",
+    "kinds": "parcast_kinds",
+    "parts": "parcast_parts",
+    "readers": "parcast_readers",
+    "writers": "parcast_writers",
+    "lowerings": "parcast_lowerings",
+}
+
+
+@attrs.frozen
+class PluginInfo:
+    """A plugin that was found; ``problem`` says why it, or a record of it, is not used."""
+
+    name: str
+    distribution: str
+    version: str
+    problem: str = ""
+
+    @property
+    def package(self) -> str:
+        """Distribution and version: ``parcast-logp 0.1.0``."""
+        return f"{self.distribution} {self.version}".strip()
+
+
+class Registry:
+    """Every plugin's solvers, machines, workloads and formats, by name.
+
+    Parameters
+    ----------
+    plugins
+        Plugin objects or modules to use instead of the installed ones. The core's own
+        kinds, parts and writers are always there.
+
+    Notes
+    -----
+    There is no global registry; one may be shared between threads once made.
+    ``PARCAST_DISABLE_PLUGINS`` (comma-separated names) leaves plugins out, and
+    ``PARCAST_STRICT_PLUGINS=1`` raises instead of reporting a bad one.
+    """
+
+    def __init__(self, plugins: Iterable[Any] | None = None) -> None:
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(Specs)
+        self._infos: dict[str, PluginInfo] = {}
+        self._conflicts: dict[tuple[str, str], str] = {}
+        self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
+        self._register(_installed() if plugins is None else _given(plugins))
+        entries = {kind: self._collect(kind, hook) for kind, hook in _COLLECTING.items()}
+        solvers = entries["solvers"]
+        self.solvers: Mapping[str, SolverEntry] = _only(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = _only(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = _only(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = _only(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = _only(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = _only(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = _only(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = _only(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = _only(entries["lowerings"], Lowering)
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """Every plugin found, by name, with what is wrong with it."""
+        return tuple(info for _, info in sorted(self._infos.items()))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each bad plugin and each name claimed twice."""
+        bad = [f"Plugin {i.name!r} ({i.package}): {i.problem}" for i in self.plugins if i.problem]
+        return (*bad, *self._conflicts.values())
+
+    @property
+    def hook(self) -> Any:
+        """The plugins' hooks, for commands, executors and events."""
+        return self._manager.hook
+
+    def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
+        disabled = os.environ.get("PARCAST_DISABLE_PLUGINS", "").replace(" ", "").split(",")
+        for info, source in sorted(found, key=lambda pair: (pair[0].name, pair[0].distribution)):
+            if info.name in disabled:
+                continue
+            if info.name in self._infos:
+                first = self._infos[info.name].package
+                sentence = f"Two plugins are both called {info.name!r}: one from {first}, "
+                self._conflict("plugins", info.name, f"{sentence}one from {info.package}.")
+                continue
+            self._infos[info.name] = info
+            try:
+                plugin = source.load() if isinstance(source, EntryPoint) else source
+                self._manager.register(plugin, name=info.name)
+            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(info.name, f"{type(error).__name__}: {error}", error)
+        self._refuse_misspelt()
+
+    def _refuse_misspelt(self) -> None:
+        for name, plugin in self._manager.list_name_plugin():
+            unknown = [
+                hook for hook in dir(plugin)
+                if self._manager.parse_hookimpl_opts(plugin, hook) is not None
+                and not hasattr(Specs, hook)
+            ]  # fmt: skip
+            if unknown:
+                hint = did_you_mean(unknown[0], dir(Specs))
+                self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
+
+    def _report(self, name: str, problem: str, cause: Exception | None = None) -> None:
+        """Drop a plugin and remember why, or raise in strict mode."""
+        if self._strict:
+            raise PluginError(f"Plugin {name!r}: {problem}") from cause
+        self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
+        if self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+
+    def _conflict(self, what: str, name: str, sentence: str) -> None:
+        if self._strict:
+            raise PluginError(sentence)
+        self._conflicts[what, name] = sentence
+
+    def _collect(self, what: str, hook: str) -> dict[str, tuple[Entry, PluginInfo]]:
+        """Call one hook plugin by plugin; a failing plugin or a name claimed twice is dropped."""
+        found: dict[str, tuple[Entry, PluginInfo]] = {}
+        impls = sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name)
+        for impl in impls:
+            try:
+                entries = [_checked(entry) for entry in impl.function()]
+            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(impl.plugin_name, f"{hook} failed: {error}", error)
+                continue
+            for entry in entries:
+                info = self._infos[impl.plugin_name]
+                if entry.name in found:
+                    first = found[entry.name][1].package
+                    self._conflict(what, entry.name, (
+                        f"Two {what} are both called {entry.name!r}: one from {first}, one from "
+                        f"{info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
+                    ))  # fmt: skip
+                else:
+                    found[entry.name] = (entry, info)
+        for kind, name in self._conflicts:
+            if kind == what:
+                found.pop(name, None)
+        return dict(sorted(found.items()))
+
+    def _named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+        if name in known:
+            return known[name]
+        if (what, name) in self._conflicts:
+            raise PluginError(self._conflicts[what, name])
+        hint = did_you_mean(name, known)
+        names = ", ".join(known) or "none"
+        raise UnknownNameError(f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.")
+
+    def solver(self, name: str) -> Solver:
+        """Return the solver called ``name``."""
+        return load(self._named("solvers", name, self.solvers).target)()  # type: ignore[no-any-return]
+
+    def machine(self, machine: MachineLike) -> Machine:
+        """Return a machine from its name, a file, a mapping or a value.
+
+        Raises
+        ------
+        UnknownNameError
+            If nothing has this name; a likely one is suggested.
+        FileError
+            If the file or mapping is wrong; key path and expectation are named.
+        """
+        if isinstance(machine, Machine):
+            return machine
+        if isinstance(machine, Mapping):
+            return files.machine_from_data(machine, "machine", self._classes(self.parts), "machine")
+        found = self._read("machines", machine, self.machines)
+        if not isinstance(found, Machine):
+            raise FileError(f"{machine} is a workload, not a machine")
+        return found
+
+    def workload(self, workload: WorkloadLike) -> Workload:
+        """Return a workload from its name, a file, a mapping or a value (see `machine`)."""
+        if isinstance(workload, Workload):
+            return workload
+        if isinstance(workload, Mapping):
+            kinds = self._classes(self.kinds)
+            return files.workload_from_data(workload, "workload", kinds, "workload")
+        found = self._read("workloads", workload, self.workloads)
+        if not isinstance(found, Workload):
+            raise FileError(f"{workload} is a machine, not a workload")
+        return found
+
+    def _read(
+        self, what: str, spec: str | Path, known: Mapping[str, Resource]
+    ) -> Machine | Workload:
+        if isinstance(spec, str) and spec in known:
+            path, name = Path(str(known[spec].path)), spec
+        else:
+            path, name = Path(spec), Path(spec).stem
+            looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
+            if not path.exists() and not looks_like_path:
+                self._named(what, str(spec), known)
+        if reader := self.readers.get(path.suffix):
+            return load(reader.target)(path)  # type: ignore[no-any-return]
+        if path.suffix not in {".toml", ".json"} and path.is_file():
+            known_suffixes = ", ".join([".toml", ".json", *self.readers])
+            files.read_text(path)
+            raise FileError(
+                f"{path}: no reader for {path.suffix!r} files. Known: {known_suffixes}."
+            )
+        data = files.read_data(path)
+        if what == "machines":
+            return files.machine_from_data(data, str(path), self._classes(self.parts), name)
+        return files.workload_from_data(data, str(path), self._classes(self.kinds), name)
+
+    def _classes(
+        self, entries: Mapping[str, KindEntry] | Mapping[str, PartEntry]
+    ) -> dict[str, type]:
+        return {name: load(entry.target) for name, entry in entries.items()}
+
+    def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
+        """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
+        from parcast.compare import compare
+
+        return compare(self, workload, machine, **asked)
+
+    def predict(self, workload: Any, machine: Any, solver: str, **asked: Any) -> Prediction:
+        """Return one solver's prediction; see `parcast.compare.predict`."""
+        from parcast.compare import predict
+
+        return predict(self, workload, machine, solver, **asked)
+
+
+def _installed() -> Iterator[tuple[PluginInfo, Any]]:
+    for point in entry_points(group=PROJECT):
+        dist = point.dist
+        yield (
+            PluginInfo(point.name, dist.name if dist else "?", dist.version if dist else ""),
+            point,
+        )
+
+
+def _given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
+    from parcast import builtin
+
+    for plugin in (builtin, *plugins):
+        name = getattr(plugin, "__name__", type(plugin).__name__)
+        yield PluginInfo(name.removeprefix("parcast_"), name, ""), plugin
+
+
+def _plugin_name(impl: pluggy.HookImpl) -> str:
+    return impl.plugin_name
+
+
+def _checked(entry: Any) -> Entry:
+    if not isinstance(entry, Entry):
+        raise PluginError(f"{entry!r} is no record of parcast.entries")
+    if entry.api != API:
+        raise PluginError(
+            f"{entry.name!r} speaks plugin API {entry.api}, this parcast speaks {API}"
+        )
+    return entry
+
+
+def _only(entries: Mapping[str, tuple[Entry, PluginInfo]], kind: type[E]) -> dict[str, E]:
+    return {name: entry for name, (entry, _) in entries.items() if isinstance(entry, kind)}

@@ -1,0 +1,139 @@
+"""Results: rows in one schema, whatever asked for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from parcast.query import Parts, Status
+from parcast.units import format_seconds
+
+#: Raised when a key of the rows changes its meaning.
+SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One solver's answer at one point; times in seconds, None where there is none."""
+
+    workload: str
+    machine: str
+    solver: str
+    p: int
+    d: int
+    mapping: str | tuple[int, ...] = "block"
+    params: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+    seed: int = 0
+    time: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    std: float | None = None
+    ci: tuple[float, float] | None = None
+    quantiles: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+    speedup: float | None = None
+    parts: Parts | None = None
+    measured: float | None = None
+    error: float | None = None
+    status: Status = Status.OK
+    message: str = ""
+    notes: tuple[str, ...] = ()
+    binding: str | None = None
+    details: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+    lowering: tuple[str, ...] = ()
+    solve_seconds: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON values."""
+        row = {field.name: getattr(self, field.name) for field in attrs.fields(Row)}
+        row["status"] = self.status.value
+        row["parts"] = attrs.asdict(self.parts) if self.parts else None
+        return _plain(row)  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values: lists for tuples, None for what is not finite, numbers unwrapped."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@attrs.frozen
+class Results:
+    """The rows of a comparison and where they came from."""
+
+    rows: tuple[Row, ...]
+    provenance: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the one JSON object that every command prints."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"schema": SCHEMA, "rows": rows, "provenance": _plain(self.provenance)}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and rows as text; columns that would say nothing are left out."""
+        columns = {
+            "workload": _unless_same([row.workload for row in self.rows]),
+            "machine": _unless_same([row.machine for row in self.rows]),
+            "p": [str(row.p) for row in self.rows],
+            "d": [str(row.d) for row in self.rows],
+            "solver": [row.solver for row in self.rows],
+            "time": [_time(row.time) for row in self.rows],
+            "between": [_interval(row) for row in self.rows],
+            "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
+            **{
+                part.name: [_part(row.parts, part.name) for row in self.rows]
+                for part in attrs.fields(Parts)
+            },
+            "binding": [row.binding or "" for row in self.rows],
+            "": [_reason(row) for row in self.rows],
+        }
+        shown = {head: cells for head, cells in columns.items() if any(cells)}
+        return list(shown), [list(cells) for cells in zip(*shown.values(), strict=True)]
+
+    def notes(self) -> list[str]:
+        """Return every row's notes, each once, with the solver it is from."""
+        return list(
+            dict.fromkeys(f"{row.solver}: {note}" for row in self.rows for note in row.notes)
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from parcast.html import table
+
+        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes())
+        return table(*self.table()) + notes
+
+
+def _unless_same(cells: Sequence[str]) -> list[str]:
+    return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else format_seconds(seconds)
+
+
+def _interval(row: Row) -> str:
+    if row.lower is None and row.upper is None:
+        return ""
+    return f"{_time(row.lower) or '0'} .. {_time(row.upper) or '?'}"
+
+
+def _part(parts: Parts | None, name: str) -> str:
+    if parts is None or not parts.total:
+        return ""
+    return f"{100 * getattr(parts, name) / parts.total:.1f} %"
+
+
+def _reason(row: Row) -> str:
+    return "" if row.status is Status.OK else f"{row.status.value}: {row.message}"

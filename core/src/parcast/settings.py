@@ -1,0 +1,152 @@
+"""Settings written NAME=VALUE: workload parameters, machine values and solver options."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.entries import SolverEntry, load
+from parcast.errors import FileError, FormulaError, ParcastError, UnitError, UnknownNameError
+from parcast.errors import did_you_mean as hint_at
+from parcast.expressions import Value, evaluate, names_in, parse
+from parcast.files import structure
+from parcast.machine import Machine
+from parcast.units import parse_quantity
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+
+@attrs.frozen
+class Settings:
+    """Settings sorted by what they set; values are as the user gave them."""
+
+    parameters: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def sort(
+        cls, given: Mapping[str, Any], registry: Registry, workloads: Iterable[Workload]
+    ) -> Settings:
+        """Return ``given`` sorted.
+
+        Raises
+        ------
+        UnknownNameError
+            If a name is no parameter of any workload, machine value or solver option.
+        """
+        parameters = {name for workload in workloads for name in workload.parameters}
+        options = _option_names(registry)
+        sorted_out = cls({}, {}, {})
+        for name, value in given.items():
+            if name in parameters:
+                chosen = sorted_out.parameters
+            elif name in options:
+                chosen = sorted_out.options
+            elif name.split(".")[0] in registry.parts and "." in name:
+                chosen = sorted_out.machine
+            else:
+                known = sorted({*parameters, *options, *_machine_names(registry)})
+                hint = hint_at(name, known) or f" Known: {', '.join(known)}."
+                raise UnknownNameError(
+                    f"No parameter, machine value or option is called {name!r}.{hint}"
+                )
+            chosen[name] = value  # type: ignore[index]
+        return sorted_out
+
+    def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
+        """Return the workload's overridden parameters; formulas see p, d and the defaults."""
+        names = {**workload.parameters, "p": p, "d": d}
+        return {
+            name: _number(name, value, names)
+            for name, value in self.parameters.items()
+            if name in workload.parameters
+        }
+
+    def machine_at(self, machine: Machine, registry: Registry, p: int, d: int) -> Machine:
+        """Return the machine with its overridden values."""
+        for path, value in self.machine.items():
+            machine = _replaced(machine, registry, path, _plain(value, {"p": p, "d": d}))
+        return machine
+
+    def options_of(self, entry: SolverEntry) -> Any:
+        """Return the solver's options, or None where it takes none."""
+        if entry.options is None:
+            return None
+        kind = load(entry.options)
+        fields = {field.name for field in attrs.fields(kind)}
+        given = {}
+        for prefix in (entry.family, entry.name):
+            for field in fields:
+                if f"{prefix}.{field}" in self.options:
+                    given[field] = self.options[f"{prefix}.{field}"]
+        return structure(given, kind, "option", entry.name)
+
+
+def _option_names(registry: Registry) -> set[str]:
+    names = set()
+    for entry in registry.solvers.values():
+        if entry.options is not None:
+            for field in attrs.fields(load(entry.options)):
+                names |= {f"{entry.family}.{field.name}", f"{entry.name}.{field.name}"}
+    return names
+
+
+def _machine_names(registry: Registry) -> set[str]:
+    return {
+        f"{name}.{field.name}"
+        for name, entry in registry.parts.items()
+        for field in attrs.fields(load(entry.target))
+    }
+
+
+def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
+    try:
+        if isinstance(value, str):
+            return evaluate(parse(value), names)
+        return value if isinstance(value, int) else parse_quantity(value).value
+    except FormulaError as formula:
+        try:
+            return parse_quantity(value).value
+        except UnitError:
+            raise UnknownNameError(f"{name}={value}: {formula}") from None
+
+
+def _plain(value: Any, names: Mapping[str, Value]) -> Any:
+    """Return the value of a formula of p and d; anything else as it is."""
+    if isinstance(value, str):
+        try:
+            expr = parse(value)
+        except FormulaError:
+            return value
+        if names_in(expr) <= names.keys():
+            return evaluate(expr, names)
+    return value
+
+
+def _replaced(machine: Machine, registry: Registry, path: str, value: Any) -> Machine:
+    part, *keys = path.split(".")
+    data: dict[str, Any] = copy.deepcopy(dict(machine.data))
+    if part in machine.parts and part not in data:
+        raise FileError(f"machine {machine.name!r} was not read from data; {path} cannot be set")
+    table = data.setdefault(part, {})
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise FileError(f"{path}: {key!r} is no table of machine {machine.name!r}")
+    table[keys[-1]] = value
+    made = structure(data[part], load(registry.parts[part].target), f"{path}={value}", part)
+    return attrs.evolve(machine, parts={**machine.parts, part: made}, data=data)
+
+
+def split_assignment(text: str) -> tuple[str, str]:
+    """Return name and value of ``NAME=VALUE``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise ParcastError(f"{text!r} is no NAME=VALUE")
+    return name.strip(), value.strip()
