@@ -256,6 +256,32 @@ class Registry:
     ) -> dict[str, type]:
         return {name: load(entry.target) for name, entry in entries.items()}
 
+    def read(self, path: str | Path) -> Machine | Workload:
+        """Return the machine or workload that a file describes, whichever it is."""
+        try:
+            return self._read("workloads", path, {})
+        except FileError:
+            try:
+                return self._read("machines", path, {})
+            except FileError:
+                pass
+            raise
+
+    def writer(self, path: str | Path) -> Writer:
+        """Return the writer for a file's suffix."""
+        suffix = Path(path).suffix
+        if suffix not in self.writers:
+            known = ", ".join(self.writers)
+            raise FileError(f"{path}: no writer for {suffix!r} files. Known: {known}.")
+        return self.writers[suffix]
+
+    def write(self, results: Results, path: str | Path) -> None:
+        """Write results in the format of the file's suffix."""
+        try:
+            load(self.writer(path).target)(results, Path(path))
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error.strerror}") from None
+
     def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
         """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
         from parcast.compare import compare

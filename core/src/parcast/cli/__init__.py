@@ -1,0 +1,100 @@
+"""The ``parcast`` command. Everything heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from parcast.cli import browse, solve
+from parcast.errors import ParcastError, did_you_mean
+from parcast.registry import Registry
+
+HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
+
+Start with: parcast list, then parcast compare WORKLOAD MACHINE."""
+
+
+def build(registry: Registry) -> typer.Typer:
+    """Return the command line application with every plugin's commands."""
+    app = typer.Typer(
+        help=HELP,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    def show_versions(asked: bool) -> None:
+        if asked:
+            for info in registry.plugins:
+                print(info.package)
+            raise typer.Exit
+
+    @app.callback()
+    def options(
+        context: typer.Context,
+        version: Annotated[
+            bool,
+            typer.Option(
+                "--version",
+                is_eager=True,
+                callback=show_versions,
+                help="Show the versions of parcast and plugins.",
+            ),
+        ] = False,
+    ) -> None:
+        context.obj = registry
+
+    solve.add_to(app)
+    browse.add_to(app)
+    registry.hook.parcast_commands(app=app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input."""
+    try:
+        registry = Registry()
+        for problem in registry.problems:
+            print(f"parcast: warning: {problem}", file=sys.stderr)
+        code = build(registry)(arguments, prog_name="parcast", standalone_mode=False)
+        sys.stdout.flush()
+    except ParcastError as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, EOFError):
+        return 130
+    except Exception as error:
+        if type(error).__name__ == "Abort":
+            return 130
+        if hasattr(error, "format_message"):
+            return _usage(error)
+        raise
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> int:
+    """Explain a wrong command line in one sentence."""
+    message = error.format_message()  # type: ignore[attr-defined]
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(message)
+        return 0
+    message, _, possible = message.partition(" (Possible options: ")
+    hint = did_you_mean(getattr(error, "option_name", ""), possible.rstrip(")").split(", "))
+    path = getattr(getattr(error, "ctx", None), "command_path", "parcast")
+    return _complain(f"{message.rstrip('.')}.{hint} See '{path} --help'.")
+
+
+def _complain(message: str) -> int:
+    print(f"parcast: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+def run() -> None:
+    """Run the command and exit."""
+    sys.exit(main())

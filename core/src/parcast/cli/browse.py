@@ -1,0 +1,158 @@
+"""``parcast list`` and ``parcast show``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from parcast.cli.output import print_json, print_table, print_text
+from parcast.errors import UnknownNameError, did_you_mean
+from parcast.html import flatten
+from parcast.machine import Machine
+from parcast.registry import Registry
+from parcast.workload import Workload
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add both commands."""
+    app.command("list")(list_names)
+    app.command("show")(show)
+
+
+def list_names(
+    context: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(help="solvers, machines, workloads, plugins, kinds or lowerings."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List what is installed."""
+    registry: Registry = context.obj
+    if what is not None and what not in _LISTS:
+        hint = did_you_mean(what, _LISTS) or f" Known: {', '.join(_LISTS)}."
+        raise UnknownNameError(f"There is no list of {what!r}.{hint}")
+    lists = {name: _LISTS[name](registry) for name in ([what] if what else _LISTS)}
+    if json:
+        print_json(lists)
+        return
+    for name, rows in lists.items():
+        if rows:
+            heading = [name, *list(rows[0])[1:]]
+            print_table(heading, [[str(cell) for cell in row.values()] for row in rows])
+            print()
+
+
+Rows = list[dict[str, Any]]
+
+
+def _solvers(registry: Registry) -> Rows:
+    families = [
+        {"name": entry.name, "takes": entry.kind or "any kind", "summary": entry.summary}
+        for entry in registry.families.values()
+    ]
+    solvers = [
+        {"name": entry.name, "takes": entry.kind, "summary": entry.summary}
+        for entry in registry.solvers.values()
+    ]
+    return sorted(families + solvers, key=lambda row: row["name"])
+
+
+def _machines(registry: Registry) -> Rows:
+    return [{"name": name, "summary": registry.machine(name).summary} for name in registry.machines]
+
+
+def _workloads(registry: Registry) -> Rows:
+    found = [registry.workload(name) for name in registry.workloads]
+    return [{"name": one.name, "kind": one.kind, "summary": one.summary} for one in found]
+
+
+def _plugins(registry: Registry) -> Rows:
+    return [
+        {"name": info.name, "package": info.package, "problem": info.problem}
+        for info in registry.plugins
+    ]
+
+
+def _kinds(registry: Registry) -> Rows:
+    return [{"name": e.name, "summary": e.summary} for e in registry.kinds.values()]
+
+
+def _lowerings(registry: Registry) -> Rows:
+    return [
+        {"name": e.name, "exact": e.exact, "summary": e.summary}
+        for e in registry.lowerings.values()
+    ]
+
+
+_LISTS: Mapping[str, Callable[[Registry], Rows]] = {
+    "solvers": _solvers,
+    "machines": _machines,
+    "workloads": _workloads,
+    "plugins": _plugins,
+    "kinds": _kinds,
+    "lowerings": _lowerings,
+}
+
+
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A workload, machine, solver, or a file.")],
+    json: Json = False,
+) -> None:
+    """Show what a workload, machine or solver is, with the source of every number."""
+    registry: Registry = context.obj
+    entry = registry.solvers.get(name) or registry.families.get(name)
+    if entry is not None:
+        facts = attrs.asdict(entry)
+        if json:
+            print_json(facts)
+        else:
+            print_table(("", ""), [[key, str(value)] for key, value in facts.items()])
+        return
+    value = _found(registry, name)
+    if json:
+        print_json(_described(value))
+    else:
+        _print(value)
+
+
+def _found(registry: Registry, name: str) -> Workload | Machine:
+    if name in registry.machines:
+        return registry.machine(name)
+    if name in registry.workloads:
+        return registry.workload(name)
+    if re.search(r"[./\\]", name):
+        return registry.read(name)
+    known = [*registry.workloads, *registry.machines, *registry.solvers, *registry.families]
+    hint = did_you_mean(name, known) or f" Known: {', '.join(sorted(known))}."
+    raise UnknownNameError(f"Nothing is called {name!r}.{hint}")
+
+
+def _described(value: Workload | Machine) -> dict[str, Any]:
+    kind = value.kind if isinstance(value, Workload) else None
+    return {
+        "name": value.name,
+        "kind": kind or "machine",
+        "summary": value.summary,
+        "source": value.source,
+        "data": dict(value.data),
+    }
+
+
+def _print(value: Workload | Machine) -> None:
+    described = _described(value)
+    print_text(f"{value.name} ({described['kind']}): {value.summary}")
+    if value.source:
+        print_text(f"source: {value.source}")
+    print()
+    skipped = {"name", "summary", "source", "sources", "kind"}
+    leaves = flatten({key: item for key, item in value.data.items() if key not in skipped})
+    rows = [[path, str(item), value.sources.get(path, "")] for path, item in leaves]
+    print_table(("key", "value", "source"), rows)

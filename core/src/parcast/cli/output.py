@@ -1,0 +1,45 @@
+"""What commands print: aligned tables, and JSON alone on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object."""
+    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print an aligned table, wrapped to the terminal or, elsewhere, never."""
+    from rich.console import Console
+    from rich.table import Table
+
+    narrow = sys.stdout.isatty()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for index, name in enumerate(header):
+        right = all(_starts_as_number(row[index]) for row in rows)
+        last = index == len(header) - 1
+        table.add_column(name, justify="right" if right else "left", no_wrap=not (narrow and last))
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if narrow else 10_000, markup=False, emoji=False, highlight=False).print(
+        table
+    )
+
+
+def _starts_as_number(cell: str) -> bool:
+    return not cell or cell[0].isdigit() or cell[0] == "-"
+
+
+def print_text(text: str) -> None:
+    """Print a paragraph, wrapped to the terminal."""
+    if sys.stdout.isatty():
+        import shutil
+        import textwrap
+
+        text = textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ")
+    print(text)

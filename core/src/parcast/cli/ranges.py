@@ -1,0 +1,47 @@
+"""Lists of whole numbers as people write them: ``4,9,16``, ``1..64``, ``1..64*2``, ``0..64+8``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from parcast.errors import ParcastError
+
+_RANGE = re.compile(r"(\d+)\.\.(\d+)(?:([*+])(\d+))?")
+
+#: More points than this are a slip of the finger.
+MOST = 1_000_000
+
+
+def parse_numbers(name: str, text: str) -> tuple[int, ...]:
+    """Return the numbers that ``text`` lists, in order, each once.
+
+    Raises
+    ------
+    ParcastError
+        If a piece is neither a number nor a range, or a range is empty.
+    """
+    numbers: dict[int, None] = {}
+    for piece in text.replace(" ", "").split(","):
+        for number in _piece(name, piece):
+            numbers[number] = None
+            if len(numbers) > MOST:
+                raise ParcastError(f"{name} {text}: more than {MOST:,} values")
+    return tuple(numbers)
+
+
+def _piece(name: str, piece: str) -> Iterator[int]:
+    match = _RANGE.fullmatch(piece)
+    if match is None:
+        if not re.fullmatch(r"\d+", piece) or int(piece) < 1:
+            raise ParcastError(
+                f"{name} {piece!r}: write whole numbers from 1, such as 4,9,16 or 1..64 or 1..64*2"
+            )
+        yield int(piece)
+        return
+    first, last, sign, step = int(match[1]), int(match[2]), match[3] or "+", int(match[4] or 1)
+    if first < 1 or last < first or step < 1 or (sign == "*" and step < 2):
+        raise ParcastError(f"{name} {piece!r}: the range is empty or endless")
+    while first <= last:
+        yield first
+        first = first * step if sign == "*" else first + step

@@ -1,0 +1,183 @@
+"""``parcast compare`` and ``parcast predict``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from parcast.cli.output import print_json, print_table, print_text
+from parcast.cli.ranges import parse_numbers
+from parcast.errors import InvalidPointError
+from parcast.query import Status
+from parcast.registry import Registry
+from parcast.results import Results, Row
+from parcast.settings import split_assignment
+from parcast.units import format_seconds
+
+Processes = Annotated[
+    str | None, typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2.", metavar="LIST")
+]
+Disks = Annotated[
+    str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
+]
+Mapping = Annotated[str, typer.Option(help="How processes go to nodes: block or cyclic.")]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A workload parameter, a machine value or a solver option; may be a formula of p, d.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write a file; its suffix is the format.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add both commands."""
+    app.command()(compare)
+    app.command()(predict)
+
+
+def compare(
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="Names or files, separated by commas.")],
+    machine: Annotated[str, typer.Argument(help="Names or files, separated by commas.")],
+    solver: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--solver", help="Solvers or families; every family if not given."),
+    ] = None,
+    p: Processes = None,
+    d: Disks = None,
+    mapping: Mapping = "block",
+    settings: Setting = None,
+    seed: Seed = 0,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Ask every solver about a workload on a machine, side by side."""
+    registry: Registry = context.obj
+    if output is not None:
+        registry.writer(output)
+    results = registry.compare(
+        workload.split(","),
+        machine.split(","),
+        solvers=",".join(solver) if solver else None,
+        **_asked(p, d, mapping, settings, seed),
+    )
+    _refuse_one_invalid_point(results)
+    if output is not None:
+        registry.write(results, output)
+    if json:
+        print_json(results.to_dict())
+    else:
+        _print_results(results)
+    return _exit_code(results)
+
+
+def predict(
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="A name or a file.")],
+    machine: Annotated[str, typer.Argument(help="A name or a file.")],
+    solver: Annotated[str, typer.Option("-s", "--solver", help="A solver or a family.")],
+    p: Processes = None,
+    d: Disks = None,
+    mapping: Mapping = "block",
+    settings: Setting = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> int:
+    """Ask one solver, and show everything it knows."""
+    registry: Registry = context.obj
+    asked = _asked(p, d, mapping, settings, seed)
+    results = registry.compare(workload, machine, solvers=solver, **asked)
+    _refuse_one_invalid_point(results)
+    if json:
+        print_json(results.to_dict())
+    else:
+        for row in results.rows:
+            _print_row(row)
+    return _exit_code(results)
+
+
+def _asked(
+    p: str | None, d: str | None, mapping: str, settings: list[str] | None, seed: int
+) -> dict[str, Any]:
+    return {
+        "p": parse_numbers("-p", p) if p else None,
+        "d": parse_numbers("-d", d) if d else None,
+        "mapping": mapping,
+        "settings": dict(map(split_assignment, settings or ())),
+        "seed": seed,
+    }
+
+
+def _refuse_one_invalid_point(results: Results) -> None:
+    """Raise where one point was asked and it has no meaning for any solver."""
+    single = len({(row.p, row.d) for row in results.rows}) == 1
+    if single and all(row.status is Status.INVALID for row in results.rows):
+        raise InvalidPointError(results.rows[0].message)
+
+
+def _exit_code(results: Results) -> int:
+    statuses = {row.status for row in results.rows}
+    single = len({(row.p, row.d) for row in results.rows}) == 1
+    if single and Status.INVALID in statuses:
+        message = next(row.message for row in results.rows if row.status is Status.INVALID)
+        print(f"parcast: {message}", file=sys.stderr)
+        return 2
+    bad = Status.OK not in statuses or statuses & {Status.FAILED, Status.NOT_CONVERGED}
+    return 1 if bad else 0
+
+
+def _print_results(results: Results) -> None:
+    first = results.rows[0]
+    if len({(row.workload, row.machine) for row in results.rows}) == 1:
+        print(f"{first.workload} on {first.machine}\n")
+    print_table(*results.table())
+    for index, note in enumerate(results.notes()):
+        print_text(("\n" if index == 0 else "") + note)
+
+
+def _print_row(row: Row) -> None:
+    print(f"{row.workload} on {row.machine}, p = {row.p}, d = {row.d}, by {row.solver}\n")
+    if row.time is None:
+        print_text(f"{row.status.value}: {row.message}\n")
+        return
+    lines = [("time", format_seconds(row.time))]
+    for name in ("lower", "upper", "std"):
+        if (value := getattr(row, name)) is not None:
+            lines.append((name, format_seconds(value)))
+    if row.ci is not None:
+        lines.append(("95 % interval", " .. ".join(map(format_seconds, row.ci))))
+    lines += [(f"quantile {q}", format_seconds(value)) for q, value in row.quantiles.items()]
+    if row.speedup is not None:
+        lines.append(("speedup", f"{row.speedup:.4g}"))
+    if row.parts is not None:
+        parts = attrs.asdict(row.parts)
+        lines += [(name, format_seconds(seconds)) for name, seconds in parts.items()]
+    if row.binding is not None:
+        lines.append(("binding", row.binding))
+    from parcast.html import flatten
+
+    lines += [(key, _shown(value)) for key, value in flatten(row.details) if key != "assumptions"]
+    print_table(("", ""), [list(line) for line in lines])
+    for word, texts in (
+        ("lowered", row.lowering),
+        ("note", row.notes),
+        ("assumes", row.details.get("assumptions", ())),
+    ):
+        for text in texts:
+            print_text(f"{word}: {text}")
+    print()
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
