@@ -187,7 +187,9 @@ _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a time to four digits in a readable unit: ``788.1 s``, ``12.5 us``."""
+    """Return a time to four digits in a readable unit: ``1,415 s``, ``12.5 us``."""
+    if abs(seconds) >= 1000:
+        return f"{seconds:,.0f} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if abs(seconds) >= factor or seconds == 0:
             return f"{seconds / factor:.4g} {unit}"

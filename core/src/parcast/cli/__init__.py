@@ -27,31 +27,32 @@ def build(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
-    def show_versions(asked: bool) -> None:
-        if asked:
-            for info in registry.plugins:
-                print(info.package)
-            raise typer.Exit
-
-    @app.callback()
-    def options(
-        context: typer.Context,
-        version: Annotated[
-            bool,
-            typer.Option(
-                "--version",
-                is_eager=True,
-                callback=show_versions,
-                help="Show the versions of parcast and plugins.",
-            ),
-        ] = False,
-    ) -> None:
-        context.obj = registry
-
+    app.callback()(_options)
     solve.add_to(app)
     browse.add_to(app)
     registry.hook.parcast_commands(app=app)
     return app
+
+
+def _show_versions(context: typer.Context, asked: bool) -> None:
+    if asked:
+        for info in context.obj.plugins:
+            print(info.package)
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_show_versions,
+            help="Show the versions of parcast and plugins.",
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,7 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
         registry = Registry()
         for problem in registry.problems:
             print(f"parcast: warning: {problem}", file=sys.stderr)
-        code = build(registry)(arguments, prog_name="parcast", standalone_mode=False)
+        command = build(registry)
+        code = command(arguments, prog_name="parcast", standalone_mode=False, obj=registry)
         sys.stdout.flush()
     except ParcastError as error:
         return _complain(str(error))
@@ -85,9 +87,11 @@ def _usage(error: Exception) -> int:
         print(message)
         return 0
     message, _, possible = message.partition(" (Possible options: ")
-    hint = did_you_mean(getattr(error, "option_name", ""), possible.rstrip(")").split(", "))
+    options = possible.rstrip(")").split(", ") if possible else []
+    hint = did_you_mean(getattr(error, "option_name", ""), options)
     path = getattr(getattr(error, "ctx", None), "command_path", "parcast")
-    return _complain(f"{message.rstrip('.')}.{hint} See '{path} --help'.")
+    sentence = message if message.endswith((".", "?")) else f"{message}."
+    return _complain(f"{sentence}{hint} See '{path} --help'.")
 
 
 def _complain(message: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -19,16 +20,21 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
 
     narrow = sys.stdout.isatty()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(
+        box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"
+    )
     for index, name in enumerate(header):
         right = all(_starts_as_number(row[index]) for row in rows)
         last = index == len(header) - 1
         table.add_column(name, justify="right" if right else "left", no_wrap=not (narrow and last))
     for row in rows:
         table.add_row(*row)
-    Console(width=None if narrow else 10_000, markup=False, emoji=False, highlight=False).print(
-        table
-    )
+    if narrow:
+        Console(markup=False, emoji=False, highlight=False).print(table)
+        return
+    buffer = io.StringIO()
+    Console(file=buffer, width=10_000, markup=False, emoji=False, highlight=False).print(table)
+    print("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 
 
 def _starts_as_number(cell: str) -> bool:

@@ -152,9 +152,8 @@ def _print_row(row: Row) -> None:
         print_text(f"{row.status.value}: {row.message}\n")
         return
     lines = [("time", format_seconds(row.time))]
-    for name in ("lower", "upper", "std"):
-        if (value := getattr(row, name)) is not None:
-            lines.append((name, format_seconds(value)))
+    spread = (("lower", row.lower), ("upper", row.upper), ("std", row.std))
+    lines += [(name, format_seconds(value)) for name, value in spread if value is not None]
     if row.ci is not None:
         lines.append(("95 % interval", " .. ".join(map(format_seconds, row.ci))))
     lines += [(f"quantile {q}", format_seconds(value)) for q, value in row.quantiles.items()]

@@ -1,1 +1,40 @@
-"""SPMD queuing networks for parcast (Cremonesi & Gennaro 2002)."""
+"""SPMD queuing networks for parcast (Cremonesi & Gennaro, IEEE TPDS 13(12), 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from parcast import FamilyEntry, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+_OPTIONS = "parcast_spmd.demands:Options"
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
+    """Add one solver for each of the paper's models, and the choice between them."""
+    yield FamilyEntry(
+        "spmd",
+        "parcast_spmd.solvers:choose",
+        "The queuing model that fits the workload's I/O and the machine's layout.",
+        kind="phases",
+    )
+    for name, summary in (
+        ("sio", "Synchronous I/O: fork-join around a shared network."),
+        ("bus", "Asynchronous I/O at one shared I/O node: exact mean value analysis."),
+        ("clu", "Asynchronous I/O, a disk for each cluster: exact for any number of disks."),
+        ("mixed", "Each phase by the model that its I/O asks for."),
+    ):
+        target = f"parcast_spmd.solvers:{name}"
+        yield SolverEntry(f"spmd.{name}", "phases", target, summary, options=_OPTIONS)
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast spmd``."""
+    from parcast_spmd.commands import app as commands
+
+    app.add_typer(commands, name="spmd", help="Queuing networks of SPMD programs.")

@@ -1,0 +1,78 @@
+"""BUS-AIO and CLU-AIO: asynchronous I/O at one I/O node, or at a disk for each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parcast_spmd.constant import rounds
+from parcast_spmd.cycles import Answer, answer, busy
+from parcast_spmd.demands import Demands
+from parcast_spmd.integral import symmetric_clusters
+from parcast_spmd.kernels import delay_two_queues
+
+
+def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
+    """Return each phase's answer by exact mean value analysis (equations 20 to 22)."""
+    simple = [_without_network(phase) for phase in phases]
+    queued = [phase for phase, found in zip(phases, simple, strict=True) if found is None]
+    answers = iter(_mva(queued) if queued else [])
+    return [found or next(answers) for found in simple]
+
+
+def solve_clu(phases: Sequence[Demands]) -> list[Answer]:
+    """Return each phase's answer by the exact integral over the shared queue (section 4.3)."""
+    return [_without_network(phase) or _integral(phase) for phase in phases]
+
+
+def _mva(phases: Sequence[Demands]) -> list[Answer]:
+    _, network, disk = delay_two_queues(
+        [phase.groups for phase in phases],
+        [phase.bursts * phase.delay for phase in phases],
+        [phase.bursts * phase.shared for phase in phases],
+        [phase.io for phase in phases],
+    )
+    times = zip(phases, network.tolist(), disk.tolist(), strict=True)
+    return [_answer(phase, "mva", *residence) for phase, *residence in times]
+
+
+def _integral(phase: Demands) -> Answer:
+    n = phase.bursts
+    _, network, disk = symmetric_clusters(
+        phase.disks, phase.groups // phase.disks, n * phase.delay, n * phase.shared, phase.io
+    )
+    return _answer(phase, "integral", network, disk)
+
+
+def _without_network(phase: Demands) -> Answer | None:
+    """Return the answer of a phase that needs no queuing network, or None."""
+    if not (phase.shared or phase.io):
+        return answer(phase, "delay", queueing=0.0, io=0.0)
+    if phase.distribution == "constant" and not (phase.shared and phase.io):
+        return _one_constant_queue(phase)
+    return None
+
+
+def _answer(phase: Demands, method: str, network: float, disk: float) -> Answer:
+    lower = None
+    if phase.distribution == "constant":
+        alone = phase.bursts * (phase.delay + phase.shared) + phase.io
+        lower = phase.cycles * max(alone, *busy(phase).values())
+    return answer(phase, method, queueing=network, io=disk, lower=lower)
+
+
+def _one_constant_queue(phase: Demands) -> Answer:
+    """Return the exact makespan over all cycles, spread over them."""
+    if phase.io:
+        sharing = phase.groups if phase.model == "bus" else phase.groups // phase.disks
+        whole = rounds(sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
+    else:
+        whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
+    each, at_queue = whole.time / phase.cycles, whole.queueing / phase.cycles
+    waiting = max(0.0, each - phase.bursts * phase.delay - at_queue)
+    return answer(
+        phase,
+        "constant",
+        queueing=0.0 if phase.io else at_queue,
+        io=at_queue if phase.io else 0.0,
+        waiting=waiting,
+    )

@@ -1,0 +1,93 @@
+"""A phase's answer: its time, and where the time of a process goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from parcast import Parts
+from parcast_spmd.demands import Demands
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """The whole phase, all its cycles; times in seconds."""
+
+    time: float
+    parts: Parts
+    utilization: Mapping[str, float]
+    binding: str
+    method: str
+    lower: float | None = None
+
+
+def answer(
+    given: Demands,
+    method: str,
+    *,
+    queueing: float,
+    io: float,
+    waiting: float = 0.0,
+    lower: float | None = None,
+) -> Answer:
+    """Return the answer of a phase from what one process meets in a mean cycle.
+
+    Parameters
+    ----------
+    given
+        The phase.
+    method
+        The name of the method.
+    queueing
+        Time at the shared network, waiting included.
+    io
+        Time at the disks, waiting included.
+    waiting
+        Time waiting for other groups.
+    lower
+        A proven lower bound of the whole phase.
+    """
+    n = given.bursts
+    cycle = Parts(
+        compute=n * given.compute,
+        communication=n * given.free + queueing,
+        io=io,
+        synchronization=n * given.joining + waiting,
+    )
+    return Answer(
+        time=given.cycles * cycle.total,
+        parts=cycle * given.cycles,
+        utilization=_utilization(given, cycle.total),
+        binding=_binding(given, cycle),
+        method=method,
+        lower=lower,
+    )
+
+
+def busy(given: Demands) -> dict[str, float]:
+    """Return how long each shared station serves in one cycle of all groups."""
+    network = given.groups * given.bursts * given.shared
+    if given.model == "sio":
+        return {"network": network, "storage": given.io}
+    sharing = given.groups if given.model == "bus" else given.groups / given.disks
+    return {"network": network, "storage": sharing * given.io}
+
+
+def _utilization(given: Demands, cycle: float) -> dict[str, float]:
+    serving = {"processor": given.bursts * given.compute, **busy(given)}
+    if not cycle:
+        return dict.fromkeys(serving, 0.0)
+    # Rounding may end a hair above 1 where a station never rests
+    return {name: min(1.0, time / cycle) for name, time in serving.items()}
+
+
+def _binding(given: Demands, cycle: Parts) -> str:
+    """Return the saturated station, or else the largest part."""
+    stations = busy(given)
+    busiest = max(stations, key=lambda name: stations[name])
+    alone = given.bursts * (given.delay + given.shared) + given.io
+    if given.groups > 1 and stations[busiest] >= alone:
+        return busiest
+    words = ("processor", "network", "storage", "synchronization")
+    return max(zip(words, cycle.values(), strict=True), key=lambda pair: pair[1])[0]

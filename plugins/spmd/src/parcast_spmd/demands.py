@@ -1,0 +1,175 @@
+"""What one phase demands of one machine: the parameters of the paper's queuing networks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from parcast import InvalidPointError, Query, UnsupportedError
+from parcast.phases import Phases, PhaseValues
+
+#: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
+Model = Literal["sio", "bus", "clu"]
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """Options of every spmd solver."""
+
+    #: Passages of the network for a synchronized group and burst: one, as the paper's figure 6
+    #: draws it, or one for each process of the group, as its messages are.
+    passages: Literal["one", "each"] = "one"
+
+
+@attrs.frozen(kw_only=True)
+class Demands:
+    """One phase at one p and d; times in seconds."""
+
+    model: Model
+    cycles: float
+    bursts: float  #: n_io, per cycle
+    groups: int  #: P = p / c, the jobs of the network
+    disks: int
+    compute: float  #: mean CPU time of a process in a burst
+    joining: float  #: (h(c) - 1) times that: waiting for the slowest of the group
+    free: float  #: startup and contention-free transfer of a burst
+    shared: float  #: transfer that queues for the network: x, in a burst
+    io: float  #: service of one I/O burst: of all (sio), else of one group
+    distribution: str
+
+    @property
+    def delay(self) -> float:
+        """Return z of equation 15, per burst."""
+        return self.compute + self.joining + self.free
+
+
+def harmonic(c: int) -> float:
+    """Return H_c, the mean maximum of c exponentials of mean 1 (equation 5)."""
+    return sum(1.0 / i for i in range(c, 0, -1))
+
+
+def joining_cost(c: int, distribution: str) -> float:
+    """Return h(c), section 3.5: the mean maximum of c bursts of mean 1."""
+    if distribution == "constant":
+        return 1.0
+    return 2.0 * c / (c + 1.0) if distribution == "uniform" else harmonic(c)
+
+
+def contention_level(query: Query) -> float | None:
+    """Return w, the part of a transfer that queues; None where the machine leaves it open.
+
+    Raises
+    ------
+    UnsupportedError
+        For a kind of contention that has no level.
+    """
+    network = query.machine.network
+    if network.contention_level is not None:
+        return network.contention_level
+    if network.saturation is not None:
+        level = query.machine.need("network.bandwidth", "its saturation") / network.saturation
+        return min(1.0, level)
+    if network.contention == "endpoint":
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has contention 'endpoint', which has no level w; "
+            "state network.contention_level or network.saturation"
+        )
+    return {"none": 0.0, "bus": 1.0, None: None}[network.contention]
+
+
+def check_machine(query: Query) -> None:
+    """Refuse what the models cannot express: unlike nodes, crowded cores, a second network."""
+    machine = query.machine
+    nodes, name = machine.nodes, machine.name
+    if any(group.weight != 1 for group in nodes.groups):
+        raise UnsupportedError(
+            f"machine {name!r} has nodes of unequal speed; spmd takes equal ones"
+        )
+    if nodes.count is not None and query.p > nodes.count * nodes.cores:
+        total = nodes.count * nodes.cores
+        raise UnsupportedError(f"{query.p} processes on {total} cores of machine {name!r}")
+    if machine.network.local is not None and nodes.cores > 1:
+        raise UnsupportedError(
+            f"machine {name!r} has a local network within its nodes; spmd takes one network"
+        )
+
+
+def model_of(phase: PhaseValues, query: Query) -> Model:
+    """Return the model that the phase's I/O and the machine's layout ask for."""
+    if phase.io == "sync":
+        return "sio"
+    return "bus" if query.machine.storage.layout == "bus" else "clu"
+
+
+def demands(query: Query, level: float) -> tuple[Demands, ...]:
+    """Return every phase's demands at contention level ``level``.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine does not state a number that the workload needs.
+    InvalidPointError
+        If a phase has no meaning at this p and d.
+    """
+    content: Phases = query.workload.content
+    return tuple(_demands(phase, query, level) for phase in content.at(query))
+
+
+def _demands(phase: PhaseValues, query: Query, level: float) -> Demands:
+    compute = 0.0
+    if work := phase.parallel / query.p + phase.serial:
+        compute = work / query.machine.need("processor.rate", "a workload with computation")
+    fixed, transfer = _messages(phase, query)
+    groups = query.p // phase.group
+    options: Options = query.options or Options()
+    passages = phase.group if options.passages == "each" else 1
+    return Demands(
+        model=model_of(phase, query),
+        cycles=phase.cycles,
+        bursts=phase.bursts,
+        groups=groups,
+        disks=query.d,
+        compute=compute,
+        joining=(joining_cost(phase.group, phase.distribution) - 1.0) * compute,
+        free=fixed + (1.0 - level) * transfer,
+        shared=level * transfer * passages,
+        io=_io(phase, query, groups),
+        distribution=phase.distribution,
+    )
+
+
+def _messages(phase: PhaseValues, query: Query) -> tuple[float, float]:
+    """Return fixed and transfer time of one burst; who pays for a message makes no difference."""
+    network = query.machine.network
+    fixed = transfer = 0.0
+    if phase.messages:
+        receive = network.overhead_receive
+        overheads = network.overhead + (network.overhead if receive is None else receive)
+        startup = query.machine.need("network.startup", "a workload with messages")
+        fixed = phase.messages * (startup + overheads)
+    if phase.bytes:
+        bandwidth = query.machine.need("network.bandwidth", "a workload that sends bytes")
+        fixed += phase.bytes * network.overhead_per_byte
+        transfer = phase.bytes / bandwidth
+    return fixed, transfer
+
+
+def _io(phase: PhaseValues, query: Query, groups: int) -> float:
+    """Return the service time of equation 14."""
+    if not phase.io_bytes:
+        return 0.0
+    startup = query.machine.storage.startup
+    transfer = phase.io_bytes / query.machine.need("storage.bandwidth", "a workload with I/O")
+    model = model_of(phase, query)
+    if model == "sio":
+        return startup + transfer / query.d
+    if model == "bus":
+        return startup + transfer / query.d / groups
+    if groups % query.d:
+        raise InvalidPointError(
+            f"p={query.p} makes {groups} synchronization groups of workload "
+            f"{query.workload.name!r}, which d={query.d} disks do not divide; choose p among the "
+            f"multiples of {query.d * query.p // groups}"
+        )
+    return startup + transfer / groups
