@@ -221,9 +221,7 @@ def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[O
         outcomes |= dict(zip(indices, _solve_batch(solver, queries), strict=True))
     for index, task in enumerate(tasks):
         if isinstance(task, Task):
-            registry.hook.parcast_point_done(
-                query=task.query, prediction=outcomes[index].prediction
-            )
+            registry.point_done(task.query, outcomes[index].prediction)
     return [outcomes[index] for index in range(len(tasks))]
 
 

@@ -32,7 +32,9 @@ from parcast.machine import Machine
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.query import Prediction
+    import typer
+
+    from parcast.query import Prediction, Query
     from parcast.results import Results
 
 E = TypeVar("E")
@@ -112,10 +114,20 @@ class Registry:
         bad = [f"Plugin {i.name!r} ({i.package}): {i.problem}" for i in self.plugins if i.problem]
         return (*bad, *self._conflicts.values())
 
-    @property
-    def hook(self) -> Any:
-        """The plugins' hooks, for commands, executors and events."""
-        return self._manager.hook
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let every plugin add its commands; one that fails is reported."""
+        self._call("parcast_commands", app=app)
+
+    def point_done(self, query: Query, prediction: Prediction) -> None:
+        """Tell every plugin that a point is done; one that fails is reported."""
+        self._call("parcast_point_done", query=query, prediction=prediction)
+
+    def _call(self, hook: str, **arguments: Any) -> None:
+        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name):
+            try:
+                impl.function(*(arguments[name] for name in impl.argnames))
+            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(impl.plugin_name, f"{hook} failed: {error}", error)
 
     def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
         disabled = os.environ.get("PARCAST_DISABLE_PLUGINS", "").replace(" ", "").split(",")
