@@ -1,4 +1,4 @@
-"""The whole house: everything installed loads, nothing heavy too early, no word of an index host."""
+"""The whole house: everything installed loads, and the command keeps its promises."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ class Task:
     query: Query
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    exact: bool = True  #: every lowering on the way was
 
 
 @attrs.frozen
@@ -145,10 +146,8 @@ def predict(
         **asked,
     )
     (name,) = _asked(registry, [solver])
-    task = _resolve(registry, name, query, settings)
-    (outcome,) = _solve_all(registry, [task])
-    notes = task.notes if isinstance(task, Task) else ()
-    return attrs.evolve(outcome.prediction, notes=(*notes, *outcome.prediction.notes))
+    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, settings)])
+    return outcome.prediction
 
 
 def _listed(one_or_many: Any) -> list[Any]:
@@ -195,7 +194,9 @@ def _resolve(registry: Registry, name: str, query: Query, settings: Settings) ->
             entry = next(e for e in registry.solvers.values() if e.family == name)
         query = attrs.evolve(query, options=settings.options_of(entry))
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
-        task = Task(entry, query, steps + more_steps, notes + more_notes)
+        steps, notes = steps + more_steps, notes + more_notes
+        exact = all(registry.lowerings[step].exact for step in steps)
+        task = Task(entry, query, steps, notes, exact)
         reason = load(entry.target)().supports(query)
     except UnsupportedError as error:
         return Prediction(status=Status.REFUSED, message=str(error))
@@ -216,13 +217,21 @@ def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[O
         else:
             batches.setdefault(task.entry.name, []).append(index)
     for name, indices in batches.items():
-        solver = registry.solver(name)
         queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
-        outcomes |= dict(zip(indices, _solve_batch(solver, queries), strict=True))
+        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries), strict=True)
     for index, task in enumerate(tasks):
         if isinstance(task, Task):
-            registry.point_done(task.query, outcomes[index].prediction)
+            outcomes[index] = outcome = _as_asked(task, outcomes[index])
+            registry.point_done(task.query, outcome.prediction)
     return [outcomes[index] for index in range(len(tasks))]
+
+
+def _as_asked(task: Task, outcome: Outcome) -> Outcome:
+    """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
+    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
+    if not task.exact:
+        found = attrs.evolve(found, lower=None, upper=None)
+    return attrs.evolve(outcome, prediction=found)
 
 
 def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
@@ -278,9 +287,7 @@ def _references(
 
 def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:
     prediction, query = outcome.prediction, point.query
-    time_, notes = prediction.time, prediction.notes
-    if isinstance(task, Task):
-        notes = (*task.notes, *notes)
+    seconds = prediction.time
     details = dict(prediction.details)
     if prediction.assumptions:
         details["assumptions"] = list(prediction.assumptions)
@@ -293,17 +300,17 @@ def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: flo
         mapping=query.mapping,
         params=point.params,
         seed=query.seed,
-        time=time_,
+        time=seconds,
         lower=prediction.lower,
         upper=prediction.upper,
         std=prediction.std,
         ci=prediction.ci,
         quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
-        speedup=reference / time_ if reference and time_ else None,
+        speedup=reference / seconds if reference and seconds else None,
         parts=prediction.parts,
         status=prediction.status,
         message=prediction.message,
-        notes=notes,
+        notes=prediction.notes,
         binding=prediction.binding,
         details=details,
         lowering=task.steps if isinstance(task, Task) else (),
