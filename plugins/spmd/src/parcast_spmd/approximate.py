@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from parcast.errors import SolveError
 
+from parcast.errors import SolveError
 from parcast_spmd.bounds import throughput_bounds
 from parcast_spmd.kernels import Floats
 from parcast_spmd.structure import Component, GroupResult

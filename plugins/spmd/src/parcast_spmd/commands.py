@@ -46,7 +46,9 @@ def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
     from parcast_spmd.solving import utilisation
 
     busy = utilisation(given, solution)
-    stations = [("station", "class", "response [s]", "queue length", "utilisation")]
+    stations: list[tuple[str, ...]] = [
+        ("station", "class", "response [s]", "queue length", "utilisation")
+    ]
     for station in given.stations:
         for r, job in enumerate(given.classes):
             if station.demand[r] == 0 or job.population == 0:
@@ -61,7 +63,7 @@ def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
                     f"{busy[station.name][r]:.4f}" if queue else "-",
                 )
             )
-    classes = [("class", "jobs", "throughput [1/s]", "cycle time [s]", "")]
+    classes: list[tuple[str, ...]] = [("class", "jobs", "throughput [1/s]", "cycle time [s]", "")]
     for r, job in enumerate(given.classes):
         row = (_number(solution.throughput[r]), _number(solution.cycle_time[r]))
         classes.append((job.name, str(job.population), *row, _between(solution, r)))

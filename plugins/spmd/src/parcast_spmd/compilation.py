@@ -25,18 +25,19 @@ def compile_kernel(function: Callable[..., Any], distribution: str) -> Callable[
     distribution
         The distribution that ships the kernel, such as ``"parcast-spmd"``.
     """
-    import numba
+    from numba import config
 
-    if numba.config.CACHE_DIR:
+    settings: Any = config
+    if settings.CACHE_DIR:
         return _decorated(function, cache=True)
     directory = _cache_directory(distribution)
     if directory is None:
         return _decorated(function, cache=False)
-    numba.config.CACHE_DIR = str(directory)
+    settings.CACHE_DIR = str(directory)
     try:
         return _decorated(function, cache=True)
     finally:
-        numba.config.CACHE_DIR = ""
+        settings.CACHE_DIR = ""
 
 
 def _decorated(function: Callable[..., Any], *, cache: bool) -> Callable[..., Any]:

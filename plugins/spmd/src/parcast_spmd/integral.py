@@ -26,8 +26,8 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from parcast.errors import SolveError
 
+from parcast.errors import SolveError
 from parcast_spmd.kernels import (
     Floats,
     check_points,
@@ -91,8 +91,8 @@ def symmetric_clusters(
     if clusters < 1 or clusters != int(clusters):
         raise SolveError(f"The number of clusters is {clusters}; give a whole number from 1.")
     if clusters == 1 or x == 0:
-        rate, at_network, at_disk = delay_two_queues(jobs_per_cluster, z, x, y)
-        return float(rate), float(at_network), float(at_disk)
+        alone = delay_two_queues(jobs_per_cluster, z, x, y)
+        return float(alone[0]), float(alone[1]), float(alone[2])
     demands = {name: np.array([value]) for name, value in (("z", z), ("x", x), ("y", y))}
     check_points(np.array([jobs_per_cluster]), demands)
     group = Group(
@@ -205,7 +205,8 @@ def _two_shared(weight: _Weight) -> Floats:
         logs = weight.evaluate(rule.nodes, middle)[0].reshape(u.size, -1)
         top = logs.max(axis=1)
         inside = np.exp(logs - top[:, None]) * rule.scale.reshape(logs.shape)
-        return (top + np.log(inside.sum(axis=1))).reshape(u.shape)
+        total: Floats = top + np.log(inside.sum(axis=1))
+        return total.reshape(u.shape)
 
     outer = support(marginal, weight.jobs, rows=1)
     peak = np.array([outer.peak[0], 0.0])

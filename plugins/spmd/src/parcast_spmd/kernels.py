@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from parcast.errors import SolveError
 
+from parcast.errors import SolveError
 from parcast_spmd.compilation import compile_kernel
 
 Floats: TypeAlias = npt.NDArray[np.float64]

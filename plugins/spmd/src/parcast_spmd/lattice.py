@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from parcast.errors import UnsupportedError
 
+from parcast.errors import UnsupportedError
 from parcast_spmd.kernels import Floats, Integers, compiled, lattice_kernel, worth_compiling
 from parcast_spmd.structure import Component, GroupResult
 
-#: Numbers kept (160 MB), and multiplications done (about 2 s), at the most.
+#: Numbers kept at the most: 160 MB, and under a minute of work whatever the classes.
 MEMORY_LIMIT = 20_000_000
-WORK_LIMIT = 1_000_000_000
 
 
 def lattice_refusal(component: Component) -> str | None:
@@ -22,11 +21,6 @@ def lattice_refusal(component: Component) -> str | None:
         return (
             f"{points:.3g} population vectors times {queues} queues exceed the "
             f"{MEMORY_LIMIT:,} numbers that are kept"
-        )
-    if points * queues * component.classes > WORK_LIMIT:
-        return (
-            f"{points:.3g} population vectors, {queues} queues and {component.classes} classes "
-            f"exceed the {WORK_LIMIT:,} steps that are taken"
         )
     return None
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
+
 from parcast.errors import FileError
 
 StationType = Literal["delay", "queue"]
 
 #: More jobs than this in one class would take minutes.
 MOST_JOBS = 100_000_000
+
+
+def _floats(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +27,7 @@ class Station:
     name: str
     type: StationType
     #: Visits times mean service time per visit, seconds per cycle, for each class
-    demand: tuple[float, ...] = attrs.field(converter=tuple)
+    demand: tuple[float, ...] = attrs.field(converter=_floats)
 
 
 @attrs.frozen(kw_only=True)
@@ -37,8 +42,8 @@ class JobClass:
 class ClosedNetwork:
     """A product-form network: queues are FCFS exponential or processor sharing."""
 
-    stations: tuple[Station, ...] = attrs.field(converter=tuple)
-    classes: tuple[JobClass, ...] = attrs.field(converter=tuple)
+    stations: tuple[Station, ...]
+    classes: tuple[JobClass, ...]
 
 
 @attrs.frozen(kw_only=True)
@@ -110,19 +115,20 @@ def check_network(network: ClosedNetwork, where: str = "The network") -> None:
         If it has no stations or classes, two of one name, a demand or population out of range,
         a demand list of the wrong length, or a class with no demand anywhere.
     """
-    for key, items in (("stations", network.stations), ("classes", network.classes)):
-        if not items:
-            raise FileError(f"{where}: {key} is empty; give at least one.")
-        seen: set[str] = set()
-        for index, item in enumerate(items):
-            if item.name in seen:
-                place = f"{where}: {key}[{index}].name"
-                raise FileError(f"{place} {item.name!r} is used twice; give each its own name.")
-            seen.add(item.name)
+    _check_names([station.name for station in network.stations], f"{where}: stations")
+    _check_names([job.name for job in network.classes], f"{where}: classes")
     for index, station in enumerate(network.stations):
         _check_demand(station, len(network.classes), f"{where}: stations[{index}]")
     for index, job in enumerate(network.classes):
         _check_class(network, index, job, f"{where}: classes[{index}]")
+
+
+def _check_names(names: Sequence[str], place: str) -> None:
+    if not names:
+        raise FileError(f"{place} is empty; give at least one.")
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise FileError(f"{place}[{index}].name {name!r} is used twice; give each its own.")
 
 
 def _check_demand(station: Station, classes: int, place: str) -> None:

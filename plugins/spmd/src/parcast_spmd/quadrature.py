@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from parcast.errors import SolveError
 
+from parcast.errors import SolveError
 from parcast_spmd.kernels import Floats
 
 #: exp(-45) is below the rounding of anything it is added to.

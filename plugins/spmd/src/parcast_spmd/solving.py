@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from parcast.errors import SolveError, UnknownNameError, UnsupportedError, did_you_mean
-
 from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
 from parcast_spmd.bounds import throughput_bounds
 from parcast_spmd.integral import solve_integral
@@ -108,7 +107,7 @@ def _choose(part: Component) -> tuple[str, str]:
 
 
 def _solve_alone(part: Component) -> tuple[GroupResult, ...]:
-    """Return exact means of classes that share nothing (always one group of one class)."""
+    """Return exact means of classes that share nothing (one group of one class)."""
     found = []
     for group in part.groups:
         rate, responses = closed_mva(group.population, group.delay, group.private)

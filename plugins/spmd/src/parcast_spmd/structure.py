@@ -47,11 +47,6 @@ class Component:
         """The jobs of all its classes."""
         return sum(group.count * group.population for group in self.groups)
 
-    @property
-    def classes(self) -> int:
-        """The number of its classes."""
-        return sum(group.count for group in self.groups)
-
 
 @attrs.frozen(kw_only=True)
 class GroupResult:
