@@ -84,7 +84,7 @@ BAD_INPUT = {
     "compare btio ibm-sp": "No machine is called 'ibm-sp'. Did you mean 'ibm-sp2'?",
     "compare btio ibm-sp2 --solvr x": "No such option: --solvr. Did you mean '--solver'?",
     "compare btio ibm-sp2 --set m=3": "No parameter, machine value or option is called 'm'.",
-    "compare btio ibm-sp2 --set network.bandwith=3": "Did you mean 'network.bandwidth'?",
+    "compare btio ibm-sp2 --set network.bandwith=3": "Did you mean 'bandwidth'?",
     "compare btio ibm-sp2 --set spmd.passage=one": "Did you mean 'spmd.passages'?",
     "compare btio ibm-sp2 --set spmd.passages=two": "'two' must be one of one, each.",
     "compare btio ibm-sp2 --set n": "'n' is no NAME=VALUE",

@@ -173,8 +173,8 @@ def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
         return sorted(families)
     asked = names.split(",") if isinstance(names, str) else list(names)
     for name in asked:
-        if name not in families and name not in registry.solvers:
-            registry.solver(name)
+        if name not in families:
+            registry.named("solvers", name, {**registry.families, **registry.solvers})
     return list(dict.fromkeys(asked))
 
 

@@ -196,7 +196,8 @@ class Registry:
                 found.pop(name, None)
         return dict(sorted(found.items()))
 
-    def _named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+    def named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+        """Return ``known[name]``, or say what else the name may have meant."""
         if name in known:
             return known[name]
         if (what, name) in self._conflicts:
@@ -207,7 +208,7 @@ class Registry:
 
     def solver(self, name: str) -> Solver:
         """Return the solver called ``name``."""
-        return load(self._named("solvers", name, self.solvers).target)()  # type: ignore[no-any-return]
+        return load(self.named("solvers", name, self.solvers).target)()  # type: ignore[no-any-return]
 
     def machine(self, machine: MachineLike) -> Machine:
         """Return a machine from its name, a file, a mapping or a value.
@@ -249,7 +250,7 @@ class Registry:
             path, name = Path(spec), Path(spec).stem
             looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
             if not path.exists() and not looks_like_path:
-                self._named(what, str(spec), known)
+                self.named(what, str(spec), known)
         if reader := self.readers.get(path.suffix):
             return load(reader.target)(path)  # type: ignore[no-any-return]
         if path.suffix not in {".toml", ".json"} and path.is_file():
