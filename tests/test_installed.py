@@ -102,6 +102,7 @@ BAD_INPUT = {
         "p=60 makes 60 synchronization groups of workload 'qcrd-like', which d=16 disks do not "
         "divide; choose p among the multiples of 16"
     ),
+    "compare btio ibm-sp2 --mapping blok": "Did you mean 'block'?",
     "compare": "Missing argument",
     "list solver": "Did you mean 'solvers'?",
     "show btoi": "Nothing is called 'btoi'. Did you mean 'btio'?",

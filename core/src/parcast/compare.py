@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.entries import SolverEntry, load
-from parcast.errors import InvalidPointError, ParcastError, UnknownNameError, UnsupportedError
+from parcast.errors import (
+    InvalidPointError,
+    ParcastError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
 from parcast.lowering import lower
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
@@ -97,6 +103,7 @@ def compare(
     workloads = [registry.workload(one) for one in _listed(workload)]
     machines = [registry.machine(one) for one in _listed(machine)]
     asked = _asked(registry, solvers)
+    _check_mapping(mapping)
     sorted_settings = Settings.sort(settings or {}, registry, workloads)
     tasks: list[tuple[Point, Task | Prediction]] = []
     for work in workloads:
@@ -162,6 +169,12 @@ def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidPointError(f"{name}={value!r} must be a whole number, 1 or more")
     return values
+
+
+def _check_mapping(mapping: object) -> None:
+    if not isinstance(mapping, tuple) and mapping not in {"block", "cyclic"}:
+        hint = did_you_mean(str(mapping), ("block", "cyclic"))
+        raise UnknownNameError(f"mapping {mapping!r} must be block, cyclic or a tuple.{hint}")
 
 
 def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
