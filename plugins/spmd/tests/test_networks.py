@@ -173,6 +173,19 @@ def test_extreme_clusters_keep_their_digits(x, z, y):
     assert worst(found, wanted) < 1e-12
 
 
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [
+        (0.0101, (0.97479332755764152, 0.63732353386439376, 25.221155109515487)),
+        (0.0103, (0.97063193749336556, 7.1203146133503848, 23.136326830446305)),
+        (0.02, (0.49999999999999998, 998.0039367999482, 1.9960632000518852)),
+    ],
+)
+def test_hundred_thousand_processes_around_saturation(x, wanted):
+    """The known values are from 320 nodes in 30-digit arithmetic."""
+    assert worst(symmetric_clusters(100, 1000, 1000.0, x, 1.0), wanted) < 1e-12
+
+
 def test_clusters_equal_general_solver():
     network = build([9] * 5, [7.0] * 5, [[0.4] * 5, *(2.0 * np.eye(5)).tolist()])
     solution = solve(network)
@@ -341,3 +354,9 @@ def test_lattice_limits():
 def test_networks_made_in_python_are_checked_too(network, message):
     with pytest.raises(FileError, match=message):
         solve(network)
+
+
+@pytest.mark.parametrize("method", ["auto", "lattice", "linearizer"])
+def test_times_beyond_floating_point_are_errors(method):
+    with pytest.raises(SolveError, match="ask for"):
+        solve(build([2, 2], [1e308, 1.0], [[1e308, 1.0]]), method)

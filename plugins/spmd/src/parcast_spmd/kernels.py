@@ -1,9 +1,8 @@
 """The hot recursions: exact mean value analysis and the fork-join sum, point by point.
 
 Every kernel is a plain Python function within numba's subset that calls no other function of
-this file, so its compiled form is always built from the whole of its source. The functions
-with public names choose the form: plain for small questions, which then never import numba,
-and compiled for large ones.
+this file. The functions with public names choose the form: plain for small questions, which
+then never import numba, and compiled for large ones.
 """
 
 from __future__ import annotations
@@ -205,8 +204,8 @@ def fork_join_sums(
     SolveError
         If an argument is out of its range.
     """
-    shape, sizes, (z, x) = _points(populations, delays=delays, demands=demands)
-    sums, means = _run(fork_join_kernel, sizes, (z, x), 2)
+    shape, sizes, given = _points(populations, delays=delays, demands=demands)
+    sums, means = _run(fork_join_kernel, sizes, given, 2)
     return sums.reshape(shape), means.reshape(shape)
 
 
