@@ -103,7 +103,7 @@ def networks(draw, shared):
     return build(populations, delays, demands)
 
 
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(networks(shared=2))
 def test_integral_equals_lattice(network):
     assert worst(rows(solve(network)), rows(solve(network, "lattice"))) < 1e-11
@@ -156,20 +156,34 @@ def test_clusters_are_monotone_and_bounded(clusters, jobs, z, x, y):
     assert rate * y <= 1 + 1e-12
     assert rate * (z + at_network + at_disk) == pytest.approx(jobs, rel=1e-11)
     more = symmetric_clusters(clusters, jobs + 1, z, x, y)
-    assert all(new >= old * (1 - 1e-11) for new, old in zip(more, (rate, at_network, at_disk)))
+    less = (rate, at_network, at_disk)
+    assert all(new >= old * (1 - 1e-11) for new, old in zip(more, less, strict=True))
     wider = symmetric_clusters(clusters + 1, jobs, z, x, y)
     assert wider[0] <= rate * (1 + 1e-11)
 
 
-@pytest.mark.parametrize("x", [1e-12, 1e-4, 0.00999, 0.01, 0.010001, 0.5, 1e6])
-@pytest.mark.parametrize("z", [0.0, 1e-9, 50.0, 1e9])
-def test_extreme_clusters_keep_their_digits(x, z):
-    """Idle time of the network is the weight at u = 0: an identity the solver does not use."""
-    clusters, jobs, y = 100, 50, 1.0
-    rate, at_network, _ = symmetric_clusters(clusters, jobs, z, x, y)
-    assert at_network >= x * (1 - 1e-12)
-    assert clusters * rate * x <= 1 + 1e-12
-    assert at_network <= x * clusters * jobs
+@pytest.mark.parametrize("x", [1e-12, 1e-4, 0.25, 1 / 3, 0.34, 1e6])
+@pytest.mark.parametrize("z", [0.0, 1e-9, 5.0, 1e9])
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_extreme_clusters_keep_their_digits(x, z, y):
+    demands = [[x] * 3, *(y * np.eye(3)).tolist()]
+    exact = solve(build([12] * 3, [z] * 3, demands), "lattice")
+    found = symmetric_clusters(3, 12, z, x, y)
+    wanted = exact.throughput[0], exact.response["q0"][0], exact.response["q1"][0]
+    assert worst(found, wanted) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [
+        (0.0101, (0.97479332755764152, 0.63732353386439376, 25.221155109515487)),
+        (0.0103, (0.97063193749336556, 7.1203146133503848, 23.136326830446305)),
+        (0.02, (0.49999999999999998, 998.0039367999482, 1.9960632000518852)),
+    ],
+)
+def test_hundred_thousand_processes_around_saturation(x, wanted):
+    """The known values are from 320 nodes in 30-digit arithmetic."""
+    assert worst(symmetric_clusters(100, 1000, 1000.0, x, 1.0), wanted) < 1e-12
 
 
 def test_clusters_equal_general_solver():
@@ -191,8 +205,8 @@ def test_large_two_queue_network_keeps_exact_limits():
 def test_compiled_integral_equals_plain(monkeypatch):
     network = build([30, 20], [5.0, 9.0], [[1.0, 0.5], [0.0, 2.0], [1.0, 0.0]])
     plain = solve(network)
-    for name in ("PLAIN_STEPS", "LOADED_STEPS"):
-        monkeypatch.setattr(f"parcast_spmd.kernels.{name}", 0)
+    for name in ("kernels.PLAIN_STEPS", "kernels.LOADED_STEPS", "integral.SWEEP_STEPS"):
+        monkeypatch.setattr(f"parcast_spmd.{name}", 0)
     assert worst(rows(solve(network)), rows(plain)) < 1e-12
     assert worst(rows(solve(network, "lattice")), rows(plain)) < 1e-12
 
@@ -222,10 +236,9 @@ def test_auto_falls_back_with_bounds_and_reason():
     assert not solution.exact
     assert "3 queues are shared, and" in solution.notes[0]
     assert "population vectors" in solution.notes[0]
-    for rate, low, high in zip(
-        solution.throughput, solution.bounds.throughput_lower, solution.bounds.throughput_upper
-    ):
-        assert low <= rate <= high
+    lower, upper = solution.bounds.throughput_lower, solution.bounds.throughput_upper
+    assert all(map(float.__le__, lower, solution.throughput))
+    assert all(map(float.__le__, solution.throughput, upper))
     data = solution.to_data()
     assert set(data["bounds"]) == {"throughput", "cycle_time"}
     assert data["notes"] == [solution.notes[0]]
@@ -269,7 +282,7 @@ def test_no_convergence_names_the_residual(monkeypatch):
     with pytest.raises(SolveError, match=r"Linearizer still changes by \d\.\de-\d\d after 1"):
         solve(THREE, "linearizer")
     monkeypatch.setattr(approximate, "CORE_ITERATIONS", 2)
-    with pytest.raises(SolveError, match="approximation still changes by .* after 2 iterations"):
+    with pytest.raises(SolveError, match=r"approximation still changes by .* after 2 iterations"):
         solve(THREE, "bard-schweitzer")
 
 
@@ -291,7 +304,7 @@ def test_unsettled_quadrature_names_the_residual():
         ({"queue_length": {"think": (1.0, 1.0), "q0": (1.0, 1.0)}}, "finds 2 of the 4 jobs"),
         (
             {"throughput": (1e-3, 1e-3)},
-            "gives a throughput of 0.001 where 0.111111111111 to 0.5 is proven",
+            "gives a throughput of 0.001 where 0.444444444444 to 0.5 is proven",
         ),
     ],
 )
@@ -308,7 +321,7 @@ def test_broken_laws_are_errors(change, message):
         (THREE, "mva", "'mva' solves classes that share no queue, and these do"),
         (THREE, "integral", "takes one or two shared queues, and 3 are shared here"),
         (build([3], [1.0], [[1.0]]), "integral", "and none do here; use 'mva'"),
-        (THREE, "lattice", "'lattice' is too large: 5.46e.07 population vectors"),
+        (THREE, "lattice", "'lattice' is too large: 8.3e.07 population vectors"),
     ],
 )
 def test_methods_are_refused_where_they_do_not_apply(network, method, message):
@@ -317,17 +330,15 @@ def test_methods_are_refused_where_they_do_not_apply(network, method, message):
 
 
 def test_unknown_method():
-    with pytest.raises(UnknownNameError, match="'latice'; choose from .* mean 'lattice'"):
+    with pytest.raises(UnknownNameError, match=r"'latice'; choose from .* mean 'lattice'"):
         solve(THREE, "latice")
 
 
 def test_lattice_limits():
     (long,) = components(build([4000, 4000], [1.0, 1.0], [[1.0, 1.0]] * 2))
     assert "numbers that are kept" in lattice_refusal(long)
-    (wide,) = components(build([1] * 17, [1.0] * 17, [[1.0 + k] * 17 for k in range(40)]))
-    assert lattice_refusal(wide) is None
-    (slow,) = components(build([1] * 20, [1.0] * 20, [[1.0 + k] * 20 for k in range(19)]))
-    assert "steps that are taken" in lattice_refusal(slow) or "kept" in lattice_refusal(slow)
+    (many,) = components(build([1] * 20, [1.0] * 20, [[1.0 + k] * 20 for k in range(19)]))
+    assert lattice_refusal(many) is None
 
 
 @pytest.mark.parametrize(
@@ -343,3 +354,9 @@ def test_lattice_limits():
 def test_networks_made_in_python_are_checked_too(network, message):
     with pytest.raises(FileError, match=message):
         solve(network)
+
+
+@pytest.mark.parametrize("method", ["auto", "lattice", "linearizer"])
+def test_times_beyond_floating_point_are_errors(method):
+    with pytest.raises(SolveError, match="ask for"):
+        solve(build([2, 2], [1e308, 1.0], [[1e308, 1.0]]), method)

@@ -135,10 +135,12 @@ def _problem(component: Component) -> _Problem:
     )
 
 
-def _core(problem: _Problem, correction: Floats) -> tuple[Floats, Floats]:
+def _core(
+    problem: _Problem, correction: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
     alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
-    share = problem.demand / alone
+    share = problem.demand / alone if start is None else start
     shared, there = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
     weights, rest = problem.count * problem.jobs, problem.jobs[:, None] - there
     change = np.inf
@@ -179,7 +181,7 @@ def _linearize(problem: _Problem) -> tuple[Floats, Floats]:
     moved = np.inf
     for _ in range(OUTER_ITERATIONS):
         changes = _new_changes(problem, changes, share)
-        new, cycle = _core(problem, _correction(problem, changes))
+        new, cycle = _core(problem, _correction(problem, changes), share)
         moved = float(np.abs(new - share).max(initial=0.0))
         share = new
         if moved <= OUTER_TOLERANCE:
@@ -194,7 +196,8 @@ def _new_changes(problem: _Problem, changes: _Changes, share: Floats) -> _Change
     other, own = np.zeros_like(changes.other), np.zeros_like(changes.own)
     for taken in range(len(problem.group)):
         reduced = problem.without_one(taken)
-        found, _ = _core(reduced, _correction(reduced, changes))
+        start = np.vstack([share + changes.other[:, taken], share[taken] + changes.own[taken]])
+        found, _ = _core(reduced, _correction(reduced, changes), start)
         other[:, taken] = found[:-1] - share
         own[taken] = found[-1] - share[taken]
     return _Changes(other, own)

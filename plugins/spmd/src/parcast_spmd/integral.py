@@ -32,9 +32,7 @@ from parcast_spmd.kernels import (
     Floats,
     check_points,
     delay_two_queues,
-    node_kernel,
     node_sweep,
-    worth_compiling,
 )
 from parcast_spmd.quadrature import converge, panels, support
 from parcast_spmd.structure import Component, Group, GroupResult
@@ -42,6 +40,9 @@ from parcast_spmd.structure import Component, Group, GroupResult
 #: Relative change between two node counts that counts as converged, and as a failure.
 TOLERANCE = 1e-13
 FAILURE = 1e-10
+#: Work of a sweep, in 0.6 us of numpy, that is worth loading numba for; by size alone, because
+#: the two forms differ in the last digits and the same question must get the same answer.
+SWEEP_STEPS = 300_000
 
 
 def solve_integral(component: Component) -> tuple[GroupResult, ...]:
@@ -124,9 +125,7 @@ class _Weight:
         points = np.vstack([nodes, reference])
         logs = -(points - reference).sum(axis=1)
         rows = []
-        # A sweep of numpy costs about 3 us a step, or a nanosecond a node beyond that
-        steps = self.steps * (5.0 + points.shape[0] / 200.0)
-        large = worth_compiling(node_kernel, steps)
+        large = self.steps * (5.0 + points.shape[0] / 200.0) > SWEEP_STEPS
         for group in self.component.groups:
             delays = group.delay + points @ np.array(group.shared)
             private = np.array(group.private, dtype=np.float64)

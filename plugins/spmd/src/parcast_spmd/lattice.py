@@ -52,7 +52,7 @@ def solve_lattice(component: Component) -> tuple[GroupResult, ...]:
     populations, delays, demands = _expand(component)
     totals = np.zeros((lattice_size(component), demands.shape[1]))
     responses, rates = np.zeros_like(demands), np.zeros(len(delays))
-    large = worth_compiling(lattice_kernel, 0.5 * totals.size * len(delays))
+    large = worth_compiling(lattice_kernel, 3.0 * totals.size * len(delays))
     kernel = compiled(lattice_kernel) if large else lattice_kernel
     kernel(populations, delays, demands, totals, responses, rates)
     return _collect(component, rates, responses)
