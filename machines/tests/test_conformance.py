@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from parcast.testing import check_machine, check_plugin
 
 import parcast_machines
 from parcast import Registry
+from parcast.testing import check_machine, check_plugin
 
 REGISTRY = Registry([parcast_machines])
 

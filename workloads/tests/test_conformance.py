@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from parcast.testing import check_plugin, check_workload
 
 import parcast_workloads
 from parcast import Machine, Query, Registry
+from parcast.testing import check_plugin, check_workload
 
 REGISTRY = Registry([parcast_workloads])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from parcast.testing import check_plugin, check_solver
 
 import parcast_spmd
 from parcast import Registry
+from parcast.testing import check_plugin, check_solver
 
 REGISTRY = Registry([parcast_spmd])
 
