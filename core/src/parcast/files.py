@@ -91,6 +91,8 @@ def workload_from_data(
     known = _COMMON | {"kind", "parameters"}
     rest = {key: value for key, value in data.items() if key not in known}
     fields = {field.name for field in attrs.fields(kinds[kind])}
+    if {"processor", "network", "storage"} & rest.keys() - fields:
+        raise FileError(f"{where}: this is a machine, not a workload")
     _refuse_unknown(rest, fields, fields | known, where)
     parameters = _parameters(data.get("parameters", {}), where)
     content: Any = structure(rest, kinds[kind], where, "")

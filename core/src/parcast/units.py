@@ -33,7 +33,8 @@ def _table() -> dict[str, tuple[str, float]]:
         units[f"{prefix}s"] = ("s", factor)
     units |= {"s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "d": ("s", 86400.0)}
     units |= {"W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6)}
-    units |= dict.fromkeys(("USD", "EUR", "GBP", "CHF", "JPY", "CNY"), ("money", 1.0))
+    for currency in ("USD", "EUR", "GBP", "CHF", "JPY", "CNY"):
+        units |= {currency: ("money", 1.0), f"{currency}/h": ("money/h", 1.0)}
     return units
 
 
@@ -85,6 +86,8 @@ def unit_factor(unit: str) -> tuple[str, float]:
     UnitError
         If the unit is unknown; a likely unit is named.
     """
+    if unit in UNITS:
+        return UNITS[unit]
     over, _, under = unit.partition("/")
     numerator = _simple(over, unit)
     if not under:

@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
 
 def test_cache_is_in_a_versioned_user_directory(cache):
     assert compile_kernel(double, "parcast-spmd")(2.0) == 4.0
-    (directory,) = (cache / "parcast" / "numba").iterdir()
+    (directory,) = (cache / "parcast" / "kernels").iterdir()
     assert directory.name.startswith("parcast-spmd-")
     assert list(directory.rglob("*.nbi"))
     assert config.CACHE_DIR == ""

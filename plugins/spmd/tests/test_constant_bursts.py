@@ -38,7 +38,7 @@ def test_the_rounds_equal_a_simulation_of_every_job(
     jobs: int, delay: Fraction, service: Fraction, count: int
 ) -> None:
     found = rounds(jobs, delay, service, count)  # type: ignore[arg-type]
-    assert (found.time, found.queueing) == simulate(jobs, delay, service, count)
+    assert (found.time, found.queuing) == simulate(jobs, delay, service, count)
 
 
 PHASE = {

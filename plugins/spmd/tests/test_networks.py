@@ -16,7 +16,7 @@ from parcast_spmd.lattice import lattice_refusal
 from parcast_spmd.network import ClosedNetwork, JobClass, Station
 from parcast_spmd.quadrature import converge
 from parcast_spmd.reading import network_from_data
-from parcast_spmd.solving import solve, utilisation
+from parcast_spmd.solving import solve, utilization
 from parcast_spmd.structure import components
 
 from .reference import CASES, enumerate_network
@@ -113,7 +113,7 @@ def test_integral_equals_lattice(network):
 @given(networks(shared=4), st.sampled_from(["auto", "lattice", "linearizer", "bard-schweitzer"]))
 def test_laws(network, method):
     solution = solve(network, method)
-    for shares in utilisation(network, solution).values():
+    for shares in utilization(network, solution).values():
         assert sum(shares) <= 1 + 1e-12
     for r, job in enumerate(network.classes):
         jobs = sum(lengths[r] for lengths in solution.queue_length.values())
@@ -273,8 +273,8 @@ def test_linearizer_outside_its_bounds_gives_way(monkeypatch):
     assert solution.method == "bard-schweitzer"
     assert "Linearizer gave a throughput of" in solution.notes[1]
     monkeypatch.undo()
-    monkeypatch.setattr(approximate, "_utilisations", lambda *_: [1.1])
-    assert "utilisation of 1.1" in solve(THREE, "linearizer").notes[1]
+    monkeypatch.setattr(approximate, "_utilizations", lambda *_: [1.1])
+    assert "utilization of 1.1" in solve(THREE, "linearizer").notes[1]
 
 
 def test_no_convergence_names_the_residual(monkeypatch):
@@ -300,7 +300,7 @@ def test_unsettled_quadrature_names_the_residual():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"throughput": (0.9, 0.9)}, "gives a utilisation of 1 \\+ "),
+        ({"throughput": (0.9, 0.9)}, "gives a utilization of 1 \\+ "),
         ({"queue_length": {"think": (1.0, 1.0), "q0": (1.0, 1.0)}}, "finds 2 of the 4 jobs"),
         (
             {"throughput": (1e-3, 1e-3)},

@@ -72,7 +72,7 @@ def solve_bard_schweitzer(component: Component) -> tuple[GroupResult, ...]:
     """Return approximate means of each group by Bard and Schweitzer's fixed point.
 
     It never leaves the proven bounds: A_k adds up to at most N - 1, and because
-    A_rk >= Q_k - 1 the utilisation sum_r Q_rk / (1 + A_rk) is at most 1.
+    A_rk >= Q_k - 1 the utilization sum_r Q_rk / (1 + A_rk) is at most 1.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def solve_linearizer(component: Component) -> tuple[tuple[GroupResult, ...], str
                 f"{upper:.6g} is proven, so Bard and Schweitzer's is given"
             )
             return solve_bard_schweitzer(component), reason
-    busy = max(_utilisations(component, results), default=0.0)
+    busy = max(_utilizations(component, results), default=0.0)
     if busy > 1 + 1e-12:
-        reason = f"Linearizer gave a utilisation of {busy:.6g}, so Bard and Schweitzer's is given"
+        reason = f"Linearizer gave a utilization of {busy:.6g}, so Bard and Schweitzer's is given"
         return solve_bard_schweitzer(component), reason
     return results, None
 
 
-def _utilisations(component: Component, results: tuple[GroupResult, ...]) -> list[float]:
+def _utilizations(component: Component, results: tuple[GroupResult, ...]) -> list[float]:
     pairs = list(zip(component.groups, results, strict=True))
     return [
         sum(group.count * result.throughput * group.shared[k] for group, result in pairs)

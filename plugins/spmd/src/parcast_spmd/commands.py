@@ -1,4 +1,4 @@
-"""``parcast spmd network``: closed queueing networks from files."""
+"""``parcast spmd network``: closed queuing networks from files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 if TYPE_CHECKING:
     from parcast_spmd.network import ClosedNetwork, NetworkSolution
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="SPMD queueing networks.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="SPMD queuing networks.")
 
 
 @app.callback()
 def _group() -> None:
-    """Queueing networks of SPMD programs."""
+    """Queuing networks of SPMD programs."""
 
 
 @app.command()
@@ -29,7 +29,7 @@ def network(
         typer.Option(help="auto, mva, integral, lattice, bard-schweitzer or linearizer."),
     ] = "auto",
 ) -> None:
-    """Solve a closed queueing network: throughput, response times and queue lengths."""
+    """Solve a closed queuing network: throughput, response times and queue lengths."""
     from parcast_spmd.reading import read_network
     from parcast_spmd.solving import solve
 
@@ -43,11 +43,11 @@ def network(
 
 def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
     """Return the lines for a reader: stations, classes, and what the numbers are worth."""
-    from parcast_spmd.solving import utilisation
+    from parcast_spmd.solving import utilization
 
-    busy = utilisation(given, solution)
+    busy = utilization(given, solution)
     stations: list[tuple[str, ...]] = [
-        ("station", "class", "response [s]", "queue length", "utilisation")
+        ("station", "class", "response [s]", "queue length", "utilization")
     ]
     for station in given.stations:
         for r, job in enumerate(given.classes):

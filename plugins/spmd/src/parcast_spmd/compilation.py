@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import platformdirs
+from parcast.kernel_cache import kernel_cache
 
 
 def compile_kernel(function: Callable[..., Any], distribution: str) -> Callable[..., Any]:
     """Return the numba form of a kernel, cached on disk between runs where that is possible.
 
-    The cache is in a user directory named after the distribution and its version, so that an
-    installed package is never written to and an upgrade never meets old machine code. A
-    ``NUMBA_CACHE_DIR`` set by the user wins.
+    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own directory.
 
     Parameters
     ----------
@@ -25,19 +20,19 @@ def compile_kernel(function: Callable[..., Any], distribution: str) -> Callable[
     distribution
         The distribution that ships the kernel, such as ``"parcast-spmd"``.
     """
-    from numba import config
+    import numba
 
-    settings: Any = config
-    if settings.CACHE_DIR:
+    config: Any = numba.config
+    if config.CACHE_DIR:
         return _decorated(function, cache=True)
-    directory = _cache_directory(distribution)
+    directory = kernel_cache(distribution)
     if directory is None:
         return _decorated(function, cache=False)
-    settings.CACHE_DIR = str(directory)
+    config.CACHE_DIR = str(directory)
     try:
         return _decorated(function, cache=True)
     finally:
-        settings.CACHE_DIR = ""
+        config.CACHE_DIR = ""
 
 
 def _decorated(function: Callable[..., Any], *, cache: bool) -> Callable[..., Any]:
@@ -45,15 +40,3 @@ def _decorated(function: Callable[..., Any], *, cache: bool) -> Callable[..., An
 
     compiled: Callable[..., Any] = numba.njit(function, cache=cache)
     return compiled
-
-
-def _cache_directory(distribution: str) -> Path | None:
-    """Return a directory that can be written, made if need be, or None."""
-    name = f"{distribution}-{version(distribution)}"
-    directory = platformdirs.user_cache_path("parcast") / "numba" / name
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return directory
-    except OSError:
-        return None

@@ -5,7 +5,7 @@ that classes share is one queue, (sum n_r)! = int_0^inf e^-u u^(sum n_r) du sepa
 
     G = int_0^inf e^-u prod_r g_r(z_r + x_r u) du
 
-where g_r(t) is the normalising constant of class r alone at its private queues with a delay t
+where g_r(t) is the normalizing constant of class r alone at its private queues with a delay t
 (McKenna and Mitra's integral; exact here, whatever the number of classes). A second shared
 queue adds a second such variable v. Under the weight w ~ e^(-u-v) prod_r g_r(t_r), with
 t_r = z_r + x_r u + y_r v,
@@ -73,7 +73,7 @@ def symmetric_clusters(
     clusters
         Clusters d, each a class with a disk of its own, at least 1.
     jobs_per_cluster
-        Synchronisation groups k that share one disk, at least 1.
+        Synchronization groups k that share one disk, at least 1.
     z
         Delay per cycle, seconds.
     x, y

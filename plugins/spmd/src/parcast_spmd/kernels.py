@@ -247,7 +247,7 @@ def closed_mva(population: int, delay: float, demands: npt.ArrayLike) -> tuple[f
     population
         Jobs, at least 1.
     delay
-        Time per cycle without queueing, in seconds.
+        Time per cycle without queuing, in seconds.
     demands
         Seconds per cycle at each queue, shape (queues,).
 
@@ -279,7 +279,7 @@ def node_sweep(
 ) -> tuple[Floats, Floats, Floats]:
     """Return, for every delay t, the throughput, queue lengths and log g(t) / g(t_last).
 
-    g is the normalising constant of one class at its own queues: a step of exact mean value
+    g is the normalizing constant of one class at its own queues: a step of exact mean value
     analysis multiplies it by the cycle time over the number of jobs.
 
     Parameters

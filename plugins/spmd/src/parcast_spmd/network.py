@@ -1,4 +1,4 @@
-"""Closed queueing networks: what goes into a solution and what comes out."""
+"""Closed queuing networks: what goes into a solution and what comes out."""
 
 from __future__ import annotations
 

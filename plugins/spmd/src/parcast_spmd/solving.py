@@ -177,7 +177,7 @@ def _bounds(network: ClosedNetwork, parts: list[Component]) -> Bounds:
     )
 
 
-def utilisation(network: ClosedNetwork, solution: NetworkSolution) -> dict[str, tuple[float, ...]]:
+def utilization(network: ClosedNetwork, solution: NetworkSolution) -> dict[str, tuple[float, ...]]:
     """Return the share of time that each queue serves each class."""
     return {
         station.name: tuple(
@@ -190,10 +190,10 @@ def utilisation(network: ClosedNetwork, solution: NetworkSolution) -> dict[str, 
 
 def _check(network: ClosedNetwork, solution: NetworkSolution) -> None:
     """Refuse a result that breaks a law every network keeps, or is no number."""
-    for name, shares in utilisation(network, solution).items():
+    for name, shares in utilization(network, solution).items():
         if not sum(shares) <= 1 + 1e-12:
             raise SolveError(
-                f"Method {solution.method!r} gives a utilisation of 1 + {sum(shares) - 1:.1e} at "
+                f"Method {solution.method!r} gives a utilization of 1 + {sum(shares) - 1:.1e} at "
                 f"{name!r}; ask for another method."
             )
     for r, job in enumerate(network.classes):

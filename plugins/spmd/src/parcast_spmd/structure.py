@@ -19,7 +19,7 @@ class Group:
     members: tuple[int, ...]
     #: Jobs in each member
     population: int
-    #: Time without queueing, seconds per cycle
+    #: Time without queuing, seconds per cycle
     delay: float
     #: Demand at each queue shared in the component, seconds per cycle
     shared: tuple[float, ...]
