@@ -125,7 +125,7 @@ def compare(
                         point = Point(query, name, shown)
                         tasks.append((point, _resolve(registry, name, query, sorted_settings)))
     outcomes = _solve_all(registry, [task for _, task in tasks])
-    references = _references(registry, [task for _, task in tasks], sorted_settings)
+    references = _references(registry, tasks, sorted_settings)
     rows = tuple(
         _row(point, task, outcome, reference)
         for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
@@ -278,16 +278,19 @@ def _solve_one(solver: Any, query: Query) -> Outcome:
 
 
 def _references(
-    registry: Registry, tasks: Sequence[Task | Prediction], settings: Settings
+    registry: Registry, tasks: Sequence[tuple[Point, Task | Prediction]], settings: Settings
 ) -> list[float | None]:
-    """Return T(1,1) of each task's solver with the task's own parameters and machine."""
+    """Return T(1,1) of each task's solver with the task's own parameters and machine.
+
+    The workload is lowered again from the one asked: a lowering may depend on p and d.
+    """
     keys: list[Any] = []
     queries: dict[Any, Task | Prediction] = {}
-    for task in tasks:
-        if isinstance(task, Prediction) or task.query.workload.processes is not None:
+    for point, task in tasks:
+        query = point.query
+        if isinstance(task, Prediction) or query.workload.processes is not None:
             keys.append(None)
             continue
-        query = task.query
         parameters = tuple(sorted(query.parameters.items()))
         key = (task.entry.name, id(query.workload.content), id(query.machine.data), parameters)
         keys.append(key)

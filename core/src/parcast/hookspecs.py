@@ -43,7 +43,7 @@ class Specs:
 
         ::
 
-            yield KindEntry("kernel", "parcast_roofline.kernel:Kernel", "Loops by intensity.")
+            yield KindEntry("kernel", "parcast_roofline.kernel:Kernel", "Loops: work and bytes.")
         """
         yield from ()
 
@@ -53,7 +53,7 @@ class Specs:
 
         ::
 
-            yield PartEntry("cache", "parcast_roofline.cache:Cache", "A cache level.")
+            yield PartEntry("cache", "parcast_roofline.cache:Cache", "One process's own cache.")
         """
         yield from ()
 
@@ -63,7 +63,7 @@ class Specs:
 
         ::
 
-            yield SolverEntry("logp", "phases", "parcast_logp:LogP", "LogP, no contention.")
+            yield SolverEntry("logp", "phases", "parcast_logp:LogP", "LogP: nothing ever waits.")
         """
         yield from ()
 
@@ -73,7 +73,7 @@ class Specs:
 
         ::
 
-            yield Resource("mine", files(__name__) / "mine.toml")
+            yield Resource("round-node", files(__name__) / "round-node.toml")
         """
         yield from ()
 
@@ -83,7 +83,7 @@ class Specs:
 
         ::
 
-            yield Resource("stream", files(__name__) / "stream.toml")
+            yield Resource("stream-triad", files(__name__) / "stream-triad.toml")
         """
         yield from ()
 
@@ -93,7 +93,7 @@ class Specs:
 
         ::
 
-            yield Reader(".likwid", "parcast_roofline.likwid:read", "LIKWID output.")
+            yield Reader(".roof", "parcast_roofline.roof:read", "A kernel, one loop a line.")
         """
         yield from ()
 
@@ -103,7 +103,7 @@ class Specs:
 
         ::
 
-            yield Writer(".tex", "parcast_report.tex:write", "A LaTeX table.")
+            yield Writer(".md", "parcast_roofline.markdown:write", "A Markdown table.")
         """
         yield from ()
 
@@ -113,7 +113,7 @@ class Specs:
 
         ::
 
-            yield Lowering("kernel", "phases", "parcast_roofline.lower:phases", "One phase.")
+            yield Lowering("kernel", "phases", "parcast_roofline.lower:phases", "One phase a loop.")
         """
         yield from ()
 
@@ -123,7 +123,7 @@ class Specs:
 
     @hookspec(firstresult=True)
     def parcast_executor(self, spec: str) -> Executor | None:
-        """Return the executor that ``spec`` (``"dask:tcp://…"``) names, or None."""
+        """Return the executor that ``spec`` (such as ``"threads:4"``) names, or None."""
 
     @hookspec
     def parcast_point_done(self, query: Query, prediction: Prediction) -> None:

@@ -32,6 +32,8 @@ from parcast.machine import Machine
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import typer
 
     from parcast.query import Prediction, Query
@@ -121,6 +123,19 @@ class Registry:
     def point_done(self, query: Query, prediction: Prediction) -> None:
         """Tell every plugin that a point is done; one that fails is reported."""
         self._call("parcast_point_done", query=query, prediction=prediction)
+
+    def executor(self, spec: str) -> Executor:
+        """Return the executor that ``spec`` names: the first plugin that knows it answers.
+
+        Raises
+        ------
+        UnknownNameError
+            If none does.
+        """
+        found: Executor | None = self._manager.hook.parcast_executor(spec=spec)
+        if found is None:
+            raise UnknownNameError(f"No plugin knows an executor {spec!r}; install one that does")
+        return found
 
     def _call(self, hook: str, **arguments: Any) -> None:
         for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name):

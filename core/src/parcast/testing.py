@@ -49,18 +49,14 @@ UNIT_MACHINE: Mapping[str, Any] = {
     "network": {"startup": 1, "bandwidth": 1, "overhead": 0.5, "contention": "none"},
     "storage": {"startup": 1, "bandwidth": 1, "disks": 2},
 }
-#: The standard ``phases`` workloads; each phase is written once.
-STANDARD_PHASES: tuple[Mapping[str, Any], ...] = tuple(
-    {"name": name, "phase": [{"parallel": 64, **phase} for phase in phases]}
-    for name, *phases in (
-        ("work", {"serial": 2}),
-        ("messages", {"cycles": 3, "messages": "2*log2(p)", "bytes": 8, "scale": "surface:2"}),
-        ("files", {"bursts": 2, "messages": 2, "bytes": 8, "group": "p", "io_bytes": 16}),
-        ("overlapped", {"cycles": 2, "messages": 2, "bytes": 8, "io": "async", "io_bytes": 16}),
-        ("constant", {"messages": 1, "distribution": "constant"}, {"distribution": "constant"}),
-    )
-)
-
+#: The phases of the standard workloads, by name; each phase also has ``parallel = 64``.
+STANDARD_PHASES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "work": ({"serial": 2},),
+    "messages": ({"cycles": 3, "messages": "2*log2(p)", "bytes": 8, "scale": "surface:2"},),
+    "files": ({"bursts": 2, "messages": 2, "bytes": 8, "group": "p", "io_bytes": 16},),
+    "overlapped": ({"cycles": 2, "messages": 2, "bytes": 8, "io": "async", "io_bytes": 16},),
+    "constant": ({"messages": 1, "distribution": "constant"}, {"distribution": "constant"}),
+}
 _RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "readers",
             "writers", "lowerings")  # fmt: skip
 _TIMES = ("time", "lower", "upper", "std", "ci", "quantiles", "parts")
@@ -149,7 +145,11 @@ def standard_queries(registry: Registry, kind: str) -> list[Query]:
     The workloads are `STANDARD_PHASES`, or the registry's own of any other kind; the storage
     has either layout.
     """
-    given = STANDARD_PHASES if kind == "phases" else registry.workloads
+    standard = [
+        {"name": name, "phase": [{"parallel": 64, **phase} for phase in phases]}
+        for name, phases in STANDARD_PHASES.items()
+    ]
+    given = standard if kind == "phases" else list(registry.workloads)
     workloads = [registry.workload(one) for one in given]
     layouts = [{**UNIT_MACHINE["storage"], "layout": layout} for layout in ("bus", "cluster")]
     machines = [registry.machine({**UNIT_MACHINE, "storage": storage}) for storage in layouts]
