@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise, product
 from types import ModuleType
 from typing import Any, get_args
@@ -27,7 +28,7 @@ from typing import Any, get_args
 import attrs
 
 from parcast.entries import FamilyEntry, KindEntry, PartEntry, Solver, SolverEntry, load
-from parcast.errors import InvalidPointError, ParcastError, UnsupportedError
+from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.formulas import Formula, Unit
 from parcast.html import flatten
 from parcast.lowering import lower, path
@@ -76,10 +77,8 @@ def check_plugin(plugin: Any) -> Registry:
     plugin's own family), a summary, and code that loads; they pickle. A module and its hooks
     import none of `HEAVY`.
     """
-    try:
+    with _promised(f"plugin {plugin!r} must load"):  # in strict mode it raises
         registry, core = Registry([plugin]), Registry([])
-    except ParcastError as error:  # in strict mode
-        raise AssertionError(str(error)) from error
     _expect(not registry.problems, " ".join(registry.problems))
     names = {info.name for info in registry.plugins} - {info.name for info in core.plugins}
     _expect(names, f"plugin {plugin!r} must not be in PARCAST_DISABLE_PLUGINS when it is checked")
@@ -103,12 +102,15 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
     _expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
     if hasattr(entry, "suffix"):
         _expect(entry.name[0] == ".", f"{who}: the suffix must start with a dot")
-    _expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who}: must pickle whole")  # noqa: S301
+    with _promised(f"{who} must pickle whole"):
+        _expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
     if hasattr(entry, "path"):
         _expect(entry.path.is_file(), f"{who}: {entry.path} must be a file")
         return
     _expect(_is_sentence(entry.summary), f"{who}: summary {entry.summary!r} must be a sentence")
-    target = _load(entry.target, who)
+    with _promised(f"{who} must load"):
+        target = load(entry.target)
+        options = load(entry.options) if getattr(entry, "options", None) else None
     if isinstance(entry, KindEntry | PartEntry):
         _expect(attrs.has(target), f"{who}: {entry.target} must be an attrs class")
     _expect(callable(target), f"{who}: {entry.target} must be callable")
@@ -117,17 +119,8 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
         _expect(in_family, f"{who}: the name must be {word!r} or start with '{word}.'")
     if isinstance(entry, SolverEntry):
         _expect(isinstance(target(), Solver), f"{who}: {entry.target} must have supports and solve")
-        if entry.options:
-            options = _load(entry.options, who)
-            _expect(attrs.has(options), f"{who}: {entry.options} must be an attrs class")
-            options()
-
-
-def _load(target: str, who: str) -> Any:
-    try:
-        return load(target)
-    except ParcastError as error:
-        raise AssertionError(f"{who}: {error}") from error
+        known = options is None or attrs.has(options)
+        _expect(known, f"{who}: {entry.options} must be an attrs class")
 
 
 def _check_imports(module: str, who: str) -> None:
@@ -210,8 +203,9 @@ def check_family(registry: Registry, name: str, queries: Iterable[Query]) -> lis
     family, chosen = registry.families[name], []
     for query in queries:
         try:
-            ready = lower(registry.lowerings, query, family.kind or query.workload.kind)[0]
-            chosen.append(load(family.target)(ready))
+            with _promised(f"family {name!r} must choose a solver, or refuse", refusals=True):
+                ready = lower(registry.lowerings, query, family.kind or query.workload.kind)[0]
+                chosen.append(load(family.target)(ready))
         except (UnsupportedError, InvalidPointError):
             continue
         known = chosen[-1] in registry.solvers and registry.solvers[chosen[-1]].family == name
@@ -224,16 +218,15 @@ def _ask(registry: Registry, entry: SolverEntry, query: Query) -> tuple[Query, P
     """Return the query as the solver got it and its answer, or None where it rightly refuses."""
     who = _who(entry, query)
     try:
-        ready = lower(registry.lowerings, query, entry.kind)[0]
-        options = Settings({}, {}, {}).options_of(entry) if query.options is None else query.options
-        ready, solver = attrs.evolve(ready, options=options), load(entry.target)()
-        reason = solver.supports(ready)
-        prediction = solver.solve(ready) if reason is None else None
+        with _promised(f"{who}: must answer, or refuse with a reason", refusals=True):
+            ready = lower(registry.lowerings, query, entry.kind)[0]
+            if query.options is None:
+                ready = attrs.evolve(ready, options=Settings({}, {}, {}).options_of(entry))
+            solver = load(entry.target)()
+            reason = solver.supports(ready)
+            prediction = solver.solve(ready) if reason is None else None
     except (UnsupportedError, InvalidPointError):
         return None
-    except Exception as error:
-        fix = "where it cannot answer, supports must say why or UnsupportedError be raised"
-        raise AssertionError(f"{who}: {type(error).__name__}: {error}; {fix}") from error
     if prediction is None:
         _expect(_is_sentence(reason), f"{who}: supports must give None or a reason, not {reason!r}")
         return None
@@ -271,12 +264,10 @@ def _check_prediction(entry: SolverEntry, query: Query, found: Prediction) -> No
     }  # fmt: skip
     for promise, kept in promises.items():
         _expect(kept, f"{who}: {promise}, in {found}")
-    try:
+    with _promised(f"{who}: details must pickle and be JSON values"):
         row = _row(entry, query, found)
         json.dumps(row, allow_nan=False)
         whole = _row(entry, query, pickle.loads(pickle.dumps(found))) == row  # noqa: S301
-    except Exception as error:
-        raise AssertionError(f"{who}: details must pickle and be JSON values: {error}") from error
     _expect(whole, f"{who}: the prediction must pickle whole")
 
 
@@ -383,7 +374,8 @@ def _lacking(machine: Machine) -> Iterator[Machine]:
 def check_machine(registry: Registry, name: str) -> Machine:
     """Check a shipped machine: it is read, described, and says where each number is from."""
     _expect(name in registry.machines, f"no machine is called {name!r}: {list(registry.machines)}")
-    machine = registry.machine(name)
+    with _promised(f"machine {name!r} must be read"):
+        machine = registry.machine(name)
     _check_shipped(machine, name, _numbers(machine.parts, ""))
     return machine
 
@@ -391,20 +383,17 @@ def check_machine(registry: Registry, name: str) -> Machine:
 def check_workload(registry: Registry, name: str) -> Workload:
     """Check a shipped workload as `check_machine` does, and at p = 1, 2, 3, 4, 7 and 64."""
     _expect(name in registry.workloads, f"no workload is called {name!r}")
-    workload = registry.workload(name)
+    with _promised(f"workload {name!r} must be read"):
+        workload = registry.workload(name)
     numbers = _numbers({"parameters": workload.parameters}, "")
     _check_shipped(workload, name, [*numbers, *_numbers(workload.content, "")])
     if path(registry.lowerings, workload.kind, "phases") is not None:
         own = workload.processes
         for p in (1, 2, 3, 4, 7, 64) if own is None else (own,):
             query = Query(workload=workload, machine=registry.machine(UNIT_MACHINE), p=p)
-            try:
+            with _promised(f"workload {name!r} must be valid at p={p}"):
                 ready = lower(registry.lowerings, query, "phases")[0]
                 ready.workload.content.at(ready)
-            except ParcastError as error:
-                raise AssertionError(
-                    f"workload {name!r} must be valid at p={p}: {error}"
-                ) from error
     return workload
 
 
@@ -448,6 +437,19 @@ def _is_sentence(text: object) -> bool:
 def _rise(*values: float | None) -> bool:
     found = [value for value in values if value is not None]
     return all(a <= b + TOLERANCE * abs(b) for a, b in pairwise(found))
+
+
+@contextmanager
+def _promised(promise: str, *, refusals: bool = False) -> Iterator[None]:
+    """Turn any error into a broken promise; with ``refusals`` let a proper refusal pass."""
+    try:
+        yield
+    except AssertionError:
+        raise
+    except Exception as error:
+        if refusals and isinstance(error, UnsupportedError | InvalidPointError):
+            raise
+        raise AssertionError(f"{promise}: {type(error).__name__}: {error}") from error
 
 
 def _expect(holds: object, sentence: str) -> None:

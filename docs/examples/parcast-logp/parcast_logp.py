@@ -1,0 +1,38 @@
+"""LogP for parcast: work, messages and I/O add up, and nothing waits for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import Parts, Prediction, Query, SolverEntry, hookimpl
+
+
+class LogP:
+    """Per cycle: bursts x (work/rate + messages x (L + 2o) + bytes/bandwidth) + I/O."""
+
+    def supports(self, query: Query) -> str | None:
+        overlapped = any(phase.io == "async" for phase in query.workload.content.phase)
+        return "LogP has no I/O that overlaps computation" if overlapped else None
+
+    def solve(self, query: Query) -> Prediction:
+        need, total = query.machine.need, Parts()
+        for phase in query.workload.content.at(query):
+            work = phase.parallel / query.p + phase.serial
+            compute = work / need("processor.rate", "a workload with work") if work else 0.0
+            messages = bulk = io = 0.0
+            if phase.messages:
+                startup = need("network.startup", "a workload with messages")
+                messages = phase.messages * (startup + 2 * query.machine.network.overhead)
+            if phase.bytes:
+                bulk = phase.bytes / need("network.bandwidth", "a workload with messages")
+            if phase.io_bytes:
+                bandwidth = need("storage.bandwidth", "a workload with I/O") * query.d
+                io = query.machine.storage.startup + phase.io_bytes / bandwidth
+            burst = Parts(compute=compute, communication=messages + bulk)
+            total += (burst * phase.bursts + Parts(io=io)) * phase.cycles
+        return Prediction(time=total.total, parts=total, assumptions=("nothing ever waits",))
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry]:
+    yield SolverEntry("logp", "phases", "parcast_logp:LogP", "LogP: nothing ever waits.")
