@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.entries import SolverEntry, load
-from parcast.errors import InvalidPointError, ParcastError, UnknownNameError, UnsupportedError
+from parcast.errors import (
+    FileError,
+    InvalidPointError,
+    ParcastError,
+    SolveError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from parcast.lowering import lower
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
@@ -101,7 +109,8 @@ def compare(
     for work in workloads:
         for mach in machines:
             for processes in _whole("p", p, work.processes):
-                for disks in _whole("d", d, mach.storage.disks):
+                stated = sorted_settings.machine_at(mach, registry, processes, 1)
+                for disks in _whole("d", d, stated.storage.disks):
                     params = sorted_settings.parameters_at(work, processes, disks)
                     query = Query(
                         workload=work,
@@ -117,7 +126,9 @@ def compare(
                         point = Point(query, name, shown)
                         tasks.append((point, _resolve(registry, name, query, sorted_settings)))
     outcomes = _solve_all(registry, [task for _, task in tasks])
-    references = _references(registry, [task for _, task in tasks], sorted_settings)
+    references = _references(registry, tasks, outcomes, sorted_settings)
+    for (point, _), outcome in zip(tasks, outcomes, strict=True):
+        registry.hook.parcast_point_done(query=point.query, prediction=outcome.prediction)
     rows = tuple(
         _row(point, task, outcome, reference)
         for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
@@ -134,8 +145,9 @@ def predict(
     """
     work, mach = registry.workload(workload), registry.machine(machine)
     settings = Settings.sort(asked.pop("settings", None) or {}, registry, [work])
-    (p,) = _whole("p", asked.pop("p", 1), None)
-    (d,) = _whole("d", asked.pop("d", None), mach.storage.disks)
+    (p,) = _whole("p", asked.pop("p", None), work.processes or 1)
+    stated = settings.machine_at(mach, registry, p, 1)
+    (d,) = _whole("d", asked.pop("d", None), stated.storage.disks)
     query = Query(
         workload=work,
         machine=settings.machine_at(mach, registry, p, d),
@@ -167,15 +179,16 @@ def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
 
 def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
     """Return what to ask: families for their defaults, solvers by name."""
-    families = {entry.family for entry in registry.solvers.values() if not entry.on_request}
+    families = {entry.family for entry in registry.solvers.values()}
     if names is None:
-        if not families:
+        asked = sorted({e.family for e in registry.solvers.values() if not e.on_request})
+        if not asked:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
-        return sorted(families)
-    asked = names.split(",") if isinstance(names, str) else list(names)
+        return asked
+    asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
     for name in asked:
-        if name not in families and name not in registry.solvers:
-            registry.solver(name)
+        if name not in families:
+            registry.entry(name)
     return list(dict.fromkeys(asked))
 
 
@@ -190,20 +203,31 @@ def _resolve(registry: Registry, name: str, query: Query, settings: Settings) ->
             family = registry.families[name]
             if family.kind is not None:
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
-            entry = registry.solvers[load(family.target)(query)]
+            entry = registry.entry(load(family.target)(query))
         else:
-            entry = next(e for e in registry.solvers.values() if e.family == name)
-        query = attrs.evolve(query, options=settings.options_of(entry))
+            members = [e for e in registry.solvers.values() if e.family == name]
+            entry = min(members, key=lambda e: (e.on_request, e.name))
+        query = attrs.evolve(query, options=settings.options_of(entry, query.p, query.d))
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
-        task = Task(entry, query, steps + more_steps, notes + more_notes)
-        reason = load(entry.target)().supports(query)
-    except UnsupportedError as error:
-        return Prediction(status=Status.REFUSED, message=str(error))
-    except InvalidPointError as error:
-        return Prediction(status=Status.INVALID, message=str(error))
+        reason = registry.solver(entry.name).supports(query)
+    except FileError:  # a wrong option is the asker's to mend
+        raise
+    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+        return _without_answer(error)
     if reason is not None:
-        return Prediction(status=Status.REFUSED, message=reason)
-    return task
+        return Prediction(status=Status.REFUSED, message=str(reason))
+    return Task(entry, query, steps + more_steps, notes + more_notes)
+
+
+def _without_answer(error: Exception) -> Prediction:
+    """Return the row's answer where a solver raised ``error``."""
+    if isinstance(error, UnsupportedError):
+        return Prediction(status=Status.REFUSED, message=str(error))
+    if isinstance(error, InvalidPointError):
+        return Prediction(status=Status.INVALID, message=str(error))
+    known = isinstance(error, ParcastError)
+    message = str(error) if known else f"{type(error).__name__}: {error}"
+    return Prediction(status=Status.FAILED, message=message)
 
 
 def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
@@ -219,11 +243,6 @@ def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[O
         solver = registry.solver(name)
         queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
         outcomes |= dict(zip(indices, _solve_batch(solver, queries), strict=True))
-    for index, task in enumerate(tasks):
-        if isinstance(task, Task):
-            registry.hook.parcast_point_done(
-                query=task.query, prediction=outcomes[index].prediction
-            )
     return [outcomes[index] for index in range(len(tasks))]
 
 
@@ -232,7 +251,7 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
     if len(queries) > 1 and hasattr(solver, "solve_many"):
         start = time.perf_counter()
         try:
-            predictions = list(solver.solve_many(queries))
+            predictions = [_checked(one) for one in solver.solve_many(queries)]
         except Exception:  # noqa: BLE001  (the points are asked again, each for its own reason)
             predictions = []
         if len(predictions) == len(queries):
@@ -244,38 +263,49 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
 def _solve_one(solver: Any, query: Query) -> Outcome:
     start = time.perf_counter()
     try:
-        prediction = solver.solve(query)
-    except UnsupportedError as error:
-        prediction = Prediction(status=Status.REFUSED, message=str(error))
-    except InvalidPointError as error:
-        prediction = Prediction(status=Status.INVALID, message=str(error))
-    except ParcastError as error:
-        prediction = Prediction(status=Status.FAILED, message=str(error))
+        prediction = _checked(solver.solve(query))
     except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
-        message = f"{type(error).__name__}: {error}"
-        prediction = Prediction(status=Status.FAILED, message=message)
+        prediction = _without_answer(error)
     return Outcome(prediction, time.perf_counter() - start)
 
 
+def _checked(prediction: Any) -> Prediction:
+    if not isinstance(prediction, Prediction):
+        raise SolveError(f"the solver gave {prediction!r} where a Prediction belongs")
+    if prediction.time is not None and not 0 <= prediction.time < math.inf:
+        raise SolveError(f"the solver gave the time {prediction.time!r}")
+    return prediction
+
+
 def _references(
-    registry: Registry, tasks: Sequence[Task | Prediction], settings: Settings
+    registry: Registry,
+    tasks: Sequence[tuple[Point, Task | Prediction]],
+    outcomes: Sequence[Outcome],
+    settings: Settings,
 ) -> list[float | None]:
     """Return T(1,1) of each task's solver with the task's own parameters and machine."""
     keys: list[Any] = []
-    queries: dict[Any, Task | Prediction] = {}
-    for task in tasks:
-        if isinstance(task, Prediction) or task.query.workload.processes is not None:
-            keys.append(None)
-            continue
-        query = task.query
-        parameters = tuple(sorted(query.parameters.items()))
-        key = (task.entry.name, id(query.workload.content), id(query.machine.data), parameters)
+    times: dict[Any, float | None] = {None: None}
+    alone: dict[Any, Task | Prediction] = {}
+    for (point, task), outcome in zip(tasks, outcomes, strict=True):
+        query, key = point.query, None
+        if isinstance(task, Task) and query.workload.processes is None:
+            parameters = tuple(sorted(query.parameters.items()))
+            key = (task.entry.name, id(query.workload), id(query.machine), parameters)
+            if query.p == query.d == 1:
+                times[key] = outcome.prediction.time
+            elif key not in times and key not in alone:
+                single = attrs.evolve(query, p=1, d=1, mapping=_first(query.mapping))
+                alone[key] = _resolve(registry, task.entry.name, single, settings)
         keys.append(key)
-        if key not in queries:
-            alone = attrs.evolve(query, p=1, d=1)
-            queries[key] = _resolve(registry, task.entry.name, alone, settings)
-    solved = dict(zip(queries, _solve_all(registry, list(queries.values())), strict=True))
-    return [None if key is None else solved[key].prediction.time for key in keys]
+    solved = _solve_all(registry, list(alone.values()))
+    for key, outcome in zip(alone, solved, strict=True):
+        times.setdefault(key, outcome.prediction.time)
+    return [times[key] for key in keys]
+
+
+def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
+    return mapping if isinstance(mapping, str) else mapping[:1]
 
 
 def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:

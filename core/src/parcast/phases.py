@@ -106,7 +106,8 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
     def number(field: attrs.Attribute[Formula], unit: Unit) -> float:
         formula: Formula = getattr(phase, field.name)
         try:
-            return unit.check(formula(values), formula(values))
+            value = formula(values)
+            return unit.check(value, value)
         except (FormulaError, UnitError) as error:
             raise InvalidPointError(
                 f"workload {query.workload.name!r}, phase[{index}].{field.name} = "
