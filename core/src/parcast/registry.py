@@ -147,6 +147,7 @@ class Registry:
 
     def _report(self, name: str, problem: str, cause: Exception | None = None) -> None:
         """Drop a plugin and remember why, or raise in strict mode."""
+        problem = " ".join(problem.split())  # one sentence on one line
         if self._strict:
             raise PluginError(f"Plugin {name!r}: {problem}") from cause
         self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
