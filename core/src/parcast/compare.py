@@ -17,6 +17,7 @@ from parcast.errors import (
     SolveError,
     UnknownNameError,
     UnsupportedError,
+    did_you_mean,
 )
 from parcast.lowering import lower
 from parcast.provenance import provenance
@@ -48,6 +49,7 @@ class Task:
     query: Query
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    exact: bool = True  #: every lowering on the way was
 
 
 @attrs.frozen
@@ -104,6 +106,7 @@ def compare(
     workloads = [registry.workload(one) for one in _listed(workload)]
     machines = [registry.machine(one) for one in _listed(machine)]
     asked = _asked(registry, solvers)
+    _check_mapping(mapping)
     sorted_settings = Settings.sort(settings or {}, registry, workloads)
     tasks: list[tuple[Point, Task | Prediction]] = []
     for work in workloads:
@@ -128,7 +131,7 @@ def compare(
     outcomes = _solve_all(registry, [task for _, task in tasks])
     references = _references(registry, tasks, outcomes, sorted_settings)
     for (point, _), outcome in zip(tasks, outcomes, strict=True):
-        registry.hook.parcast_point_done(query=point.query, prediction=outcome.prediction)
+        registry.point_done(point.query, outcome.prediction)
     rows = tuple(
         _row(point, task, outcome, reference)
         for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
@@ -157,10 +160,9 @@ def predict(
         **asked,
     )
     (name,) = _asked(registry, [solver])
-    task = _resolve(registry, name, query, settings)
-    (outcome,) = _solve_all(registry, [task])
-    notes = task.notes if isinstance(task, Task) else ()
-    return attrs.evolve(outcome.prediction, notes=(*notes, *outcome.prediction.notes))
+    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, settings)])
+    registry.point_done(query, outcome.prediction)
+    return outcome.prediction
 
 
 def _listed(one_or_many: Any) -> list[Any]:
@@ -177,6 +179,12 @@ def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
     return values
 
 
+def _check_mapping(mapping: object) -> None:
+    if not isinstance(mapping, tuple) and mapping not in {"block", "cyclic"}:
+        hint = did_you_mean(str(mapping), ("block", "cyclic"))
+        raise UnknownNameError(f"mapping {mapping!r} must be block, cyclic or a tuple.{hint}")
+
+
 def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
     """Return what to ask: families for their defaults, solvers by name."""
     families = {entry.family for entry in registry.solvers.values()}
@@ -188,7 +196,7 @@ def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
     asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
     for name in asked:
         if name not in families:
-            registry.entry(name)
+            registry.named("solvers", name, {**registry.families, **registry.solvers})
     return list(dict.fromkeys(asked))
 
 
@@ -209,6 +217,8 @@ def _resolve(registry: Registry, name: str, query: Query, settings: Settings) ->
             entry = min(members, key=lambda e: (e.on_request, e.name))
         query = attrs.evolve(query, options=settings.options_of(entry, query.p, query.d))
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
+        steps, notes = steps + more_steps, notes + more_notes
+        exact = all(registry.lowerings[step].exact for step in steps)
         reason = registry.solver(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
@@ -216,7 +226,7 @@ def _resolve(registry: Registry, name: str, query: Query, settings: Settings) ->
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    return Task(entry, query, steps + more_steps, notes + more_notes)
+    return Task(entry, query, steps, notes, exact)
 
 
 def _without_answer(error: Exception) -> Prediction:
@@ -240,10 +250,20 @@ def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[O
         else:
             batches.setdefault(task.entry.name, []).append(index)
     for name, indices in batches.items():
-        solver = registry.solver(name)
         queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
-        outcomes |= dict(zip(indices, _solve_batch(solver, queries), strict=True))
+        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries), strict=True)
+    for index, task in enumerate(tasks):
+        if isinstance(task, Task):
+            outcomes[index] = _as_asked(task, outcomes[index])
     return [outcomes[index] for index in range(len(tasks))]
+
+
+def _as_asked(task: Task, outcome: Outcome) -> Outcome:
+    """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
+    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
+    if not task.exact:
+        found = attrs.evolve(found, lower=None, upper=None)
+    return attrs.evolve(outcome, prediction=found)
 
 
 def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
@@ -310,9 +330,7 @@ def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
 
 def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:
     prediction, query = outcome.prediction, point.query
-    time_, notes = prediction.time, prediction.notes
-    if isinstance(task, Task):
-        notes = (*task.notes, *notes)
+    seconds = prediction.time
     details = dict(prediction.details)
     if prediction.assumptions:
         details["assumptions"] = list(prediction.assumptions)
@@ -325,17 +343,17 @@ def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: flo
         mapping=query.mapping,
         params=point.params,
         seed=query.seed,
-        time=time_,
+        time=seconds,
         lower=prediction.lower,
         upper=prediction.upper,
         std=prediction.std,
         ci=prediction.ci,
         quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
-        speedup=reference / time_ if reference and time_ else None,
+        speedup=reference / seconds if reference and seconds else None,
         parts=prediction.parts,
         status=prediction.status,
         message=prediction.message,
-        notes=notes,
+        notes=prediction.notes,
         binding=prediction.binding,
         details=details,
         lowering=task.steps if isinstance(task, Task) else (),

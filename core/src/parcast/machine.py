@@ -80,9 +80,9 @@ class Storage:
 
 @attrs.frozen(kw_only=True)
 class Cost:
-    """What a node costs; a price without a unit is per second, as everything is."""
+    """What a node costs for an hour."""
 
-    price: Annotated[float, Unit("money/s")] | None = None
+    price: Annotated[float, Unit("money/h")] | None = None
     power: Annotated[float, Unit("W")] | None = None
 
 

@@ -32,7 +32,9 @@ from parcast.machine import Machine
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.query import Prediction
+    import typer
+
+    from parcast.query import Prediction, Query
     from parcast.results import Results
 
 E = TypeVar("E")
@@ -113,10 +115,20 @@ class Registry:
         bad = [f"Plugin {i.name!r} ({i.package}): {i.problem}" for i in self.plugins if i.problem]
         return (*bad, *self._conflicts.values())
 
-    @property
-    def hook(self) -> Any:
-        """The plugins' hooks, for commands, executors and events."""
-        return self._manager.hook
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let every plugin add its commands; one that fails is reported."""
+        self._call("parcast_commands", app=app)
+
+    def point_done(self, query: Query, prediction: Prediction) -> None:
+        """Tell every plugin that a point is done; one that fails is reported."""
+        self._call("parcast_point_done", query=query, prediction=prediction)
+
+    def _call(self, hook: str, **arguments: Any) -> None:
+        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name):
+            try:
+                impl.function(*(arguments[name] for name in impl.argnames))
+            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(impl.plugin_name, f"{hook} failed: {error}", error)
 
     def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
         disabled = os.environ.get("PARCAST_DISABLE_PLUGINS", "").replace(" ", "").split(",")
@@ -191,7 +203,8 @@ class Registry:
                     return []
         return records
 
-    def _named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+    def named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+        """Return ``known[name]``, or say what else the name may have meant."""
         if name in known:
             return known[name]
         if (what, name) in self._conflicts:
@@ -202,7 +215,7 @@ class Registry:
 
     def entry(self, name: str) -> SolverEntry:
         """Return the record of the solver called ``name``."""
-        return self._named("solvers", name, self.solvers)
+        return self.named("solvers", name, self.solvers)
 
     def solver(self, name: str) -> Solver:
         """Return the solver called ``name``."""
@@ -247,7 +260,7 @@ class Registry:
             path, name = Path(spec), Path(spec).stem
             looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
             if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
-                self._named(what, str(spec), known)
+                self.named(what, str(spec), known)
         if reader := self.readers.get(path.suffix):
             return _read_by(reader, path)
         if path.suffix not in {".toml", ".json"}:
@@ -315,6 +328,10 @@ def _given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
     for plugin in (builtin, *plugins):
         name = getattr(plugin, "__name__", type(plugin).__name__)
         yield PluginInfo(name.removeprefix("parcast_"), name, ""), plugin
+
+
+def _plugin_name(impl: pluggy.HookImpl) -> str:
+    return impl.plugin_name
 
 
 def _read_by(reader: Reader, path: Path) -> Machine | Workload:

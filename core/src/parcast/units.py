@@ -33,7 +33,8 @@ def _table() -> dict[str, tuple[str, float]]:
         units[f"{prefix}s"] = ("s", factor)
     units |= {"s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "d": ("s", 86400.0)}
     units |= {"W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6)}
-    units |= dict.fromkeys(("USD", "EUR", "GBP", "CHF", "JPY", "CNY"), ("money", 1.0))
+    for currency in ("USD", "EUR", "GBP", "CHF", "JPY", "CNY"):
+        units |= {currency: ("money", 1.0), f"{currency}/h": ("money/h", 1.0)}
     return units
 
 
@@ -92,6 +93,8 @@ def unit_factor(unit: str) -> tuple[str, float]:
     UnitError
         If the unit is unknown; a likely unit is named.
     """
+    if unit in UNITS:
+        return UNITS[unit]
     over, slash, under = unit.partition("/")
     numerator = _simple(over, unit)
     if not slash:
@@ -190,9 +193,6 @@ def _spell(dimension: str) -> str:
     return "no unit" if dimension in {"", "1"} else dimension
 
 
-_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
 def format_seconds(seconds: float) -> str:
     """Return a time to four digits in a readable unit: ``1,415 s``, ``12.5 us``."""
     if abs(seconds) >= 1000:
@@ -201,15 +201,3 @@ def format_seconds(seconds: float) -> str:
         if abs(seconds) >= factor or seconds == 0:
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds / 1e-9:.4g} ns"
-
-
-def format_quantity(value: float, dimension: str) -> str:
-    """Return a number in base units with a readable prefix: ``27 MB/s``."""
-    if dimension == "s":
-        return format_seconds(value)
-    if dimension.partition("/")[0] not in {"B", "FLOP"}:
-        return f"{value:.6g} {dimension}" if dimension not in {"", "1"} else f"{value:.6g}"
-    for factor, prefix in _PREFIXES:
-        if abs(value) >= factor:
-            return f"{value / factor:.6g} {prefix}{dimension}"
-    return f"{value:.6g} {dimension}"

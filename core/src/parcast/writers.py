@@ -29,9 +29,12 @@ def write_csv(results: Results, path: Path) -> None:
     for row in results.rows:
         flat = dict(flatten(row.to_dict()))
         rows.append({key: _cell(value) for key, value in flat.items()})
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    columns = [name for name in names if not any(one.startswith(f"{name}.") for one in names)]
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        writer = csv.DictWriter(
+            file, columns, restval="", extrasaction="ignore", lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(rows)
 

@@ -30,7 +30,7 @@ def build(registry: Registry) -> typer.Typer:
     app.callback()(_options)
     solve.add_to(app)
     browse.add_to(app)
-    registry.hook.parcast_commands(app=app)
+    registry.add_commands(app)
     return app
 
 
@@ -59,9 +59,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input."""
     try:
         registry = Registry()
+        command = build(registry)
         for problem in registry.problems:
             print(f"parcast: warning: {problem}", file=sys.stderr)
-        command = build(registry)
         code = command(arguments, prog_name="parcast", standalone_mode=False, obj=registry)
         sys.stdout.flush()
     except ParcastError as error:

@@ -154,5 +154,12 @@ def _print(value: Workload | Machine) -> None:
     print()
     skipped = {"name", "summary", "source", "sources", "kind"}
     leaves = flatten({key: item for key, item in value.data.items() if key not in skipped})
-    rows = [[path, str(item), value.sources.get(path, "")] for path, item in leaves]
+    rows = [[path, str(item), _source(value.sources, path)] for path, item in leaves]
     print_table(("key", "value", "source"), rows)
+
+
+def _source(sources: Mapping[str, str], path: str) -> str:
+    """Return the source of a key, or of the nearest table around it that has one."""
+    while path not in sources and path:
+        path = path.rpartition(".")[0]
+    return sources.get(path, "")

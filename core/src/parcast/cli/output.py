@@ -20,9 +20,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
 
     narrow = sys.stdout.isatty()
-    table = Table(
-        box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"
-    )
+    table = Table(box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0))
     for index, name in enumerate(header):
         right = all(_starts_as_number(row[index]) for row in rows)
         last = index == len(header) - 1

@@ -46,7 +46,7 @@ def _integral(phase: Demands) -> Answer:
 def _without_network(phase: Demands) -> Answer | None:
     """Return the answer of a phase that needs no queuing network, or None."""
     if not (phase.shared or phase.io):
-        return answer(phase, "delay", queueing=0.0, io=0.0)
+        return answer(phase, "delay", queuing=0.0, io=0.0)
     if phase.distribution == "constant" and not (phase.shared and phase.io):
         return _one_constant_queue(phase)
     return None
@@ -57,7 +57,7 @@ def _answer(phase: Demands, method: str, network: float, disk: float) -> Answer:
     if phase.distribution == "constant":
         alone = phase.bursts * (phase.delay + phase.shared) + phase.io
         lower = phase.cycles * max(alone, *busy(phase).values())
-    return answer(phase, method, queueing=network, io=disk, lower=lower)
+    return answer(phase, method, queuing=network, io=disk, lower=lower)
 
 
 def _one_constant_queue(phase: Demands) -> Answer:
@@ -67,12 +67,12 @@ def _one_constant_queue(phase: Demands) -> Answer:
         whole = rounds(sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
         whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
-    each, at_queue = whole.time / phase.cycles, whole.queueing / phase.cycles
+    each, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles
     waiting = max(0.0, each - phase.bursts * phase.delay - at_queue)
     return answer(
         phase,
         "constant",
-        queueing=0.0 if phase.io else at_queue,
+        queuing=0.0 if phase.io else at_queue,
         io=at_queue if phase.io else 0.0,
         waiting=waiting,
     )

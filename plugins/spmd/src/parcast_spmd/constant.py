@@ -10,7 +10,7 @@ class Rounds:
     """Jobs that start together and go some rounds through a delay and one queue."""
 
     time: float  #: until the last job ends
-    queueing: float  #: mean over jobs of the time at the queue, service included
+    queuing: float  #: mean over jobs of the time at the queue, service included
 
 
 def rounds(jobs: int, delay: float, service: float, count: float) -> Rounds:
@@ -23,7 +23,7 @@ def rounds(jobs: int, delay: float, service: float, count: float) -> Rounds:
     """
     if count < 1:
         one = rounds(jobs, delay, service, 1)
-        return Rounds(count * one.time, count * one.queueing)
+        return Rounds(count * one.time, count * one.queuing)
     period = max(delay + service, jobs * service)
     return Rounds(
         delay + jobs * service + (count - 1) * period,

@@ -26,7 +26,7 @@ def answer(
     given: Demands,
     method: str,
     *,
-    queueing: float,
+    queuing: float,
     io: float,
     waiting: float = 0.0,
     lower: float | None = None,
@@ -39,7 +39,7 @@ def answer(
         The phase.
     method
         The name of the method.
-    queueing
+    queuing
         Time at the shared network, waiting included.
     io
         Time at the disks, waiting included.
@@ -51,7 +51,7 @@ def answer(
     n = given.bursts
     cycle = Parts(
         compute=n * given.compute,
-        communication=n * given.free + queueing,
+        communication=n * given.free + queuing,
         io=io,
         synchronization=n * given.joining + waiting,
     )

@@ -35,10 +35,10 @@ def solve(phases: Sequence[Demands]) -> list[Answer]:
 def _eq16(phase: Demands, total: float, response: float) -> Answer:
     n = phase.bursts
     waiting = n * max(0.0, total - phase.delay - response)
-    return answer(phase, "eq16", queueing=n * response, io=phase.io, waiting=waiting)
+    return answer(phase, "eq16", queuing=n * response, io=phase.io, waiting=waiting)
 
 
 def _constant(phase: Demands) -> Answer:
     cycle = rounds(phase.groups, phase.delay, phase.shared, phase.bursts)
-    waiting = max(0.0, cycle.time - phase.bursts * phase.delay - cycle.queueing)
-    return answer(phase, "constant", queueing=cycle.queueing, io=phase.io, waiting=waiting)
+    waiting = max(0.0, cycle.time - phase.bursts * phase.delay - cycle.queuing)
+    return answer(phase, "constant", queuing=cycle.queuing, io=phase.io, waiting=waiting)

@@ -41,7 +41,7 @@ _OPEN_LEVEL = (
 
 def choose(query: Query) -> str:
     """Return the name of the solver that fits all phases of a ``phases`` workload."""
-    models = {model_of(phase, query) for phase in query.workload.content.at(query)}
+    models = {model_of(phase, query) for phase in query.workload.content.phase}
     return f"spmd.{models.pop()}" if len(models) == 1 else "spmd.mixed"
 
 

@@ -1,0 +1,29 @@
+"""The kernel cache: a versioned directory of the user's, or none."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from parcast.kernel_cache import kernel_cache
+
+
+def test_the_directory_names_distribution_and_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    directory = kernel_cache("parcast")
+    assert directory is not None
+    assert directory.is_dir()
+    assert directory.name == f"parcast-{version('parcast')}"
+    assert directory.is_relative_to(tmp_path)
+
+
+def test_where_nothing_can_be_written_there_is_no_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "parcast").write_text("a file where the directory would be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernel_cache("parcast") is None

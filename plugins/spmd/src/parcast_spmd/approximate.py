@@ -1,0 +1,217 @@
+"""Approximate multiclass mean value analysis: Bard-Schweitzer and Linearizer.
+
+Classes that are alike are one set of unknowns, so a hundred equal clusters cost as much as
+one. With F_rk = Q_rk / N_r, the share of its jobs that a class has at queue k, both methods
+guess what a job of class r finds on arrival,
+
+    A_rk = sum_s (N - e_r)_s (F_sk + D_srk),
+
+and iterate R_rk = D_rk (1 + A_rk), F_rk = R_rk / (Z_r + sum_k R_rk). Bard and Schweitzer take
+all D_srk = 0. Linearizer (Chandy and Neuse 1982) sets D_srk = F_sk(N - e_r) - F_sk(N) from
+solutions with one job of r fewer, and repeats until the D settle.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from parcast.errors import SolveError
+from parcast_spmd.bounds import throughput_bounds
+from parcast_spmd.kernels import Floats
+from parcast_spmd.structure import Component, GroupResult
+
+CORE_ITERATIONS = 50_000
+CORE_TOLERANCE = 1e-13
+OUTER_ITERATIONS = 200
+OUTER_TOLERANCE = 1e-10
+
+
+@attrs.frozen(kw_only=True)
+class _Problem:
+    """Kinds of classes as arrays: a row for each kind, shared queues first in the columns."""
+
+    #: Group of each kind (the groups of the component, before one was split)
+    group: tuple[int, ...]
+    #: Classes of this kind, and jobs in each
+    count: Floats
+    jobs: Floats
+    delay: Floats
+    demand: Floats
+    shared: int
+
+    def without_one(self, taken: int) -> _Problem:
+        """Return the problem with one job fewer in one class of kind ``taken``.
+
+        The class that lost a job is the last row; its siblings keep the old row.
+        """
+        count = np.append(self.count, 1.0)
+        count[taken] -= 1
+        return _Problem(
+            group=(*self.group, self.group[taken]),
+            count=count,
+            jobs=np.append(self.jobs, self.jobs[taken] - 1),
+            delay=np.append(self.delay, self.delay[taken]),
+            demand=np.vstack([self.demand, self.demand[taken]]),
+            shared=self.shared,
+        )
+
+
+@attrs.frozen
+class _Changes:
+    """How shares change when a job leaves: ``other[s, r]`` for s, ``own[r]`` for its class.
+
+    ``other[r, r]`` is for the siblings of the class that the job left.
+    """
+
+    other: Floats
+    own: Floats
+
+
+def solve_bard_schweitzer(component: Component) -> tuple[GroupResult, ...]:
+    """Return approximate means of each group by Bard and Schweitzer's fixed point.
+
+    It never leaves the proven bounds: A_k adds up to at most N - 1, and because
+    A_rk >= Q_k - 1 the utilization sum_r Q_rk / (1 + A_rk) is at most 1.
+
+    Raises
+    ------
+    SolveError
+        If the iteration does not converge; the residual is named.
+    """
+    problem = _problem(component)
+    return _results(component, *_core(problem, np.zeros_like(problem.demand)))
+
+
+def solve_linearizer(component: Component) -> tuple[tuple[GroupResult, ...], str | None]:
+    """Return approximate means of each group by Linearizer, and what was wrong with them.
+
+    Where Linearizer leaves the bounds that are proven for the exact solution, the results are
+    Bard and Schweitzer's instead and the second value says so; else it is None.
+
+    Raises
+    ------
+    SolveError
+        If the iteration does not converge; the residual is named.
+    """
+    problem = _problem(component)
+    results = _results(component, *_linearize(problem))
+    for group, result in zip(component.groups, results, strict=True):
+        lower, upper = throughput_bounds(component, group)
+        if not lower * (1 - 1e-12) <= result.throughput <= upper * (1 + 1e-12):
+            reason = (
+                f"Linearizer gave a throughput of {result.throughput:.6g} where {lower:.6g} to "
+                f"{upper:.6g} is proven, so Bard and Schweitzer's is given"
+            )
+            return solve_bard_schweitzer(component), reason
+    busy = max(_utilizations(component, results), default=0.0)
+    if busy > 1 + 1e-12:
+        reason = f"Linearizer gave a utilization of {busy:.6g}, so Bard and Schweitzer's is given"
+        return solve_bard_schweitzer(component), reason
+    return results, None
+
+
+def _utilizations(component: Component, results: tuple[GroupResult, ...]) -> list[float]:
+    pairs = list(zip(component.groups, results, strict=True))
+    return [
+        sum(group.count * result.throughput * group.shared[k] for group, result in pairs)
+        for k in range(len(component.shared))
+    ]
+
+
+def _problem(component: Component) -> _Problem:
+    groups, shared = component.groups, len(component.shared)
+    demand = np.zeros((len(groups), shared + max(len(group.private) for group in groups)))
+    for row, group in zip(demand, groups, strict=True):
+        row[:shared] = group.shared
+        row[shared : shared + len(group.private)] = group.private
+    return _Problem(
+        group=tuple(range(len(groups))),
+        count=np.array([float(group.count) for group in groups]),
+        jobs=np.array([float(group.population) for group in groups]),
+        delay=np.array([group.delay for group in groups], dtype=np.float64),
+        demand=demand,
+        shared=shared,
+    )
+
+
+def _core(
+    problem: _Problem, correction: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
+    alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
+    share = problem.demand / alone if start is None else start
+    shared, there = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
+    weights, rest = problem.count * problem.jobs, problem.jobs[:, None] - there
+    change = np.inf
+    for _ in range(CORE_ITERATIONS):
+        found = rest * share
+        found[:, :shared] = weights @ share[:, :shared] - there * share[:, :shared]
+        response = problem.demand * (1.0 + np.maximum(found + correction, 0.0))
+        cycle = problem.delay + response.sum(axis=1)
+        new = response / cycle[:, None]
+        change = float(np.abs(new - share).max(initial=0.0))
+        share = new
+        if change <= CORE_TOLERANCE:
+            return share, cycle
+    raise SolveError(
+        f"The approximation still changes by {change:.1e} after {CORE_ITERATIONS} iterations; "
+        "ask for another method."
+    )
+
+
+def _correction(problem: _Problem, changes: _Changes) -> Floats:
+    """Return sum_s (N - e_r)_s D_srk for every kind r and queue k."""
+    own = np.maximum(problem.jobs - 1.0, 0.0)[:, None] * changes.own[list(problem.group)]
+    index = np.ix_(problem.group, problem.group)
+    others = changes.other[index][:, :, : problem.shared]
+    weights = problem.count * problem.jobs
+    total = np.einsum("s,srk->rk", weights, others)
+    # A class is not its own sibling
+    itself = problem.jobs[:, None] * others[np.arange(len(own)), np.arange(len(own))]
+    own[:, : problem.shared] += total - itself
+    return own
+
+
+def _linearize(problem: _Problem) -> tuple[Floats, Floats]:
+    """Return shares F and cycle times after Linearizer's outer iteration has settled."""
+    kinds, queues = problem.demand.shape
+    changes = _Changes(np.zeros((kinds, kinds, queues)), np.zeros((kinds, queues)))
+    share, _ = _core(problem, np.zeros((kinds, queues)))
+    moved = np.inf
+    for _ in range(OUTER_ITERATIONS):
+        changes = _new_changes(problem, changes, share)
+        new, cycle = _core(problem, _correction(problem, changes), share)
+        moved = float(np.abs(new - share).max(initial=0.0))
+        share = new
+        if moved <= OUTER_TOLERANCE:
+            return share, cycle
+    raise SolveError(
+        f"Linearizer still changes by {moved:.1e} after {OUTER_ITERATIONS} iterations; "
+        "ask for method 'bard-schweitzer'."
+    )
+
+
+def _new_changes(problem: _Problem, changes: _Changes, share: Floats) -> _Changes:
+    other, own = np.zeros_like(changes.other), np.zeros_like(changes.own)
+    for taken in range(len(problem.group)):
+        reduced = problem.without_one(taken)
+        start = np.vstack([share + changes.other[:, taken], share[taken] + changes.own[taken]])
+        found, _ = _core(reduced, _correction(reduced, changes), start)
+        other[:, taken] = found[:-1] - share
+        own[taken] = found[-1] - share[taken]
+    return _Changes(other, own)
+
+
+def _results(component: Component, share: Floats, cycle: Floats) -> tuple[GroupResult, ...]:
+    shared, found = len(component.shared), []
+    for group, shares, time in zip(component.groups, share, cycle, strict=True):
+        lengths = group.population * shares
+        found.append(
+            GroupResult(
+                throughput=group.population / float(time),
+                shared=lengths[:shared],
+                private=lengths[shared : shared + len(group.private)],
+            )
+        )
+    return tuple(found)

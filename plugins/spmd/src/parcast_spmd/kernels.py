@@ -1,0 +1,350 @@
+"""The hot recursions: exact mean value analysis and the fork-join sum, point by point.
+
+Every kernel is a plain Python function within numba's subset that calls no other function of
+this file. The functions with public names choose the form: plain for small questions, which
+then never import numba, and compiled for large ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from parcast.errors import SolveError
+from parcast_spmd.compilation import compile_kernel
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+#: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
+#: The plain form takes about 0.1 us a step, the compiled one a tenth of that.
+PLAIN_STEPS = 1_000_000
+LOADED_STEPS = 2_000
+
+
+def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, means: Any) -> None:
+    """Fill ``sums`` and ``means``; see `fork_join_sums`."""
+    for point in range(len(populations)):
+        size, z, x = populations[point], delays[point], demands[point]
+        total = total_rest = responses = responses_rest = 0.0
+        if x == 0.0:
+            # H_P: a sum from the smallest term, or Euler and Maclaurin beyond 100 terms
+            if size <= 100:
+                for i in range(size, 0, -1):
+                    total += 1.0 / i
+            else:
+                s = 1.0 / (float(size) * size)
+                total = math.log(size) + 0.5 / size + 0.5772156649015329
+                total -= s * (1 / 12 - s * (1 / 120 - s / 252))
+            sums[point] = z * total
+            means[point] = 0.0
+            continue
+        queue = 0.0
+        idle = 1.0
+        i = 0
+        while i < size and z * idle >= 1e-17 * x:
+            i += 1
+            response = x * (1.0 + queue)
+            cycle = z + response
+            queue = i * (response / cycle)
+            idle = z * idle / (i * x + z * idle)
+            # Compensated sums: 1e5 terms would lose two digits
+            term = cycle / i - total_rest
+            new = total + term
+            total_rest = (new - total) - term
+            total = new
+            term = response - responses_rest
+            new = responses + term
+            responses_rest = (new - responses) - term
+            responses = new
+        rest = float(size - i)
+        sums[point] = total + rest * x
+        responses += rest * (x * (1.0 + queue)) + 0.5 * x * rest * (rest - 1.0)
+        means[point] = responses / size
+
+
+def two_queues_kernel(
+    populations: Any,
+    delays: Any,
+    first: Any,
+    second: Any,
+    rates: Any,
+    at_first: Any,
+    at_second: Any,
+) -> None:
+    """Fill ``rates``, ``at_first`` and ``at_second``; see `delay_two_queues`."""
+    for point in range(len(populations)):
+        z, x, y = delays[point], first[point], second[point]
+        rate = queue_x = queue_y = response_x = response_y = 0.0
+        for i in range(1, populations[point] + 1):
+            response_x = x * (1.0 + queue_x)
+            response_y = y * (1.0 + queue_y)
+            rate = i / (z + response_x + response_y)
+            queue_x = rate * response_x
+            queue_y = rate * response_y
+        rates[point] = rate
+        at_first[point] = response_x
+        at_second[point] = response_y
+
+
+def closed_kernel(population: Any, delay: Any, demands: Any, queues: Any, responses: Any) -> float:
+    """Fill ``queues`` (all 0 before) and ``responses``, return the throughput; see `closed_mva`."""
+    rate = 0.0
+    for i in range(1, population + 1):
+        cycle = delay
+        for j in range(len(demands)):
+            responses[j] = demands[j] * (1.0 + queues[j])
+            cycle += responses[j]
+        rate = i / cycle
+        for j in range(len(demands)):
+            queues[j] = rate * responses[j]
+    return rate
+
+
+def node_kernel(population: Any, delays: Any, demands: Any) -> Any:
+    """Return throughput, queue lengths and the log ratio of `node_sweep`."""
+    queues = np.zeros((demands.size, delays.size))
+    responses = np.zeros((demands.size, delays.size))
+    logs = np.zeros(delays.size)
+    product = np.ones(delays.size)
+    rate = np.zeros(delays.size)
+    for i in range(1, population + 1):
+        cycle = delays.copy()
+        for j in range(demands.size):
+            responses[j] = demands[j] * (1.0 + queues[j])
+            cycle += responses[j]
+        rate = i / cycle
+        for j in range(demands.size):
+            queues[j] = rate * responses[j]
+        # The ratio to the last node keeps the digits that two large logarithms would lose
+        product *= cycle / cycle[-1]
+        if i % 8 == 0:
+            logs += np.log(product)
+            product[:] = 1.0
+    logs += np.log(product)
+    return rate, queues, logs
+
+
+def lattice_kernel(
+    populations: Any, delays: Any, demands: Any, totals: Any, responses: Any, rates: Any
+) -> None:
+    """Fill ``responses[class, queue]`` and ``rates[class]``; see `parcast_spmd.lattice`.
+
+    ``totals[point, queue]`` (all 0 before) holds the mean number at each queue for every
+    population vector, in the order of an odometer whose last class turns fastest.
+    """
+    classes, queues = demands.shape
+    counts = np.zeros(classes, dtype=np.int64)
+    strides = np.ones(classes, dtype=np.int64)
+    for r in range(classes - 2, -1, -1):
+        strides[r] = strides[r + 1] * (populations[r + 1] + 1)
+    for point in range(1, totals.shape[0]):
+        r = classes - 1
+        while counts[r] == populations[r]:
+            counts[r] = 0
+            r -= 1
+        counts[r] += 1
+        for s in range(classes):
+            if counts[s] == 0:
+                continue
+            before = point - strides[s]
+            cycle = delays[s]
+            for k in range(queues):
+                responses[s, k] = demands[s, k] * (1.0 + totals[before, k])
+                cycle += responses[s, k]
+            rates[s] = counts[s] / cycle
+            for k in range(queues):
+                totals[point, k] += rates[s] * responses[s, k]
+
+
+_ready: set[Callable[..., Any]] = set()
+
+
+@functools.cache
+def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled form of one of this file's kernels."""
+    _ready.add(kernel)
+    return compile_kernel(kernel, "parcast-spmd")
+
+
+def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
+    """Whether this many steps of Python are too slow; both forms give the same numbers."""
+    return steps > (LOADED_STEPS if kernel in _ready else PLAIN_STEPS)
+
+
+def fork_join_sums(
+    populations: npt.ArrayLike, delays: npt.ArrayLike, demands: npt.ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the fork-join makespan of eq. 16 and the mean response of its bursts.
+
+    With R1(i) of eq. 17, the response time at a queue of demand x that i jobs visit after a
+    delay z, the results are the sum over i = 1..P of (z + R1(i)) / i, and the mean over
+    i = 1..P of R1(i). Each (z + R1(i)) / i is 1/X(i) = x + z B(i - 1, z/x) / i, where B is
+    Erlang's loss formula: once it has died out the rest of the sum is x a term.
+
+    Parameters
+    ----------
+    populations
+        P, whole numbers of at least 1; any shape that broadcasts with the others.
+    delays, demands
+        z and x in seconds, 0 or more and not both 0.
+
+    Returns
+    -------
+    tuple of arrays
+        Both in seconds, of the broadcast shape.
+
+    Raises
+    ------
+    SolveError
+        If an argument is out of its range.
+    """
+    shape, sizes, given = _points(populations, delays=delays, demands=demands)
+    sums, means = _run(fork_join_kernel, sizes, given, 2)
+    return sums.reshape(shape), means.reshape(shape)
+
+
+def delay_two_queues(
+    populations: npt.ArrayLike, delays: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Return throughput and both residence times of a delay and two queues (eqs. 20 to 22).
+
+    Exact mean value analysis: R(i) = x (1 + Q(i - 1)), the arrival theorem, which is what
+    eq. 22 sums in closed form. The population is p/c throughout.
+
+    Parameters
+    ----------
+    populations
+        Jobs, whole numbers of at least 1; any shape that broadcasts with the others.
+    delays, first, second
+        Demands z, x and y in seconds per cycle, 0 or more and not all 0.
+
+    Returns
+    -------
+    tuple of arrays
+        Cycles per second, and the seconds per cycle spent at the first and second queue.
+
+    Raises
+    ------
+    SolveError
+        If an argument is out of its range.
+    """
+    shape, sizes, demands = _points(populations, delays=delays, first=first, second=second)
+    rates, at_first, at_second = _run(two_queues_kernel, sizes, demands, 3)
+    return rates.reshape(shape), at_first.reshape(shape), at_second.reshape(shape)
+
+
+def closed_mva(population: int, delay: float, demands: npt.ArrayLike) -> tuple[float, Floats]:
+    """Return throughput and residence times of one class at any number of queues.
+
+    Parameters
+    ----------
+    population
+        Jobs, at least 1.
+    delay
+        Time per cycle without queuing, in seconds.
+    demands
+        Seconds per cycle at each queue, shape (queues,).
+
+    Returns
+    -------
+    tuple
+        Cycles per second, and seconds per cycle at each queue.
+
+    Raises
+    ------
+    SolveError
+        If an argument is out of its range.
+    """
+    values = np.asarray(demands, dtype=np.float64)
+    check_points(np.asarray([population]), {"delay": np.asarray([delay]), "demands": values})
+    if delay == 0 and not values.any():
+        raise SolveError("A cycle of no time at all has no throughput; give a demand above 0.")
+    if worth_compiling(closed_kernel, population * (values.size + 1)):
+        queues, responses = np.zeros_like(values), np.zeros_like(values)
+        rate = compiled(closed_kernel)(population, float(delay), values, queues, responses)
+        return float(rate), responses
+    listed = [0.0] * values.size
+    rate = closed_kernel(population, float(delay), values.tolist(), [0.0] * values.size, listed)
+    return float(rate), np.array(listed, dtype=np.float64)
+
+
+def node_sweep(
+    population: int, delays: Floats, demands: Floats, *, compile_it: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return, for every delay t, the throughput, queue lengths and log g(t) / g(t_last).
+
+    g is the normalizing constant of one class at its own queues: a step of exact mean value
+    analysis multiplies it by the cycle time over the number of jobs.
+
+    Parameters
+    ----------
+    population
+        Jobs, at least 1.
+    delays
+        Delays t in seconds, above 0 unless there are queues, shape (nodes,).
+    demands
+        Seconds per cycle at each queue, shape (queues,).
+    compile_it
+        Whether the whole question is large enough for the compiled form, whose results may
+        differ in the last digits of the logarithms.
+
+    Returns
+    -------
+    tuple of arrays
+        Shapes (nodes,), (queues, nodes) and (nodes,).
+    """
+    if demands.size == 0:
+        logs = population * np.log(delays / delays[-1])
+        return population / delays, np.zeros((0, delays.size)), logs
+    kernel = compiled(node_kernel) if compile_it else node_kernel
+    rate, queues, logs = kernel(population, delays, demands)
+    return rate, queues, logs
+
+
+def _run(
+    kernel: Callable[..., None], sizes: Integers, demands: tuple[Floats, ...], results: int
+) -> list[Floats]:
+    """Call a kernel over points, with lists (fast in Python) or arrays (needed by numba)."""
+    if worth_compiling(kernel, float(sizes.sum())):
+        filled = [np.zeros(sizes.size) for _ in range(results)]
+        compiled(kernel)(sizes, *demands, *filled)
+        return filled
+    listed = [[0.0] * sizes.size for _ in range(results)]
+    kernel(sizes.tolist(), *(values.tolist() for values in demands), *listed)
+    return [np.array(values, dtype=np.float64) for values in listed]
+
+
+def _points(
+    populations: npt.ArrayLike, **demands: npt.ArrayLike
+) -> tuple[tuple[int, ...], Integers, tuple[Floats, ...]]:
+    """Return the common shape and the flat arrays of a set of points, checked."""
+    named = {name: np.asarray(values, dtype=np.float64) for name, values in demands.items()}
+    check_points(np.asarray(populations), named)
+    try:
+        sizes, *values = np.broadcast_arrays(np.asarray(populations), *named.values())
+    except ValueError:
+        shapes = ", ".join(str(np.shape(given)) for given in (populations, *named.values()))
+        raise SolveError(
+            f"Arrays of shapes {shapes} do not fit together; broadcast them."
+        ) from None
+    flat = tuple(np.ascontiguousarray(array, dtype=np.float64).ravel() for array in values)
+    if not np.all(sum(flat) > 0):
+        raise SolveError("A cycle of no time at all has no throughput; give a demand above 0.")
+    return sizes.shape, np.ascontiguousarray(sizes, dtype=np.int64).ravel(), flat
+
+
+def check_points(populations: npt.NDArray[Any], demands: dict[str, Floats]) -> None:
+    """Refuse populations below 1 and demands below 0 or without end."""
+    bad = populations[~((populations >= 1) & (populations == np.floor(populations)))]
+    if bad.size:
+        raise SolveError(f"A population is {bad.flat[0]}; give whole numbers of at least 1.")
+    for name, values in demands.items():
+        wrong = values[~(np.isfinite(values) & (values >= 0))]
+        if wrong.size:
+            raise SolveError(f"One of {name} is {wrong.flat[0]}; give seconds of 0 or more.")

@@ -1,0 +1,149 @@
+"""The whole house: everything installed loads, and the command keeps its promises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parcast import Registry
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("numpy", "scipy", "networkx", "numba", "pandas", "matplotlib", "rich", "cattrs")
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    script = f"import sys; from parcast.cli import main; sys.exit(main({list(command)!r}))"
+    environment = {**os.environ, "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=ROOT,
+    )
+
+
+def test_every_plugin_loads_without_a_problem() -> None:
+    registry = Registry()
+    assert registry.problems == ()
+    assert {"core", "machines", "workloads", "spmd"} <= {info.name for info in registry.plugins}
+
+
+@pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])
+def test_help_imports_nothing_heavy(command: str) -> None:
+    script = (
+        "import sys, io, contextlib\n"
+        "from parcast.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        f"    assert main({command}) == 0\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    allowed = ["rich"] if "list" in command else []
+    assert done.stdout.strip() in {"[]", str(allowed)}
+
+
+def test_the_readme_shows_what_the_command_prints() -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = readme.split("$ parcast ")[1].split("```")[0]
+    command, _, output = shown.partition("\n")
+    done = run(*command.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == output.strip()
+
+
+def test_every_member_carries_the_same_licence() -> None:
+    whole = (ROOT / "LICENSE").read_text()
+    members = [path.parent for path in ROOT.glob("*/pyproject.toml")]
+    members += [path.parent for path in ROOT.glob("plugins/*/pyproject.toml")]
+    members += [path.parent for path in ROOT.glob("docs/examples/*/pyproject.toml")]
+    assert len(members) >= 4
+    for member in members:
+        assert (member / "LICENSE").read_text() == whole, member
+
+
+def test_no_member_depends_on_a_sibling() -> None:
+    import tomllib
+
+    for path in [*ROOT.glob("plugins/*/pyproject.toml"), ROOT / "core/pyproject.toml"]:
+        project = tomllib.loads(path.read_text())["project"]
+        siblings = [name for name in project["dependencies"] if name.startswith("parcast-")]
+        assert siblings == [], path
+
+
+BAD_INPUT = {
+    "compare btio ibm-sp2 -s spdm": "No solver is called 'spdm'. Did you mean 'spmd'?",
+    "compare btoi ibm-sp2": "No workload is called 'btoi'. Did you mean 'btio'?",
+    "compare btio ibm-sp": "No machine is called 'ibm-sp'. Did you mean 'ibm-sp2'?",
+    "compare btio ibm-sp2 --solvr x": "No such option: --solvr. Did you mean '--solver'?",
+    "compare btio ibm-sp2 --set m=3": "No parameter, machine value or option is called 'm'.",
+    "compare btio ibm-sp2 --set network.bandwith=3": "Did you mean 'bandwidth'?",
+    "compare btio ibm-sp2 --set spmd.passage=one": "Did you mean 'spmd.passages'?",
+    "compare btio ibm-sp2 --set spmd.passages=two": "'two' must be one of one, each.",
+    "compare btio ibm-sp2 --set n": "'n' is no NAME=VALUE",
+    "compare btio ibm-sp2 --set n=q": "n=q: nothing is called 'q'.",
+    "compare btio ibm-sp2 -p 0": "-p '0': write whole numbers from 1",
+    "compare btio ibm-sp2 -p 4..2": "-p '4..2': the range is empty or endless",
+    "compare btio ibm-sp2 -p four": "-p 'four': write whole numbers from 1",
+    "compare btio ibm-sp2 -d 1.5": "-d '1.5': write whole numbers from 1",
+    "compare btio ibm-sp2 -o x.pdfx": "x.pdfx: no writer for '.pdfx' files.",
+    "compare btio ibm-sp2 -p 2 -o /nowhere/x.csv": "/nowhere/x.csv cannot be written",
+    "compare btio nowhere.toml": "nowhere.toml does not exist",
+    "compare btio docs": "docs is a directory",
+    "compare ibm-sp2 btio": "No workload is called 'ibm-sp2'.",
+    "predict qcrd-like intel-paragon -s spmd.clu -p 60 -d 16 --set storage.layout=cluster": (
+        "p=60 makes 60 synchronization groups of workload 'qcrd-like', which d=16 disks do not "
+        "divide; choose p among the multiples of 16"
+    ),
+    "compare btio ibm-sp2 --mapping blok": "Did you mean 'block'?",
+    "compare": "Missing argument",
+    "list solver": "Did you mean 'solvers'?",
+    "show btoi": "Nothing is called 'btoi'. Did you mean 'btio'?",
+    "frobnicate": "No such command 'frobnicate'.",
+}
+
+
+@pytest.mark.parametrize("command", BAD_INPUT)
+def test_bad_input_is_one_sentence_and_exit_code_2(command: str) -> None:
+    done = run(*command.split())
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("parcast: ")
+    assert done.stderr.count("\n") == 1
+    assert BAD_INPUT[command] in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("compare btio ibm-sp2 -p 1,4", 0),
+        ("compare btio ibm-sp2 -s spmd.bus", 1),
+        ("compare qcrd-like intel-paragon -p 16,60 -d 16 --set storage.layout=cluster", 0),
+        ("compare btio ibm-sp2,intel-paragon --json", 0),
+        ("predict btio ibm-sp2 -s spmd -p 4", 0),
+        ("list", 0),
+        ("list --json", 0),
+        ("show btio", 0),
+        ("show ibm-sp2 --json", 0),
+        ("show spmd.sio", 0),
+        ("--version", 0),
+    ],
+)
+def test_exit_codes_tell_answers_from_refusals(command: str, code: int) -> None:
+    done = run(*command.split())
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout
+
+
+def test_an_interrupted_pipe_is_no_error() -> None:
+    script = "from parcast.cli import run; import sys; sys.argv = ['parcast', 'list']; run()"
+    command = f'"{sys.executable}" -c "{script}" | true'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
