@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from parcast import (
@@ -11,7 +12,7 @@ from parcast import (
     Status,
     Workload,
 )
-from parcast.errors import FileError, UnknownNameError
+from parcast.errors import FileError, FormulaError, UnknownNameError
 
 
 def times(results):
@@ -316,3 +317,27 @@ def test_bad_input_is_one_error_before_anything_is_solved(make_registry, workloa
     for wrong in ({"settings": {"m": 1}}, {"solvers": "x"}, {"p": 0}):
         with pytest.raises(ParcastError):
             registry.compare(workload, machine, **wrong)
+
+
+def test_a_setting_without_a_value_at_one_point_costs_that_point_only(
+    make_registry, workload, machine
+):
+    registry = make_registry("works")
+    rows = registry.compare(
+        workload, machine, p=[1, 2], settings={"processor.rate": "1e6/(p-1)"}
+    ).rows
+    assert {row.status for row in rows if row.p == 1} == {Status.INVALID}
+    assert all("division by zero" in row.message for row in rows if row.p == 1)
+    assert Status.OK in {row.status for row in rows if row.p == 2}
+
+
+def test_a_setting_without_a_value_anywhere_is_an_error(make_registry, workload, machine):
+    registry = make_registry("works")
+    with pytest.raises(FormulaError, match="division by zero"):
+        registry.compare(workload, machine, p=1, settings={"processor.rate": "1e6/(p-1)"})
+
+
+def test_numpy_integers_are_whole_numbers(make_registry, workload, machine):
+    registry = make_registry("works")
+    rows = registry.compare(workload, machine, p=np.arange(1, 3), d=np.int64(1)).rows
+    assert {(row.p, type(row.p)) for row in rows} == {(1, int), (2, int)}

@@ -7,7 +7,7 @@ import pytest
 from parcast import Machine, ParcastError, SolverEntry
 from parcast.errors import FormulaError, UnknownNameError
 from parcast.machine import Processor
-from parcast.settings import Settings, split_assignment
+from parcast.settings import Settings, set_values, split_assignment
 
 TUNED = SolverEntry(
     "tuned.one", "phases", "parcast_tests:Options", "x", options="parcast_tests:Options"
@@ -48,7 +48,7 @@ def test_settings_are_sorted_by_what_they_set(sort):
 )
 def test_an_unknown_name_names_the_likely_one(sort, registry, machine, name, message):
     with pytest.raises(ParcastError) as caught:
-        sort({name: 1}).machine_at(registry.machine(machine), registry, 1, 1)
+        set_values(registry.machine(machine), registry, sort({name: 1}).machine_values(1, 1))
     assert message in str(caught.value)
 
 
@@ -90,7 +90,7 @@ def test_only_a_workloads_own_parameters_are_set(sort, registry):
 
 
 def changed(sort, registry, machine, path, value, p=4, d=2):
-    return sort({path: value}).machine_at(registry.machine(machine), registry, p, d)
+    return set_values(registry.machine(machine), registry, sort({path: value}).machine_values(p, d))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_machine_made_from_values_says_that_it_cannot_be_changed(sort, registr
     with pytest.raises(
         ParcastError, match=r"'made' was not read from data; processor\.rate cannot"
     ):
-        sort({"processor.rate": 5}).machine_at(made, registry, 1, 1)
+        set_values(made, registry, sort({"processor.rate": 5}).machine_values(1, 1))
 
 
 def test_a_broken_solver_does_not_stop_other_settings(sort):

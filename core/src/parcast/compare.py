@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,6 +13,7 @@ import attrs
 from parcast.entries import SolverEntry, load
 from parcast.errors import (
     FileError,
+    FormulaError,
     InvalidPointError,
     ParcastError,
     SolveError,
@@ -20,10 +22,12 @@ from parcast.errors import (
     did_you_mean,
 )
 from parcast.lowering import lower
+from parcast.machine import Machine
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
 from parcast.results import Results, Row
-from parcast.settings import Settings
+from parcast.settings import Settings, set_values
+from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -107,29 +111,24 @@ def compare(
     machines = [registry.machine(one) for one in _listed(machine)]
     asked = _asked(registry, solvers)
     _check_mapping(mapping)
-    sorted_settings = Settings.sort(settings or {}, registry, workloads)
-    tasks: list[tuple[Point, Task | Prediction]] = []
-    for work in workloads:
-        for mach in machines:
-            for processes in _whole("p", p, work.processes):
-                stated = sorted_settings.machine_at(mach, registry, processes, 1)
-                for disks in _whole("d", d, stated.storage.disks):
-                    params = sorted_settings.parameters_at(work, processes, disks)
-                    query = Query(
-                        workload=work,
-                        machine=sorted_settings.machine_at(mach, registry, processes, disks),
-                        p=processes,
-                        d=disks,
-                        mapping=mapping,
-                        parameters=params,
-                        seed=seed,
-                    )
-                    shown = {**params, **sorted_settings.machine, **sorted_settings.options}
-                    for name in asked:
-                        point = Point(query, name, shown)
-                        tasks.append((point, _resolve(registry, name, query, sorted_settings)))
+    chosen = Settings.sort(settings or {}, registry, workloads)
+    grid = [
+        found
+        for work in workloads
+        for mach in machines
+        for found in _queries(registry, work, mach, chosen, p, d, mapping, seed)
+    ]
+    if all(error for _, error in grid):
+        raise next(error for _, error in grid if error)
+    tasks = [
+        (Point(query, name, chosen.shown(query, name)), _resolve(registry, name, query, chosen))
+        if error is None
+        else (Point(query, name, {}), Prediction(status=Status.INVALID, message=str(error)))
+        for query, error in grid
+        for name in asked
+    ]
     outcomes = _solve_all(registry, [task for _, task in tasks])
-    references = _references(registry, tasks, outcomes, sorted_settings)
+    references = _references(registry, tasks, outcomes, chosen)
     for (point, _), outcome in zip(tasks, outcomes, strict=True):
         registry.point_done(point.query, outcome.prediction)
     rows = tuple(
@@ -140,29 +139,61 @@ def compare(
 
 
 def predict(
-    registry: Registry, workload: Any, machine: Any, solver: str, **asked: Any
+    registry: Registry,
+    workload: Any,
+    machine: Any,
+    solver: str,
+    *,
+    p: int | None = None,
+    d: int | None = None,
+    mapping: str | tuple[int, ...] = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Prediction:
-    """Return one solver's prediction at one p and d; takes what `compare` takes.
+    """Return one solver's prediction at one p and d; arguments are those of `compare`.
 
     A query the solver cannot take gives a prediction whose status and message say so.
     """
     work, mach = registry.workload(workload), registry.machine(machine)
-    settings = Settings.sort(asked.pop("settings", None) or {}, registry, [work])
-    (p,) = _whole("p", asked.pop("p", None), work.processes or 1)
-    stated = settings.machine_at(mach, registry, p, 1)
-    (d,) = _whole("d", asked.pop("d", None), stated.storage.disks)
-    query = Query(
-        workload=work,
-        machine=settings.machine_at(mach, registry, p, d),
-        p=p,
-        d=d,
-        parameters=settings.parameters_at(work, p, d),
-        **asked,
-    )
     (name,) = _asked(registry, [solver])
-    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, settings)])
+    _check_mapping(mapping)
+    chosen = Settings.sort(settings or {}, registry, [work])
+    p = work.processes or 1 if p is None else p
+    ((query, error),) = _queries(registry, work, mach, chosen, p, d, mapping, seed)
+    if error is not None:
+        raise error
+    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction
+
+
+def _queries(
+    registry: Registry,
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    p: Any,
+    d: Any,
+    mapping: str | tuple[int, ...],
+    seed: int,
+) -> Iterator[tuple[Query, FormulaError | None]]:
+    """Yield the query at each p and d; with an error where a setting has no value there."""
+    made: dict[Any, Machine] = {}
+    for processes in _whole("p", p, workload.processes):
+        for disks in _whole("d", d, settings.disks_at(machine, processes)):
+            query = Query(
+                workload=workload, machine=machine, p=processes, d=disks, mapping=mapping, seed=seed
+            )
+            try:
+                values = settings.machine_values(processes, disks)
+                key = tuple(values.items())
+                if key not in made:
+                    made[key] = set_values(machine, registry, values)
+                parameters = settings.parameters_at(workload, processes, disks)
+            except FormulaError as error:
+                yield query, error
+            else:
+                yield attrs.evolve(query, machine=made[key], parameters=parameters), None
 
 
 def _listed(one_or_many: Any) -> list[Any]:
@@ -172,11 +203,12 @@ def _listed(one_or_many: Any) -> list[Any]:
 def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
     if given is None:
         return (default,) if default is not None else DEFAULT_P
-    values = (given,) if isinstance(given, int | float) else tuple(given)
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    found = []
+    for value in given if isinstance(given, Iterable) else (given,):
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
             raise InvalidPointError(f"{name}={value!r} must be a whole number, 1 or more")
-    return values
+        found.append(operator.index(value))
+    return tuple(found)
 
 
 def _check_mapping(mapping: object) -> None:

@@ -18,6 +18,7 @@ from parcast.units import is_quantity, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
+    from parcast.query import Query
     from parcast.registry import Registry
 
 
@@ -67,11 +68,27 @@ class Settings:
             if name in workload.parameters
         }
 
-    def machine_at(self, machine: Machine, registry: Registry, p: int, d: int) -> Machine:
-        """Return the machine with its overridden values."""
-        for path, value in self.machine.items():
-            machine = _replaced(machine, registry, path, _plain(path, value, p, d))
-        return machine
+    def machine_values(self, p: int, d: int) -> dict[str, Any]:
+        """Return the overridden values of the machine, by key path."""
+        return {path: _plain(path, value, p, d) for path, value in self.machine.items()}
+
+    def disks_at(self, machine: Machine, p: int) -> int:
+        """Return the default of d: the disks that are set, or else the machine's own."""
+        if "storage.disks" not in self.machine:
+            return machine.storage.disks
+        try:
+            disks = _plain("storage.disks", self.machine["storage.disks"], p, 1)
+        except FormulaError:  # said where the machine is made
+            return 1
+        return disks if isinstance(disks, int) and disks > 0 else 1
+
+    def shown(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what a row says was set: values at the query, and options of its family."""
+        family = asked.partition(".")[0]
+        options = {
+            name: value for name, value in self.options.items() if name.partition(".")[0] == family
+        }
+        return {**query.parameters, **self.machine_values(query.p, query.d), **options}
 
     def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
         """Return the solver's options, or None where it takes none."""
@@ -143,6 +160,19 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return evaluate(expr, {"p": p, "d": d})
     except FormulaError as error:
         raise FormulaError(f"{path}={value}: {error}") from None
+
+
+def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:
+    """Return the machine with the values at these key paths replaced.
+
+    Raises
+    ------
+    FileError
+        If the machine can have no such value; the setting is named.
+    """
+    for path, value in values.items():
+        machine = _replaced(machine, registry, path, value)
+    return machine
 
 
 def _replaced(machine: Machine, registry: Registry, path: str, value: Any) -> Machine:
