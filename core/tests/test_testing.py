@@ -143,7 +143,7 @@ BAD_RECORDS = {
     "must be an attrs class": entry(options=f"{HERE}:Good"),
     "summary '' must be a sentence": attrs.evolve(entry(), summary=""),
     "speaks plugin API 2": entry(api=2),
-    "is no record": "tiny.good",
+    "is no SolverEntry": "tiny.good",
     "must pickle": attrs.evolve(entry(), kind=lambda: None),
 }
 

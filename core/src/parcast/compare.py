@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.entries import SolverEntry, load
 from parcast.errors import (
+    FileError,
+    FormulaError,
     InvalidPointError,
     ParcastError,
+    SolveError,
     UnknownNameError,
     UnsupportedError,
     did_you_mean,
 )
 from parcast.lowering import lower
+from parcast.machine import Machine
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
 from parcast.results import Results, Row
-from parcast.settings import Settings
+from parcast.settings import Settings, set_values
+from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -104,28 +111,26 @@ def compare(
     machines = [registry.machine(one) for one in _listed(machine)]
     asked = _asked(registry, solvers)
     _check_mapping(mapping)
-    sorted_settings = Settings.sort(settings or {}, registry, workloads)
-    tasks: list[tuple[Point, Task | Prediction]] = []
-    for work in workloads:
-        for mach in machines:
-            for processes in _whole("p", p, work.processes):
-                for disks in _whole("d", d, mach.storage.disks):
-                    params = sorted_settings.parameters_at(work, processes, disks)
-                    query = Query(
-                        workload=work,
-                        machine=sorted_settings.machine_at(mach, registry, processes, disks),
-                        p=processes,
-                        d=disks,
-                        mapping=mapping,
-                        parameters=params,
-                        seed=seed,
-                    )
-                    shown = {**params, **sorted_settings.machine, **sorted_settings.options}
-                    for name in asked:
-                        point = Point(query, name, shown)
-                        tasks.append((point, _resolve(registry, name, query, sorted_settings)))
+    chosen = Settings.sort(settings or {}, registry, workloads)
+    grid = [
+        found
+        for work in workloads
+        for mach in machines
+        for found in _queries(registry, work, mach, chosen, p, d, mapping, seed)
+    ]
+    if all(error for _, error in grid):
+        raise next(error for _, error in grid if error)
+    tasks = [
+        (Point(query, name, chosen.shown(query, name)), _resolve(registry, name, query, chosen))
+        if error is None
+        else (Point(query, name, {}), Prediction(status=Status.INVALID, message=str(error)))
+        for query, error in grid
+        for name in asked
+    ]
     outcomes = _solve_all(registry, [task for _, task in tasks])
-    references = _references(registry, tasks, sorted_settings)
+    references = _references(registry, tasks, outcomes, chosen)
+    for (point, _), outcome in zip(tasks, outcomes, strict=True):
+        registry.point_done(point.query, outcome.prediction)
     rows = tuple(
         _row(point, task, outcome, reference)
         for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
@@ -134,27 +139,61 @@ def compare(
 
 
 def predict(
-    registry: Registry, workload: Any, machine: Any, solver: str, **asked: Any
+    registry: Registry,
+    workload: Any,
+    machine: Any,
+    solver: str,
+    *,
+    p: int | None = None,
+    d: int | None = None,
+    mapping: str | tuple[int, ...] = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Prediction:
-    """Return one solver's prediction at one p and d; takes what `compare` takes.
+    """Return one solver's prediction at one p and d; arguments are those of `compare`.
 
     A query the solver cannot take gives a prediction whose status and message say so.
     """
     work, mach = registry.workload(workload), registry.machine(machine)
-    settings = Settings.sort(asked.pop("settings", None) or {}, registry, [work])
-    (p,) = _whole("p", asked.pop("p", 1), None)
-    (d,) = _whole("d", asked.pop("d", None), mach.storage.disks)
-    query = Query(
-        workload=work,
-        machine=settings.machine_at(mach, registry, p, d),
-        p=p,
-        d=d,
-        parameters=settings.parameters_at(work, p, d),
-        **asked,
-    )
     (name,) = _asked(registry, [solver])
-    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, settings)])
+    _check_mapping(mapping)
+    chosen = Settings.sort(settings or {}, registry, [work])
+    p = work.processes or 1 if p is None else p
+    ((query, error),) = _queries(registry, work, mach, chosen, p, d, mapping, seed)
+    if error is not None:
+        raise error
+    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, chosen)])
+    registry.point_done(query, outcome.prediction)
     return outcome.prediction
+
+
+def _queries(
+    registry: Registry,
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    p: Any,
+    d: Any,
+    mapping: str | tuple[int, ...],
+    seed: int,
+) -> Iterator[tuple[Query, FormulaError | None]]:
+    """Yield the query at each p and d; with an error where a setting has no value there."""
+    made: dict[Any, Machine] = {}
+    for processes in _whole("p", p, workload.processes):
+        for disks in _whole("d", d, settings.disks_at(machine, processes)):
+            query = Query(
+                workload=workload, machine=machine, p=processes, d=disks, mapping=mapping, seed=seed
+            )
+            try:
+                values = settings.machine_values(processes, disks)
+                key = tuple(values.items())
+                if key not in made:
+                    made[key] = set_values(machine, registry, values)
+                parameters = settings.parameters_at(workload, processes, disks)
+            except FormulaError as error:
+                yield query, error
+            else:
+                yield attrs.evolve(query, machine=made[key], parameters=parameters), None
 
 
 def _listed(one_or_many: Any) -> list[Any]:
@@ -164,11 +203,12 @@ def _listed(one_or_many: Any) -> list[Any]:
 def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
     if given is None:
         return (default,) if default is not None else DEFAULT_P
-    values = (given,) if isinstance(given, int | float) else tuple(given)
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    found = []
+    for value in given if isinstance(given, Iterable) else (given,):
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
             raise InvalidPointError(f"{name}={value!r} must be a whole number, 1 or more")
-    return values
+        found.append(operator.index(value))
+    return tuple(found)
 
 
 def _check_mapping(mapping: object) -> None:
@@ -179,12 +219,13 @@ def _check_mapping(mapping: object) -> None:
 
 def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
     """Return what to ask: families for their defaults, solvers by name."""
-    families = {entry.family for entry in registry.solvers.values() if not entry.on_request}
+    families = {entry.family for entry in registry.solvers.values()}
     if names is None:
-        if not families:
+        asked = sorted({e.family for e in registry.solvers.values() if not e.on_request})
+        if not asked:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
-        return sorted(families)
-    asked = names.split(",") if isinstance(names, str) else list(names)
+        return asked
+    asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
     for name in asked:
         if name not in families:
             registry.named("solvers", name, {**registry.families, **registry.solvers})
@@ -202,22 +243,33 @@ def _resolve(registry: Registry, name: str, query: Query, settings: Settings) ->
             family = registry.families[name]
             if family.kind is not None:
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
-            entry = registry.solvers[load(family.target)(query)]
+            entry = registry.entry(load(family.target)(query))
         else:
-            entry = next(e for e in registry.solvers.values() if e.family == name)
-        query = attrs.evolve(query, options=settings.options_of(entry))
+            members = [e for e in registry.solvers.values() if e.family == name]
+            entry = min(members, key=lambda e: (e.on_request, e.name))
+        query = attrs.evolve(query, options=settings.options_of(entry, query.p, query.d))
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
         exact = all(registry.lowerings[step].exact for step in steps)
-        task = Task(entry, query, steps, notes, exact)
-        reason = load(entry.target)().supports(query)
-    except UnsupportedError as error:
-        return Prediction(status=Status.REFUSED, message=str(error))
-    except InvalidPointError as error:
-        return Prediction(status=Status.INVALID, message=str(error))
+        reason = registry.solver(entry.name).supports(query)
+    except FileError:  # a wrong option is the asker's to mend
+        raise
+    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+        return _without_answer(error)
     if reason is not None:
-        return Prediction(status=Status.REFUSED, message=reason)
-    return task
+        return Prediction(status=Status.REFUSED, message=str(reason))
+    return Task(entry, query, steps, notes, exact)
+
+
+def _without_answer(error: Exception) -> Prediction:
+    """Return the row's answer where a solver raised ``error``."""
+    if isinstance(error, UnsupportedError):
+        return Prediction(status=Status.REFUSED, message=str(error))
+    if isinstance(error, InvalidPointError):
+        return Prediction(status=Status.INVALID, message=str(error))
+    known = isinstance(error, ParcastError)
+    message = str(error) if known else f"{type(error).__name__}: {error}"
+    return Prediction(status=Status.FAILED, message=message)
 
 
 def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
@@ -234,8 +286,7 @@ def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[O
         outcomes |= zip(indices, _solve_batch(registry.solver(name), queries), strict=True)
     for index, task in enumerate(tasks):
         if isinstance(task, Task):
-            outcomes[index] = outcome = _as_asked(task, outcomes[index])
-            registry.point_done(task.query, outcome.prediction)
+            outcomes[index] = _as_asked(task, outcomes[index])
     return [outcomes[index] for index in range(len(tasks))]
 
 
@@ -252,7 +303,7 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
     if len(queries) > 1 and hasattr(solver, "solve_many"):
         start = time.perf_counter()
         try:
-            predictions = list(solver.solve_many(queries))
+            predictions = [_checked(one) for one in solver.solve_many(queries)]
         except Exception:  # noqa: BLE001  (the points are asked again, each for its own reason)
             predictions = []
         if len(predictions) == len(queries):
@@ -264,41 +315,49 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
 def _solve_one(solver: Any, query: Query) -> Outcome:
     start = time.perf_counter()
     try:
-        prediction = solver.solve(query)
-    except UnsupportedError as error:
-        prediction = Prediction(status=Status.REFUSED, message=str(error))
-    except InvalidPointError as error:
-        prediction = Prediction(status=Status.INVALID, message=str(error))
-    except ParcastError as error:
-        prediction = Prediction(status=Status.FAILED, message=str(error))
+        prediction = _checked(solver.solve(query))
     except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
-        message = f"{type(error).__name__}: {error}"
-        prediction = Prediction(status=Status.FAILED, message=message)
+        prediction = _without_answer(error)
     return Outcome(prediction, time.perf_counter() - start)
 
 
-def _references(
-    registry: Registry, tasks: Sequence[tuple[Point, Task | Prediction]], settings: Settings
-) -> list[float | None]:
-    """Return T(1,1) of each task's solver with the task's own parameters and machine.
+def _checked(prediction: Any) -> Prediction:
+    if not isinstance(prediction, Prediction):
+        raise SolveError(f"the solver gave {prediction!r} where a Prediction belongs")
+    if prediction.time is not None and not 0 <= prediction.time < math.inf:
+        raise SolveError(f"the solver gave the time {prediction.time!r}")
+    return prediction
 
-    The workload is lowered again from the one asked: a lowering may depend on p and d.
-    """
+
+def _references(
+    registry: Registry,
+    tasks: Sequence[tuple[Point, Task | Prediction]],
+    outcomes: Sequence[Outcome],
+    settings: Settings,
+) -> list[float | None]:
+    """Return T(1,1) of each task's solver with the task's own parameters and machine."""
     keys: list[Any] = []
-    queries: dict[Any, Task | Prediction] = {}
-    for point, task in tasks:
-        query = point.query
-        if isinstance(task, Prediction) or query.workload.processes is not None:
-            keys.append(None)
-            continue
-        parameters = tuple(sorted(query.parameters.items()))
-        key = (task.entry.name, id(query.workload.content), id(query.machine.data), parameters)
+    times: dict[Any, float | None] = {None: None}
+    alone: dict[Any, Task | Prediction] = {}
+    for (point, task), outcome in zip(tasks, outcomes, strict=True):
+        query, key = point.query, None
+        if isinstance(task, Task) and query.workload.processes is None:
+            parameters = tuple(sorted(query.parameters.items()))
+            key = (task.entry.name, id(query.workload), id(query.machine), parameters)
+            if query.p == query.d == 1:
+                times[key] = outcome.prediction.time
+            elif key not in times and key not in alone:
+                single = attrs.evolve(query, p=1, d=1, mapping=_first(query.mapping))
+                alone[key] = _resolve(registry, task.entry.name, single, settings)
         keys.append(key)
-        if key not in queries:
-            alone = attrs.evolve(query, p=1, d=1)
-            queries[key] = _resolve(registry, task.entry.name, alone, settings)
-    solved = dict(zip(queries, _solve_all(registry, list(queries.values())), strict=True))
-    return [None if key is None else solved[key].prediction.time for key in keys]
+    solved = _solve_all(registry, list(alone.values()))
+    for key, outcome in zip(alone, solved, strict=True):
+        times.setdefault(key, outcome.prediction.time)
+    return [times[key] for key in keys]
+
+
+def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
+    return mapping if isinstance(mapping, str) else mapping[:1]
 
 
 def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:

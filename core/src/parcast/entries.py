@@ -158,3 +158,11 @@ def load(target: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise PluginError(f"{target!r} cannot be imported: {error}") from error
+
+
+def load_class(target: str) -> type:
+    """Return the attrs class that ``"module:attribute"`` names (see `load`)."""
+    found = load(target)
+    if not isinstance(found, type) or not attrs.has(found):
+        raise PluginError(f"{target!r} is no attrs class")
+    return found

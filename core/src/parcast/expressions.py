@@ -9,6 +9,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 import attrs
 
@@ -18,6 +19,9 @@ Value = int | float
 
 #: Integers beyond this many bits are an overflow, found before they are computed.
 LARGEST_BITS = 4096
+
+#: Formulas nested deeper than this are refused, so that no recursion ever runs out.
+DEEPEST = 100
 
 
 @attrs.frozen
@@ -76,7 +80,7 @@ _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
 def power(base: Value, exponent: Value) -> Value:
     """Return ``base ** exponent`` as Python gives it, refusing complex and endless results."""
     whole = isinstance(base, int) and isinstance(exponent, int)
-    if whole and int(base).bit_length() * exponent > LARGEST_BITS:
+    if whole and abs(base) > 1 and int(base).bit_length() * exponent > LARGEST_BITS:
         raise OverflowError
     result = base**exponent
     if isinstance(result, complex):
@@ -93,33 +97,41 @@ def dims(size: int, k: int, i: int) -> int:
     """
     if not (isinstance(size, int) and isinstance(k, int) and isinstance(i, int)):
         raise FormulaError("dims(size, k, i) takes whole numbers")
-    if size < 1 or k < 1 or not 0 <= i < k:
-        raise FormulaError(f"dims({size}, {k}, {i}) needs size >= 1, k >= 1 and 0 <= i < k")
-    return _balanced(size, k)[i]
+    if not 1 <= size < 2**31 or not 0 <= i < k:
+        raise FormulaError(f"dims({size}, {k}, {i}) needs 1 <= size < 2**31 and 0 <= i < k")
+    kept = min(k, size.bit_length())  # more factors than that are 1
+    return _balanced(size, kept)[i] if i < kept else 1
 
 
+@lru_cache(maxsize=1024)
 def _balanced(size: int, k: int) -> tuple[int, ...]:
+    """Return ``k`` factors of ``size``, decreasing, the first as near the last as can be."""
+    return min(_splits(size, k, 1), key=lambda found: found[0] - found[-1])
+
+
+@lru_cache(maxsize=4096)
+def _smallest(size: int, k: int, least: int) -> tuple[int, ...] | None:
+    """Return ``k`` factors, decreasing, none below ``least``, the first as small as can be."""
+    return min(_splits(size, k, least), default=None)
+
+
+def _splits(size: int, k: int, least: int) -> Iterator[tuple[int, ...]]:
+    """Yield, for each choice of the last factor, the factors with the smallest first one."""
     if k == 1:
-        return (size,)
-    best: tuple[int, ...] = (size,) + (1,) * (k - 1)
-    largest_root = round(size ** (1 / k)) + 1
-    for last in range(min(largest_root, size), 0, -1):
+        yield (size,)
+        return
+    for last in range(least, round(size ** (1 / k)) + 1):
         if size % last == 0 and last**k <= size:
-            rest = _balanced(size // last, k - 1)
-            if rest[0] - last < best[0] - best[-1]:
-                best = (*rest, last)
-    return best
-
-
-def _log2(value: Value) -> float:
-    return math.log2(value)
+            rest = _smallest(size // last, k - 1, last)
+            if rest is not None:
+                yield (*rest, last)
 
 
 #: Functions by name: least and most number of arguments, and what Python computes.
 FUNCTIONS: Mapping[str, tuple[int, int | None, Callable[..., Value]]] = {
     "sqrt": (1, 1, math.sqrt),
     "isqrt": (1, 1, math.isqrt),
-    "log2": (1, 1, _log2),
+    "log2": (1, 1, math.log2),
     "floor": (1, 1, math.floor),
     "ceil": (1, 1, math.ceil),
     "abs": (1, 1, abs),
@@ -162,10 +174,13 @@ def parse(text: str) -> Expr:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise FormulaError(f"{text!r} is not a formula") from None
-    try:
-        return from_ast(tree.body)
-    except RecursionError:
-        raise FormulaError("the formula is nested too deeply") from None
+    if _deeper(tree, DEEPEST):
+        raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep")
+    return from_ast(tree.body)
+
+
+def _deeper(node: ast.AST, levels: int) -> bool:
+    return levels < 0 or any(_deeper(child, levels - 1) for child in ast.iter_child_nodes(node))
 
 
 def from_ast(node: ast.expr) -> Expr:
@@ -214,7 +229,7 @@ def describe(node: ast.AST) -> str:
     }
     if isinstance(node, ast.Constant):
         return f"the constant {node.value!r}"
-    return names.get(type(node), f"the construct {type(node).__name__}")
+    return names.get(type(node), f"the construct {type(getattr(node, 'op', node)).__name__}")
 
 
 def _finite_literal(value: Value, at: tuple[int, int]) -> Num:
@@ -253,16 +268,23 @@ def evaluate(expr: Expr, names: Mapping[str, Value]) -> Value:
     Raises
     ------
     FormulaError
-        For an unknown name, a division by zero, an overflow or a domain error.
+        For an unknown name, a division by zero, a domain error or a value that no finite
+        float holds.
     """
     try:
-        return _evaluate(expr, names)
+        return _finite(_evaluate(expr, names))
     except ZeroDivisionError:
         raise FormulaError("division by zero") from None
     except OverflowError:
         raise FormulaError("the value overflows") from None
     except (ValueError, TypeError) as error:
         raise FormulaError(str(error)) from None
+
+
+def _finite(value: Value) -> Value:
+    if not math.isfinite(value):
+        raise OverflowError
+    return value
 
 
 def _evaluate(expr: Expr, names: Mapping[str, Value]) -> Value:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
+from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.expressions import Value
 from parcast.formulas import Formula, Unit, Whole
@@ -28,16 +30,17 @@ ORIGINS = ("published", "measured", "fitted", "assumed")
 
 def read_text(path: Path) -> str:
     """Return the text of a file, or say what is wrong with it in one sentence."""
-    if path.is_dir():
-        raise FileError(f"{path} is a directory; name a file in it")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError:
+        raise FileError(f"{path} is a directory; name a file in it") from None
     except FileNotFoundError:
         raise FileError(f"{path} does not exist") from None
     except UnicodeDecodeError:
         raise FileError(f"{path} is not a text file") from None
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        raise FileError(f"{path} cannot be read: {reason}") from None
     if "\0" in text:
         raise FileError(f"{path} is not a text file")
     if not text.strip():
@@ -50,10 +53,9 @@ def read_data(path: Path) -> dict[str, Any]:
     text = read_text(path)
     try:
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FileError(f"{path}: not valid TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        format_ = "JSON" if path.suffix == ".json" else "TOML"
+        raise FileError(f"{path}: not valid {format_}: {error}") from None
     if not isinstance(data, dict):
         raise FileError(f"{path}: the file holds no table but {type(data).__name__}")
     return data
@@ -63,39 +65,41 @@ _COMMON = {"name", "summary", "source", "sources"}
 
 
 def machine_from_data(
-    data: Mapping[str, Any], where: str, parts: Mapping[str, type], name: str = ""
+    data: Mapping[str, Any], where: str, parts: Mapping[str, PartEntry], name: str = ""
 ) -> Machine:
     """Return the machine that ``data`` describes; ``where`` starts every error's sentence."""
     common = _common(data, where, name)
     rest = {key: value for key, value in data.items() if key not in _COMMON}
     if not rest:
         raise FileError(f"{where}: a machine needs at least one part, such as [processor]")
-    if "phase" in rest:
+    if rest.keys() & {"kind", "parameters", "phase"}:
         raise FileError(f"{where}: this is a workload, not a machine")
     _refuse_unknown(rest, parts, {*_COMMON, *parts}, where)
     made: dict[str, Any] = {
-        key: structure(value, parts[key], where, key) for key, value in rest.items()
+        key: structure(value, load_class(parts[key].target), where, key)
+        for key, value in rest.items()
     }
     return Machine(parts=made, data=dict(data), where=where, **common)
 
 
 def workload_from_data(
-    data: Mapping[str, Any], where: str, kinds: Mapping[str, type], name: str = ""
+    data: Mapping[str, Any], where: str, kinds: Mapping[str, KindEntry], name: str = ""
 ) -> Workload:
     """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other."""
     common = _common(data, where, name)
     kind = data.get("kind", "phases")
-    if kind not in kinds:
+    if "kind" not in data and data.keys() & {"processor", "nodes", "network", "storage"}:
+        raise FileError(f"{where}: this is a machine, not a workload")
+    if not isinstance(kind, str) or kind not in kinds:
         hint = did_you_mean(str(kind), kinds) or f" Known: {', '.join(sorted(kinds))}."
         raise FileError(f"{where}: kind = {kind!r} is no kind of workload.{hint}")
     known = _COMMON | {"kind", "parameters"}
     rest = {key: value for key, value in data.items() if key not in known}
-    fields = {field.name for field in attrs.fields(kinds[kind])}
-    if {"processor", "network", "storage"} & rest.keys() - fields:
-        raise FileError(f"{where}: this is a machine, not a workload")
+    target = load_class(kinds[kind].target)
+    fields = {field.name for field in attrs.fields(target)}
     _refuse_unknown(rest, fields, fields | known, where)
     parameters = _parameters(data.get("parameters", {}), where)
-    content: Any = structure(rest, kinds[kind], where, "")
+    content: Any = structure(rest, target, where, "")
     for path, formula in _formulas(content):
         unknown = sorted(formula.names - {"p", "d", *parameters})
         if unknown:
@@ -114,11 +118,13 @@ def _refuse_unknown(
 ) -> None:
     for key in rest:
         if key not in fields:
-            hint = did_you_mean(key, known) or f" Known: {', '.join(sorted(known))}."
+            hint = did_you_mean(str(key), known) or f" Known: {', '.join(sorted(known))}."
             raise FileError(f"{where}: unknown key {key!r}.{hint}")
 
 
 def _common(data: Mapping[str, Any], where: str, name: str) -> dict[str, Any]:
+    if _deeper(data, 50):
+        raise FileError(f"{where}: tables and lists are nested more than 50 levels deep")
     texts = {}
     for key in ("name", "summary", "source"):
         texts[key] = data.get(key, name if key == "name" else "")
@@ -129,16 +135,23 @@ def _common(data: Mapping[str, Any], where: str, name: str) -> dict[str, Any]:
     return {**texts, "sources": _sources(data, where)}
 
 
+def _deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    items = value.values() if isinstance(value, Mapping) else value
+    return levels == 0 or any(_deeper(item, levels - 1) for item in items)
+
+
 def _sources(data: Mapping[str, Any], where: str) -> dict[str, str]:
     sources = data.get("sources", {})
     if not isinstance(sources, Mapping):
         raise FileError(f"{where}: sources must be a table from key path to text")
     paths = {path for path, _ in flatten({k: v for k, v in data.items() if k != "sources"})}
     for path, text in sources.items():
-        if not any(leaf == path or re.match(re.escape(path) + r"[.\[]", leaf) for leaf in paths):
-            hint = did_you_mean(path, paths)
+        if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for leaf in paths):
+            hint = did_you_mean(str(path), paths)
             raise FileError(f"{where}: sources.{path!r} names no key of this file.{hint}")
-        if not isinstance(text, str) or text.split(":")[0] not in ORIGINS:
+        if not isinstance(text, str) or text.partition(":")[0] not in ORIGINS or ":" not in text:
             raise FileError(
                 f"{where}: sources.{path!r} = {text!r} must start with one of "
                 f"{', '.join(word + ':' for word in ORIGINS)}"
@@ -153,6 +166,8 @@ def _parameters(table: object, where: str) -> dict[str, Value]:
     for name, value in table.items():
         if name in {"p", "d", "rank", "size"}:
             raise FileError(f"{where}: parameters.{name}: this name is taken; choose another")
+        if not str(name).isidentifier() or iskeyword(name):
+            raise FileError(f"{where}: parameters.{name}: no formula can use this as a name")
         try:
             number = parse_quantity(value).value
         except ParcastError as error:
@@ -229,7 +244,8 @@ def _converter() -> Any:
     from cattrs import Converter
 
     converter = Converter(forbid_extra_keys=True)
-    converter.register_structure_hook_func(lambda t: t in {str, int, bool, float}, _plain)
+    for kind in _WORDS:
+        converter.register_structure_hook(kind, _plain)
     converter.register_structure_hook_func(_is_choice, _choice)
     converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
     return converter
@@ -243,7 +259,8 @@ def _check_shape(data: object, target: type, path: str) -> None:
         kind: Any = field.type
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
-        if value is None or inner is None or inner is Formula:
+        optional = type(None) in get_args(kind) or field.name not in data
+        if inner is None or inner is Formula or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -268,6 +285,8 @@ def _number(value: object, kind: Any) -> Any:
         whole = _plain(value, int)
         if whole < marker.least:
             raise FileError(f"{value!r} must be {marker.least} or more")
+        if whole >= 2**63:
+            raise FileError("a whole number must be below 2**63")
         return whole
     assert marker is not None
     if get_args(kind)[0] is Formula:
@@ -280,7 +299,8 @@ _WORDS = {str: "text", int: "a whole number", bool: "true or false", float: "a n
 
 def _plain(value: object, kind: Any) -> Any:
     accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+    flag = isinstance(value, bool) and kind is not bool
+    if not isinstance(value, accepted) or flag or (kind is float and not math.isfinite(value)):
         raise FileError(f"{value!r} must be {_WORDS[kind]}")
     return value
 

@@ -12,7 +12,8 @@ from parcast.errors import FormulaError, UnitError
 from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.units import check_dimension, is_quantity, parse_quantity, unit_factor
 
-_WITH_UNIT = re.compile(r"(?P<formula>.*\S)\s+(?P<unit>[^\W\d][\w/%]*)\s*", re.DOTALL)
+_UNIT = re.compile(r"[^\W\d][\w/%]*")
+_OPEN = re.compile(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$")
 
 
 @attrs.frozen
@@ -98,11 +99,9 @@ class Formula:
 
 
 def _split_unit(text: str, unit: Unit) -> tuple[str, float]:
-    match = _WITH_UNIT.fullmatch(text)
-    if match is None or match["unit"] in {"and", "or", "not", "if", "else"}:
+    words = text.rsplit(maxsplit=1)
+    if len(words) < 2 or _OPEN.search(words[0]) or not _UNIT.fullmatch(words[1]):
         return text, 1.0
-    if re.search(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$", match["formula"]):
-        return text, 1.0
-    dimension, factor = unit_factor(match["unit"])
+    dimension, factor = unit_factor(words[1])
     check_dimension(dimension, unit.dimension, text)
-    return match["formula"], factor
+    return words[0], factor

@@ -34,9 +34,13 @@ def flatten(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):
             leaves += flatten(value, f"{path}.")
-        elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+        elif value and _is_tables(value):
             for index, item in enumerate(value):
                 leaves += flatten(item, f"{path}[{index}].")
         else:
             leaves.append((path, value))
     return leaves
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)

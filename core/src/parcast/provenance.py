@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from parcast.machine import Machine
 from parcast.workload import Workload
 
@@ -46,7 +48,8 @@ def provenance(
 
 
 def _input(value: Workload | Machine) -> dict[str, Any]:
-    data = json.dumps(value.data, sort_keys=True, default=str)
+    stated = value.data or attrs.asdict(value)
+    data = json.dumps(stated, sort_keys=True, default=str)
     return {
         "name": value.name,
         "sha256": hashlib.sha256(data.encode()).hexdigest(),

@@ -26,7 +26,7 @@ from parcast.entries import (
     Writer,
     load,
 )
-from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
+from parcast.errors import FileError, ParcastError, PluginError, UnknownNameError, did_you_mean
 from parcast.hookspecs import PROJECT, Specs
 from parcast.machine import Machine
 from parcast.workload import Workload
@@ -43,15 +43,16 @@ E = TypeVar("E")
 MachineLike = str | Path | Mapping[str, Any] | Machine
 WorkloadLike = str | Path | Mapping[str, Any] | Workload
 
-_COLLECTING = {
-    "solvers": "parcast_solvers",
-    "machines": "parcast_machines",
-    "workloads": "parcast_workloads",
-    "kinds": "parcast_kinds",
-    "parts": "parcast_parts",
-    "readers": "parcast_readers",
-    "writers": "parcast_writers",
-    "lowerings": "parcast_lowerings",
+#: What each collecting hook, ``parcast_<name>``, may yield.
+_COLLECTING: Mapping[str, tuple[type, ...]] = {
+    "solvers": (SolverEntry, FamilyEntry),
+    "machines": (Resource,),
+    "workloads": (Resource,),
+    "kinds": (KindEntry,),
+    "parts": (PartEntry,),
+    "readers": (Reader,),
+    "writers": (Writer,),
+    "lowerings": (Lowering,),
 }
 
 
@@ -93,7 +94,7 @@ class Registry:
         self._conflicts: dict[tuple[str, str], str] = {}
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
         self._register(_installed() if plugins is None else _given(plugins))
-        entries = {kind: self._collect(kind, hook) for kind, hook in _COLLECTING.items()}
+        entries = self._collect()
         solvers = entries["solvers"]
         self.solvers: Mapping[str, SolverEntry] = _only(solvers, SolverEntry)
         self.families: Mapping[str, FamilyEntry] = _only(solvers, FamilyEntry)
@@ -164,17 +165,16 @@ class Registry:
 
     def _refuse_misspelt(self) -> None:
         for name, plugin in self._manager.list_name_plugin():
-            unknown = [
-                hook for hook in dir(plugin)
-                if self._manager.parse_hookimpl_opts(plugin, hook) is not None
-                and not hasattr(Specs, hook)
-            ]  # fmt: skip
+            marked = {hook: self._manager.parse_hookimpl_opts(plugin, hook) for hook in dir(plugin)}
+            hooks = [opts.get("specname") or hook for hook, opts in marked.items() if opts]
+            unknown = [hook for hook in hooks if not hasattr(Specs, hook)]
             if unknown:
                 hint = did_you_mean(unknown[0], dir(Specs))
                 self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
 
     def _report(self, name: str, problem: str, cause: Exception | None = None) -> None:
         """Drop a plugin and remember why, or raise in strict mode."""
+        problem = " ".join(problem.split())  # one sentence on one line
         if self._strict:
             raise PluginError(f"Plugin {name!r}: {problem}") from cause
         self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
@@ -186,30 +186,37 @@ class Registry:
             raise PluginError(sentence)
         self._conflicts[what, name] = sentence
 
-    def _collect(self, what: str, hook: str) -> dict[str, tuple[Entry, PluginInfo]]:
-        """Call one hook plugin by plugin; a failing plugin or a name claimed twice is dropped."""
-        found: dict[str, tuple[Entry, PluginInfo]] = {}
-        impls = sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name)
-        for impl in impls:
-            try:
-                entries = [_checked(entry) for entry in impl.function()]
-            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
-                self._report(impl.plugin_name, f"{hook} failed: {error}", error)
-                continue
-            for entry in entries:
-                info = self._infos[impl.plugin_name]
-                if entry.name in found:
-                    first = found[entry.name][1].package
+    def _collect(self) -> dict[str, dict[str, Entry]]:
+        """Call the hooks plugin by plugin; drop failing plugins and names claimed twice."""
+        found: dict[str, dict[str, Entry]] = {what: {} for what in _COLLECTING}
+        owners: dict[tuple[str, str], PluginInfo] = {}
+        for plugin in sorted(name for name, _ in self._manager.list_name_plugin()):
+            for what, entry in self._records(plugin):
+                info, key = self._infos[plugin], (what, entry.name)
+                first = owners.setdefault(key, info)
+                if entry.name in found[what] or key in self._conflicts:
                     self._conflict(what, entry.name, (
-                        f"Two {what} are both called {entry.name!r}: one from {first}, one from "
-                        f"{info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
+                        f"Two {what} are both called {entry.name!r}: one from {first.package}, one "
+                        f"from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
                     ))  # fmt: skip
+                    found[what].pop(entry.name, None)
                 else:
-                    found[entry.name] = (entry, info)
-        for kind, name in self._conflicts:
-            if kind == what:
-                found.pop(name, None)
-        return dict(sorted(found.items()))
+                    found[what][entry.name] = entry
+        return {what: dict(sorted(entries.items())) for what, entries in found.items()}
+
+    def _records(self, plugin: str) -> list[tuple[str, Entry]]:
+        """Return all that one plugin registers: nothing if any of its hooks fails."""
+        records = []
+        for what, kinds in _COLLECTING.items():
+            for impl in getattr(self._manager.hook, f"parcast_{what}").get_hookimpls():
+                if impl.plugin_name != plugin:
+                    continue
+                try:
+                    records += [(what, _checked(entry, kinds)) for entry in impl.function()]
+                except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                    self._report(plugin, f"parcast_{what} failed: {error}", error)
+                    return []
+        return records
 
     def named(self, what: str, name: str, known: Mapping[str, E]) -> E:
         """Return ``known[name]``, or say what else the name may have meant."""
@@ -221,9 +228,13 @@ class Registry:
         names = ", ".join(known) or "none"
         raise UnknownNameError(f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.")
 
+    def entry(self, name: str) -> SolverEntry:
+        """Return the record of the solver called ``name``."""
+        return self.named("solvers", name, self.solvers)
+
     def solver(self, name: str) -> Solver:
         """Return the solver called ``name``."""
-        return load(self.named("solvers", name, self.solvers).target)()  # type: ignore[no-any-return]
+        return load(self.entry(name).target)()  # type: ignore[no-any-return]
 
     def machine(self, machine: MachineLike) -> Machine:
         """Return a machine from its name, a file, a mapping or a value.
@@ -238,7 +249,7 @@ class Registry:
         if isinstance(machine, Machine):
             return machine
         if isinstance(machine, Mapping):
-            return files.machine_from_data(machine, "machine", self._classes(self.parts), "machine")
+            return files.machine_from_data(machine, "machine", self.parts, "machine")
         found = self._read("machines", machine, self.machines)
         if not isinstance(found, Machine):
             raise FileError(f"{machine} is a workload, not a machine")
@@ -249,8 +260,7 @@ class Registry:
         if isinstance(workload, Workload):
             return workload
         if isinstance(workload, Mapping):
-            kinds = self._classes(self.kinds)
-            return files.workload_from_data(workload, "workload", kinds, "workload")
+            return files.workload_from_data(workload, "workload", self.kinds, "workload")
         found = self._read("workloads", workload, self.workloads)
         if not isinstance(found, Workload):
             raise FileError(f"{workload} is a machine, not a workload")
@@ -264,25 +274,20 @@ class Registry:
         else:
             path, name = Path(spec), Path(spec).stem
             looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
-            if not path.exists() and not looks_like_path:
+            if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
                 self.named(what, str(spec), known)
         if reader := self.readers.get(path.suffix):
-            return load(reader.target)(path)  # type: ignore[no-any-return]
-        if path.suffix not in {".toml", ".json"} and path.is_file():
-            known_suffixes = ", ".join([".toml", ".json", *self.readers])
+            return _read_by(reader, path)
+        if path.suffix not in {".toml", ".json"}:
             files.read_text(path)
+            known_suffixes = ", ".join([".toml", ".json", *self.readers])
             raise FileError(
                 f"{path}: no reader for {path.suffix!r} files. Known: {known_suffixes}."
             )
         data = files.read_data(path)
         if what == "machines":
-            return files.machine_from_data(data, str(path), self._classes(self.parts), name)
-        return files.workload_from_data(data, str(path), self._classes(self.kinds), name)
-
-    def _classes(
-        self, entries: Mapping[str, KindEntry] | Mapping[str, PartEntry]
-    ) -> dict[str, type]:
-        return {name: load(entry.target) for name, entry in entries.items()}
+            return files.machine_from_data(data, str(path), self.parts, name)
+        return files.workload_from_data(data, str(path), self.kinds, name)
 
     def read(self, path: str | Path) -> Machine | Workload:
         """Return the machine or workload that a file describes, whichever it is."""
@@ -344,9 +349,18 @@ def _plugin_name(impl: pluggy.HookImpl) -> str:
     return impl.plugin_name
 
 
-def _checked(entry: Any) -> Entry:
-    if not isinstance(entry, Entry):
-        raise PluginError(f"{entry!r} is no record of parcast.entries")
+def _read_by(reader: Reader, path: Path) -> Machine | Workload:
+    try:
+        return load(reader.target)(path)  # type: ignore[no-any-return]
+    except ParcastError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+
+
+def _checked(entry: Any, kinds: tuple[type, ...]) -> Entry:
+    if not isinstance(entry, Entry) or not isinstance(entry, kinds) or type(entry.name) is not str:
+        raise PluginError(f"{entry!r} is no {kinds[0].__name__}")
     if entry.api != API:
         raise PluginError(
             f"{entry.name!r} speaks plugin API {entry.api}, this parcast speaks {API}"
@@ -354,5 +368,5 @@ def _checked(entry: Any) -> Entry:
     return entry
 
 
-def _only(entries: Mapping[str, tuple[Entry, PluginInfo]], kind: type[E]) -> dict[str, E]:
-    return {name: entry for name, (entry, _) in entries.items() if isinstance(entry, kind)}
+def _only(entries: Mapping[str, Entry], kind: type[E]) -> dict[str, E]:
+    return {name: entry for name, entry in entries.items() if isinstance(entry, kind)}

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
-from parcast.errors import FileError, FormulaError, ParcastError, UnitError, UnknownNameError
+from parcast.entries import SolverEntry, load_class
+from parcast.errors import FileError, FormulaError, ParcastError, PluginError, UnknownNameError
 from parcast.errors import did_you_mean as hint_at
 from parcast.expressions import Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
-from parcast.units import parse_quantity
+from parcast.units import is_quantity, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
+    from parcast.query import Query
     from parcast.registry import Registry
 
 
@@ -41,17 +42,16 @@ class Settings:
             If a name is no parameter of any workload, machine value or solver option.
         """
         parameters = {name for workload in workloads for name in workload.parameters}
-        options = _option_names(registry)
         sorted_out = cls({}, {}, {})
         for name, value in given.items():
             if name in parameters:
                 chosen = sorted_out.parameters
-            elif name in options:
+            elif name in _option_names(registry, name.split(".")[0]):
                 chosen = sorted_out.options
             elif name.split(".")[0] in registry.parts and "." in name:
                 chosen = sorted_out.machine
             else:
-                known = sorted({*parameters, *options, *_machine_names(registry)})
+                known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
                 hint = hint_at(name, known) or f" Known: {', '.join(known)}."
                 raise UnknownNameError(
                     f"No parameter, machine value or option is called {name!r}.{hint}"
@@ -68,65 +68,111 @@ class Settings:
             if name in workload.parameters
         }
 
-    def machine_at(self, machine: Machine, registry: Registry, p: int, d: int) -> Machine:
-        """Return the machine with its overridden values."""
-        for path, value in self.machine.items():
-            machine = _replaced(machine, registry, path, _plain(value, {"p": p, "d": d}))
-        return machine
+    def machine_values(self, p: int, d: int) -> dict[str, Any]:
+        """Return the overridden values of the machine, by key path."""
+        return {path: _plain(path, value, p, d) for path, value in self.machine.items()}
 
-    def options_of(self, entry: SolverEntry) -> Any:
+    def disks_at(self, machine: Machine, p: int) -> int:
+        """Return the default of d: the disks that are set, or else the machine's own."""
+        if "storage.disks" not in self.machine:
+            return machine.storage.disks
+        try:
+            disks = _plain("storage.disks", self.machine["storage.disks"], p, 1)
+        except FormulaError:  # said where the machine is made
+            return 1
+        return disks if isinstance(disks, int) and disks > 0 else 1
+
+    def shown(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what a row says was set: values at the query, and options of its family."""
+        family = asked.partition(".")[0]
+        options = {
+            name: value for name, value in self.options.items() if name.partition(".")[0] == family
+        }
+        return {**query.parameters, **self.machine_values(query.p, query.d), **options}
+
+    def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
         """Return the solver's options, or None where it takes none."""
         if entry.options is None:
             return None
-        kind = load(entry.options)
-        fields = {field.name for field in attrs.fields(kind)}
+        kind = load_class(entry.options)
         given = {}
         for prefix in (entry.family, entry.name):
-            for field in fields:
-                if f"{prefix}.{field}" in self.options:
-                    given[field] = self.options[f"{prefix}.{field}"]
+            for field in attrs.fields(kind):
+                name = f"{prefix}.{field.name}"
+                if name in self.options:
+                    given[field.name] = _plain(name, self.options[name], p, d)
         return structure(given, kind, "option", entry.name)
 
 
-def _option_names(registry: Registry) -> set[str]:
-    names = set()
-    for entry in registry.solvers.values():
-        if entry.options is not None:
-            for field in attrs.fields(load(entry.options)):
-                names |= {f"{entry.family}.{field.name}", f"{entry.name}.{field.name}"}
-    return names
+def _option_names(registry: Registry, family: str | None = None) -> set[str]:
+    return {
+        f"{prefix}.{field}"
+        for entry in registry.solvers.values()
+        if entry.options is not None and family in {None, entry.family}
+        for field in _fields(entry.options)
+        for prefix in (entry.family, entry.name)
+    }
 
 
 def _machine_names(registry: Registry) -> set[str]:
     return {
-        f"{name}.{field.name}"
+        f"{name}.{field}"
         for name, entry in registry.parts.items()
-        for field in attrs.fields(load(entry.target))
+        for field in _fields(entry.target)
     }
+
+
+def _fields(target: str) -> list[str]:
+    try:
+        return [field.name for field in attrs.fields(load_class(target))]
+    except PluginError:  # said where the class is used
+        return []
 
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
     try:
-        if isinstance(value, str):
+        if not isinstance(value, str):
+            number = parse_quantity(value).value
+            return value if isinstance(value, int) else number
+        try:
             return evaluate(parse(value), names)
-        return value if isinstance(value, int) else parse_quantity(value).value
-    except FormulaError as formula:
-        try:
-            return parse_quantity(value).value
-        except UnitError:
-            raise UnknownNameError(f"{name}={value}: {formula}") from None
-
-
-def _plain(value: Any, names: Mapping[str, Value]) -> Any:
-    """Return the value of a formula of p and d; anything else as it is."""
-    if isinstance(value, str):
-        try:
-            expr = parse(value)
         except FormulaError:
-            return value
-        if names_in(expr) <= names.keys():
-            return evaluate(expr, names)
-    return value
+            if not is_quantity(value):
+                raise
+            return parse_quantity(value).value
+    except ParcastError as error:
+        raise FormulaError(f"{name}={value}: {error}") from None
+
+
+def _plain(path: str, value: Any, p: int, d: int) -> Any:
+    """Return the value of a formula of p and d; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    if value in {"true", "false"}:
+        return value == "true"
+    try:
+        expr = parse(value)
+    except FormulaError:
+        return value
+    if not names_in(expr) <= {"p", "d"}:
+        return value
+    try:
+        return evaluate(expr, {"p": p, "d": d})
+    except FormulaError as error:
+        raise FormulaError(f"{path}={value}: {error}") from None
+
+
+def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:
+    """Return the machine with the values at these key paths replaced.
+
+    Raises
+    ------
+    FileError
+        If the machine can have no such value; the setting is named.
+    """
+    for path, value in values.items():
+        machine = _replaced(machine, registry, path, value)
+    return machine
 
 
 def _replaced(machine: Machine, registry: Registry, path: str, value: Any) -> Machine:
@@ -140,7 +186,9 @@ def _replaced(machine: Machine, registry: Registry, path: str, value: Any) -> Ma
         if not isinstance(table, dict):
             raise FileError(f"{path}: {key!r} is no table of machine {machine.name!r}")
     table[keys[-1]] = value
-    made = structure(data[part], load(registry.parts[part].target), f"{path}={value}", part)
+    made: Any = structure(
+        data[part], load_class(registry.parts[part].target), f"{path}={value}", part
+    )
     return attrs.evolve(machine, parts={**machine.parts, part: made}, data=data)
 
 

@@ -221,7 +221,9 @@ def _ask(registry: Registry, entry: SolverEntry, query: Query) -> tuple[Query, P
         with _promised(f"{who}: must answer, or refuse with a reason", refusals=True):
             ready = lower(registry.lowerings, query, entry.kind)[0]
             if query.options is None:
-                ready = attrs.evolve(ready, options=Settings({}, {}, {}).options_of(entry))
+                ready = attrs.evolve(
+                    ready, options=Settings({}, {}, {}).options_of(entry, query.p, query.d)
+                )
             solver = load(entry.target)()
             reason = solver.supports(ready)
             prediction = solver.solve(ready) if reason is None else None
@@ -266,7 +268,7 @@ def _check_prediction(entry: SolverEntry, query: Query, found: Prediction) -> No
         _expect(kept, f"{who}: {promise}, in {found}")
     with _promised(f"{who}: details must pickle and be JSON values"):
         row = _row(entry, query, found)
-        json.dumps(row, allow_nan=False)
+        json.dumps(found.details, default=lambda value: value.tolist())  # numpy's are welcome
         whole = _row(entry, query, pickle.loads(pickle.dumps(found))) == row  # noqa: S301
     _expect(whole, f"{who}: the prediction must pickle whole")
 
@@ -274,7 +276,7 @@ def _check_prediction(entry: SolverEntry, query: Query, found: Prediction) -> No
 def _check_compared(
     registry: Registry, entry: SolverEntry, query: Query, prediction: Prediction
 ) -> None:
-    default = Settings({}, {}, {}).options_of(entry)
+    default = Settings({}, {}, {}).options_of(entry, query.p, query.d)
     given = attrs.asdict(query.options, recurse=False) if default is not None else {}
     settings = {f"{entry.name}.{k}": v for k, v in given.items() if v != getattr(default, k)}
     settings |= {k: v for k, v in query.parameters.items() if k in query.workload.parameters}

@@ -50,20 +50,27 @@ _HINTS = {
     "b": "bit or B",
     "KB": "kB or KiB",
     "K": "kB or KiB",
-    "FLOPS": "FLOP/s",
-    "Flops": "FLOP/s",
-    "flops": "FLOP/s",
-    "bps": "bit/s",
-    "Bps": "B/s",
     "sec": "s",
     "seconds": "s",
     "msec": "ms",
     "usec": "us",
     "hours": "h",
+}
+
+#: The same with a prefix: endings people write, and what they stand for.
+_ENDINGS = {
+    "FLOPS": "FLOP/s",
+    "FLOPs": "FLOP/s",
+    "flops": "FLOP/s",
+    "Flops": "FLOP/s",
+    "Flop": "FLOP",
+    "flop": "FLOP",
+    "bps": "bit/s",
+    "Bps": "B/s",
     "Hz": "FLOP/s",
 }
 
-_NUMBER = r"[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(
     rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[A-Za-zµμ%][^\s]*)?\s*",
 )
@@ -88,9 +95,9 @@ def unit_factor(unit: str) -> tuple[str, float]:
     """
     if unit in UNITS:
         return UNITS[unit]
-    over, _, under = unit.partition("/")
+    over, slash, under = unit.partition("/")
     numerator = _simple(over, unit)
-    if not under:
+    if not slash:
         return numerator
     denominator = _simple(under, unit)
     return f"{numerator[0]}/{denominator[0]}", numerator[1] / denominator[1]
@@ -106,14 +113,11 @@ def _unit_hint(name: str, whole: str) -> str:
     if name in _HINTS:
         words = [whole.replace(name, word, 1) for word in _HINTS[name].split(" or ")]
         return f" Did you mean {' or '.join(words)}?"
-    for suffix in ("FLOPS", "FLOPs", "flops", "Flops", "Flop", "flop", "bps", "Bps", "ps"):
-        prefix = name.removesuffix(suffix)
-        base = {"bps": "bit/s", "Bps": "B/s", "ps": "/s", "Flop": "FLOP", "flop": "FLOP"}.get(
-            suffix, "FLOP/s"
-        )
-        meant = (prefix + base).split("/")[0]
-        if prefix != name and meant in UNITS:
-            return f" Did you mean {whole.replace(name, prefix + base, 1)}?"
+    for ending, base in _ENDINGS.items():
+        prefix = name.removesuffix(ending).replace("K", "k")
+        if name.endswith(ending) and prefix in _DECIMAL:
+            meant = whole.replace(name, prefix + base, 1).replace("/s/s", "/s")
+            return f" Did you mean {meant}?"
     return did_you_mean(name, UNITS)
 
 
@@ -139,7 +143,7 @@ def parse_quantity(value: object) -> Quantity:
         raise UnitError(f"{value!r} is not a number")
     if isinstance(value, str):
         return _parse_text(value)
-    return Quantity(_finite(float(value), value), "")
+    return Quantity(_finite(value, value), "")
 
 
 def _parse_text(text: str) -> Quantity:
@@ -158,9 +162,12 @@ def _parse_text(text: str) -> Quantity:
 
 
 def _finite(number: float, shown: object) -> float:
-    if not math.isfinite(number):
-        raise UnitError(f"{shown!r} is not a finite number")
-    return number
+    try:
+        if math.isfinite(number):
+            return float(number)
+    except OverflowError:
+        raise UnitError("an integer beyond 1.8e308 is not a finite number") from None
+    raise UnitError(f"{shown!r} is not a finite number")
 
 
 def to_base(value: object, dimension: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from parcast import Workload
 from parcast.errors import FileError
 from parcast.files import read_text, workload_from_data
-from parcast_roofline.kernel import Kernel
+from parcast_roofline import parcast_kinds
 
 _COLUMNS = ("name", "flops", "bytes", "footprint")
 
@@ -26,4 +26,5 @@ def read(path: Path) -> Workload:
                     f"{path}, line {number}: {name.strip()!r} must be: name flops bytes [footprint]"
                 )
             data["loop"].append(dict(zip(_COLUMNS, cells, strict=False)))
-    return workload_from_data(data, str(path), {"kernel": Kernel}, path.stem)
+    kinds = {entry.name: entry for entry in parcast_kinds()}
+    return workload_from_data(data, str(path), kinds, path.stem)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from parcast import Lowering, Query, UnsupportedError, Workload
+from parcast.lowering import lower, path
+from parcast.machine import Machine
+
+
+def ways(*steps):
+    """Lowerings from words such as ``a>b`` (noted) and ``a=b`` (exact)."""
+    made = [
+        Lowering(step[0], step[2], f"{__name__}:unused", "", exact=step[1] == "=") for step in steps
+    ]
+    return {one.name: one for one in made}
+
+
+def names(steps):
+    return None if steps is None else [step.name for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("steps", "source", "goal", "found"),
+    [
+        ([], "a", "a", []),
+        (["a>b"], "a", "b", ["a -> b"]),
+        (["a>b"], "b", "a", None),
+        ([], "a", "b", None),
+        (["a>b", "b>c"], "a", "c", ["a -> b", "b -> c"]),
+        (["a=b", "b=c", "a>c"], "a", "c", ["a -> c"]),
+        (["a>b", "b>d", "a=c", "c=d"], "a", "d", ["a -> c", "c -> d"]),
+        (["a>b", "b=d", "a=c", "c=d"], "a", "d", ["a -> c", "c -> d"]),
+        (["a=c", "c=d", "a=b", "b=d"], "a", "d", ["a -> b", "b -> d"]),
+        (["a>b", "b>a", "b>c"], "a", "c", ["a -> b", "b -> c"]),
+        (["a>b", "b>a"], "a", "c", None),
+    ],
+)
+def test_the_way_is_the_shortest_then_exact_then_by_name(steps, source, goal, found):
+    assert names(path(ways(*steps), source, goal)) == found
+    assert names(path(ways(*reversed(steps)), source, goal)) == found
+
+
+class Steps:
+    """Lowerings that write down what they were given."""
+
+    @staticmethod
+    def to_b(workload, query):
+        assert query.workload is workload
+        return Workload(name=workload.name, kind="b", content=(workload.content, query.p)), ["to b"]
+
+    @staticmethod
+    def to_c(workload, query):
+        assert query.workload is workload
+        return Workload(name=workload.name, kind="c", content=("c", workload.content)), []
+
+
+@pytest.fixture
+def query(monkeypatch):
+    monkeypatch.setattr("parcast.lowering.load", lambda target: getattr(Steps, target))
+    return Query(workload=Workload(name="w", kind="a", content="A"), machine=Machine(name="m"), p=3)
+
+
+def test_each_step_takes_what_the_last_one_gave(query):
+    chain = {
+        one.name: one for one in (Lowering("b", "c", "to_c", ""), Lowering("a", "b", "to_b", ""))
+    }
+    lowered, steps, notes = lower(chain, query, "c")
+    assert lowered.workload.kind == "c"
+    assert lowered.workload.content == ("c", ("A", 3))
+    assert steps == ("a -> b", "b -> c")
+    assert notes == ("to b",)
+    assert query.workload.content == "A"
+
+
+def test_the_goal_itself_needs_no_step(query):
+    assert lower({}, query, "a") == (query, (), ())
+
+
+def test_where_no_way_leads_the_query_is_unsupported(query):
+    with pytest.raises(UnsupportedError, match="nothing installed turns 'a'"):
+        lower({}, query, "z")
