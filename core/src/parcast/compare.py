@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import operator
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
 from parcast.errors import (
-    FileError,
     FormulaError,
     InvalidPointError,
-    ParcastError,
-    SolveError,
     UnknownNameError,
-    UnsupportedError,
     did_you_mean,
 )
-from parcast.lowering import lower
 from parcast.machine import Machine
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
 from parcast.results import Results, Row
 from parcast.settings import Settings, set_values
+from parcast.tasks import Outcome, Task, resolve, solve_all
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -43,25 +36,6 @@ class Point:
     query: Query
     asked: str
     params: Mapping[str, Any] = attrs.field(hash=False)
-
-
-@attrs.frozen
-class Task:
-    """A query brought to the kind of one solver."""
-
-    entry: SolverEntry
-    query: Query
-    steps: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    exact: bool = True  #: every lowering on the way was
-
-
-@attrs.frozen
-class Outcome:
-    """What became of a task, and how long it took."""
-
-    prediction: Prediction
-    seconds: float | None = None
 
 
 def compare(
@@ -121,13 +95,13 @@ def compare(
     if all(error for _, error in grid):
         raise next(error for _, error in grid if error)
     tasks = [
-        (Point(query, name, chosen.shown(query, name)), _resolve(registry, name, query, chosen))
+        (Point(query, name, chosen.shown(query, name)), resolve(registry, name, query, chosen))
         if error is None
         else (Point(query, name, {}), Prediction(status=Status.INVALID, message=str(error)))
         for query, error in grid
         for name in asked
     ]
-    outcomes = _solve_all(registry, [task for _, task in tasks])
+    outcomes = solve_all(registry, [task for _, task in tasks])
     references = _references(registry, tasks, outcomes, chosen)
     for (point, _), outcome in zip(tasks, outcomes, strict=True):
         registry.point_done(point.query, outcome.prediction)
@@ -162,7 +136,7 @@ def predict(
     ((query, error),) = _queries(registry, work, mach, chosen, p, d, mapping, seed)
     if error is not None:
         raise error
-    (outcome,) = _solve_all(registry, [_resolve(registry, name, query, chosen)])
+    (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction
 
@@ -232,103 +206,6 @@ def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
     return list(dict.fromkeys(asked))
 
 
-def _resolve(registry: Registry, name: str, query: Query, settings: Settings) -> Task | Prediction:
-    """Return the task of the solver that answers to ``name`` here, or why there is none."""
-    steps: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    try:
-        if name in registry.solvers:
-            entry = registry.solvers[name]
-        elif name in registry.families:
-            family = registry.families[name]
-            if family.kind is not None:
-                query, steps, notes = lower(registry.lowerings, query, family.kind)
-            entry = registry.entry(load(family.target)(query))
-        else:
-            members = [e for e in registry.solvers.values() if e.family == name]
-            entry = min(members, key=lambda e: (e.on_request, e.name))
-        query = attrs.evolve(query, options=settings.options_of(entry, query.p, query.d))
-        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
-        steps, notes = steps + more_steps, notes + more_notes
-        exact = all(registry.lowerings[step].exact for step in steps)
-        reason = registry.solver(entry.name).supports(query)
-    except FileError:  # a wrong option is the asker's to mend
-        raise
-    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
-        return _without_answer(error)
-    if reason is not None:
-        return Prediction(status=Status.REFUSED, message=str(reason))
-    return Task(entry, query, steps, notes, exact)
-
-
-def _without_answer(error: Exception) -> Prediction:
-    """Return the row's answer where a solver raised ``error``."""
-    if isinstance(error, UnsupportedError):
-        return Prediction(status=Status.REFUSED, message=str(error))
-    if isinstance(error, InvalidPointError):
-        return Prediction(status=Status.INVALID, message=str(error))
-    known = isinstance(error, ParcastError)
-    message = str(error) if known else f"{type(error).__name__}: {error}"
-    return Prediction(status=Status.FAILED, message=message)
-
-
-def _solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
-    """Return an outcome for each task, solving each solver's tasks together."""
-    outcomes: dict[int, Outcome] = {}
-    batches: dict[str, list[int]] = {}
-    for index, task in enumerate(tasks):
-        if isinstance(task, Prediction):
-            outcomes[index] = Outcome(task)
-        else:
-            batches.setdefault(task.entry.name, []).append(index)
-    for name, indices in batches.items():
-        queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
-        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries), strict=True)
-    for index, task in enumerate(tasks):
-        if isinstance(task, Task):
-            outcomes[index] = _as_asked(task, outcomes[index])
-    return [outcomes[index] for index in range(len(tasks))]
-
-
-def _as_asked(task: Task, outcome: Outcome) -> Outcome:
-    """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
-    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
-    if not task.exact:
-        found = attrs.evolve(found, lower=None, upper=None)
-    return attrs.evolve(outcome, prediction=found)
-
-
-def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
-    """Solve at once where the solver can; one by one where it cannot, or where that failed."""
-    if len(queries) > 1 and hasattr(solver, "solve_many"):
-        start = time.perf_counter()
-        try:
-            predictions = [_checked(one) for one in solver.solve_many(queries)]
-        except Exception:  # noqa: BLE001  (the points are asked again, each for its own reason)
-            predictions = []
-        if len(predictions) == len(queries):
-            each = (time.perf_counter() - start) / len(queries)
-            return [Outcome(prediction, each) for prediction in predictions]
-    return [_solve_one(solver, query) for query in queries]
-
-
-def _solve_one(solver: Any, query: Query) -> Outcome:
-    start = time.perf_counter()
-    try:
-        prediction = _checked(solver.solve(query))
-    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
-        prediction = _without_answer(error)
-    return Outcome(prediction, time.perf_counter() - start)
-
-
-def _checked(prediction: Any) -> Prediction:
-    if not isinstance(prediction, Prediction):
-        raise SolveError(f"the solver gave {prediction!r} where a Prediction belongs")
-    if prediction.time is not None and not 0 <= prediction.time < math.inf:
-        raise SolveError(f"the solver gave the time {prediction.time!r}")
-    return prediction
-
-
 def _references(
     registry: Registry,
     tasks: Sequence[tuple[Point, Task | Prediction]],
@@ -348,9 +225,9 @@ def _references(
                 times[key] = outcome.prediction.time
             elif key not in times and key not in alone:
                 single = attrs.evolve(query, p=1, d=1, mapping=_first(query.mapping))
-                alone[key] = _resolve(registry, task.entry.name, single, settings)
+                alone[key] = resolve(registry, task.entry.name, single, settings)
         keys.append(key)
-    solved = _solve_all(registry, list(alone.values()))
+    solved = solve_all(registry, list(alone.values()))
     for key, outcome in zip(alone, solved, strict=True):
         times.setdefault(key, outcome.prediction.time)
     return [times[key] for key in keys]

@@ -1,0 +1,93 @@
+"""What a plugin's hooks and records promise."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import re
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from parcast.entries import FamilyEntry, KindEntry, PartEntry, Solver, SolverEntry, load
+from parcast.registry import Registry
+from parcast.testing.promises import expect, is_sentence, promised
+
+#: Libraries too slow to import before a solver that needs them is asked.
+HEAVY = frozenset({"matplotlib", "networkx", "numba", "numpy", "pandas", "scipy"})
+
+_RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "readers",
+            "writers", "lowerings")  # fmt: skip
+
+_IMPORT = """import importlib, sys, typer, parcast
+plugin = importlib.import_module(sys.argv[1])
+registry = parcast.Registry([plugin])
+registry.add_commands(typer.Typer())
+assert not registry.problems, registry.problems
+print(*sys.modules)"""
+
+
+def check_plugin(plugin: Any) -> Registry:
+    """Check a plugin alone with the core; return the registry of the two for further checks.
+
+    The hooks are spelled right and marked; the records have lower-case names (solvers in the
+    plugin's own family), a summary, and code that loads; they pickle. A module and its hooks
+    import none of `HEAVY`.
+    """
+    with promised(f"plugin {plugin!r} must load"):  # in strict mode it raises
+        registry, core = Registry([plugin]), Registry([])
+    expect(not registry.problems, " ".join(registry.problems))
+    names = {info.name for info in registry.plugins} - {info.name for info in core.plugins}
+    expect(names, f"plugin {plugin!r} must not be in PARCAST_DISABLE_PLUGINS when it is checked")
+    (word,) = names
+    who = f"plugin {word!r}"
+    hooks = {n: f for n, f in inspect.getmembers(plugin, callable) if n.startswith("parcast_")}
+    expect(hooks, f"{who} must have a function marked with @hookimpl, such as parcast_solvers")
+    for name, hook in hooks.items():
+        expect(hasattr(hook, "parcast_impl"), f"{who}: {name} must be marked with @hookimpl")
+    for kind in _RECORDS:
+        for name in getattr(registry, kind).keys() - getattr(core, kind).keys():
+            entry = getattr(registry, kind)[name]
+            _check_entry(entry, word.lower(), f"{who}, {type(entry).__name__} {name!r}")
+    if isinstance(plugin, ModuleType):
+        _check_imports(plugin.__name__, who)
+    return registry
+
+
+def _check_entry(entry: Any, word: str, who: str) -> None:
+    named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
+    expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
+    if hasattr(entry, "suffix"):
+        expect(entry.name[0] == ".", f"{who}: the suffix must start with a dot")
+    with promised(f"{who} must pickle whole"):
+        expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
+    if hasattr(entry, "path"):
+        expect(entry.path.is_file(), f"{who}: {entry.path} must be a file")
+        return
+    expect(is_sentence(entry.summary), f"{who}: summary {entry.summary!r} must be a sentence")
+    with promised(f"{who} must load"):
+        target = load(entry.target)
+        options = load(entry.options) if getattr(entry, "options", None) else None
+    if isinstance(entry, KindEntry | PartEntry):
+        expect(attrs.has(target), f"{who}: {entry.target} must be an attrs class")
+    expect(callable(target), f"{who}: {entry.target} must be callable")
+    if isinstance(entry, SolverEntry | FamilyEntry):
+        in_family = entry.name.partition(".")[0] == word
+        expect(in_family, f"{who}: the name must be {word!r} or start with '{word}.'")
+    if isinstance(entry, SolverEntry):
+        expect(isinstance(target(), Solver), f"{who}: {entry.target} must have supports and solve")
+        known = options is None or attrs.has(options)
+        expect(known, f"{who}: {entry.options} must be an attrs class")
+
+
+def _check_imports(module: str, who: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", _IMPORT, module]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    expect(not ran.returncode, f"{who}: must import in a fresh interpreter: {ran.stderr[-500:]}")
+    heavy = ", ".join(sorted(HEAVY.intersection(ran.stdout.split())))
+    expect(not heavy, f"{who} imports {heavy} at start-up; import it where a solver needs it")

@@ -1,0 +1,211 @@
+"""What a solver's predictions promise."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from parcast.entries import SolverEntry, load
+from parcast.errors import InvalidPointError, UnsupportedError
+from parcast.html import flatten
+from parcast.lowering import lower
+from parcast.query import Prediction, Query, Status
+from parcast.registry import Registry
+from parcast.results import Row
+from parcast.settings import Settings
+from parcast.testing.promises import TOLERANCE, expect, is_sentence, promised, rise, who_asked
+from parcast.testing.queries import faster, lacking, standard_queries
+
+_TIMES = ("time", "lower", "upper", "std", "ci", "quantiles", "parts")
+_BINDING = (None, "processor", "network", "storage", "synchronization")
+
+
+def check_solver(
+    registry: Registry,
+    name: str,
+    queries: Iterable[Query] | None = None,
+    *,
+    absolute: str = "",
+) -> list[Prediction]:
+    """Check all that a solver promises, and return the predictions for what it could take.
+
+    Parameters
+    ----------
+    registry
+        Usually what `check_plugin` returned.
+    name
+        The solver's.
+    queries
+        About workloads of any kind that can be lowered to the solver's; `standard_queries`
+        of its kind where not given. At least one must be answered.
+    absolute
+        Why times do not halve on a machine twice as fast in everything; else they must.
+    """
+    expect(name in registry.solvers, f"no solver is called {name!r}: {list(registry.solvers)}")
+    entry, asked = registry.solvers[name], queries
+    asked = standard_queries(registry, entry.kind) if queries is None else list(queries)
+    answers = [(query, *found) for query in asked if (found := _ask(registry, entry, query))]
+    expect(answers, f"solver {name!r} must answer one of the {len(asked)} queries at least")
+    for query, ready, prediction in answers:
+        who = who_asked(entry, query)
+        again = _ask(registry, entry, query)
+        same = again is not None and _row(entry, query, again[1]) == _row(entry, query, prediction)
+        expect(same, f"{who}: must give an equal prediction to an equal query")
+        _check_compared(registry, entry, ready, prediction)
+        if not absolute:
+            fast = _ask(registry, entry, attrs.evolve(query, machine=faster(query.machine)))
+            promise = "must take half the time on a machine twice as fast in everything"
+            _agree(prediction, fast and fast[1], f"{who}: {promise}", factor=2.0)
+    _check_many(entry, [(ready, prediction) for _, ready, prediction in answers])
+    by_workload = {query.workload.name: query for query, *_ in answers}
+    for query in by_workload.values():
+        for machine in lacking(query.machine):
+            _ask(registry, entry, attrs.evolve(query, machine=machine))
+    return [prediction for *_, prediction in answers]
+
+
+def check_family(registry: Registry, name: str, queries: Iterable[Query]) -> list[str]:
+    """Check that a family's function names one of its solvers; return the name for each query."""
+    expect(name in registry.families, f"no family is called {name!r}: {list(registry.families)}")
+    family, chosen = registry.families[name], []
+    for query in queries:
+        try:
+            with promised(f"family {name!r} must choose a solver, or refuse", refusals=True):
+                ready = lower(registry.lowerings, query, family.kind or query.workload.kind)[0]
+                chosen.append(load(family.target)(ready))
+        except (UnsupportedError, InvalidPointError):
+            continue
+        known = chosen[-1] in registry.solvers and registry.solvers[chosen[-1]].family == name
+        expect(known, f"family {name!r} chose {chosen[-1]!r}, which must be a solver of its own")
+    expect(chosen, f"family {name!r} must choose a solver for one query at least")
+    return chosen
+
+
+def _ask(registry: Registry, entry: SolverEntry, query: Query) -> tuple[Query, Prediction] | None:
+    """Return the query as the solver got it and its answer, or None where it rightly refuses."""
+    who = who_asked(entry, query)
+    try:
+        with promised(f"{who}: must answer, or refuse with a reason", refusals=True):
+            ready = lower(registry.lowerings, query, entry.kind)[0]
+            if query.options is None:
+                ready = attrs.evolve(
+                    ready, options=Settings({}, {}, {}).options_of(entry, query.p, query.d)
+                )
+            solver = load(entry.target)()
+            reason = solver.supports(ready)
+            prediction = solver.solve(ready) if reason is None else None
+    except (UnsupportedError, InvalidPointError):
+        return None
+    if prediction is None:
+        expect(is_sentence(reason), f"{who}: supports must give None or a reason, not {reason!r}")
+        return None
+    _check_prediction(entry, query, prediction)
+    refused = prediction.status in {Status.REFUSED, Status.INVALID}
+    return None if refused else (ready, prediction)
+
+
+def _check_prediction(entry: SolverEntry, query: Query, found: Prediction) -> None:
+    who = who_asked(entry, query)
+    expect(isinstance(found, Prediction), f"{who}: solve must return a Prediction, not {found!r}")
+    expect(
+        is_sentence(found.message) if found.status is not Status.OK else not found.message,
+        f"{who}: message {found.message!r} must be the reason of status {found.status.value}",
+    )
+    if found.status in {Status.REFUSED, Status.INVALID}:
+        return
+    time, parts, ci = found.time, found.parts, found.ci or (found.time, found.time)
+    levels = sorted(found.quantiles)
+    promises = {
+        "time must be finite and 0 or more": time is not None and 0 <= time < math.inf,
+        "parts must be 0 or more and sum to time": parts is None or (
+            min(parts.values()) >= 0 and math.isclose(parts.total, time or 0, rel_tol=TOLERANCE)
+        ),
+        "lower, time and upper must rise": rise(found.lower, time, found.upper),
+        "ci must hold time": rise(ci[0], time, ci[1]),
+        "std must be 0 or more": rise(0.0, found.std),
+        "quantiles must have levels in 0 .. 1": rise(0.0, *levels, 1.0),
+        "quantiles must rise": rise(*(found.quantiles[level] for level in levels)),
+        f"binding must be one of {_BINDING}": found.binding in _BINDING,
+        "notes and assumptions must be sentences": all(
+            map(is_sentence, (*found.notes, *found.assumptions))
+        ),
+        "status must not be failed": found.status is not Status.FAILED,
+    }  # fmt: skip
+    for promise, kept in promises.items():
+        expect(kept, f"{who}: {promise}, in {found}")
+    with promised(f"{who}: details must pickle and be JSON values"):
+        row = _row(entry, query, found)
+        json.dumps(found.details, default=lambda value: value.tolist())  # numpy's are welcome
+        whole = _row(entry, query, pickle.loads(pickle.dumps(found))) == row  # noqa: S301
+    expect(whole, f"{who}: the prediction must pickle whole")
+
+
+def _check_compared(
+    registry: Registry, entry: SolverEntry, query: Query, prediction: Prediction
+) -> None:
+    default = Settings({}, {}, {}).options_of(entry, query.p, query.d)
+    given = attrs.asdict(query.options, recurse=False) if default is not None else {}
+    settings = {f"{entry.name}.{k}": v for k, v in given.items() if v != getattr(default, k)}
+    settings |= {k: v for k, v in query.parameters.items() if k in query.workload.parameters}
+    (row,) = registry.compare(
+        query.workload,
+        query.machine,
+        p=query.p,
+        d=query.d,
+        solvers=entry.name,
+        mapping=query.mapping,
+        settings=settings,
+        seed=query.seed,
+    ).rows
+    _agree(
+        prediction, row, f"{who_asked(entry, query)}: must answer alike through Registry.compare"
+    )
+
+
+def _check_many(entry: SolverEntry, answers: list[tuple[Query, Prediction]]) -> None:
+    solver = load(entry.target)()
+    if not hasattr(solver, "solve_many"):
+        return
+    together = list(solver.solve_many([query for query, _ in answers]))
+    expect(
+        len(together) == len(answers),
+        f"solver {entry.name!r}: solve_many must return one prediction for each query",
+    )
+    for (query, alone), found in zip(answers, together, strict=True):
+        _agree(alone, found, f"{who_asked(entry, query)}: solve_many must answer as solve does")
+
+
+def _agree(first: Prediction, second: Any, promise: str, factor: float = 1.0) -> None:
+    """Expect ``second``, times ``factor``, to have the status and the times of ``first``."""
+    expect(second and second.status is first.status, f"{promise}; one has {second}")
+    one, other = _times(first), _times(second)
+    near = one.keys() == other.keys() and all(
+        abs(value - factor * other[key]) <= TOLERANCE * max(one.values())
+        for key, value in one.items()
+    )
+    expect(near, f"{promise}; {one} became {other}")
+
+
+def _times(found: Prediction | Row) -> dict[str, float]:
+    """Return every time that is stated, by its key path."""
+    shown = {name: getattr(found, name) for name in _TIMES}
+    shown["parts"] = attrs.asdict(found.parts) if found.parts else None
+    shown["ci"] = dict(enumerate(found.ci or ()))
+    shown["quantiles"] = {f"{float(level):g}": value for level, value in found.quantiles.items()}
+    return {key: value for key, value in flatten(shown) if value is not None}
+
+
+def _row(entry: SolverEntry, query: Query, found: Prediction) -> dict[str, Any]:
+    shared = {f.name for f in attrs.fields(Prediction)} & {f.name for f in attrs.fields(Row)}
+    names: dict[str, Any] = {
+        "workload": query.workload.name,
+        "machine": query.machine.name,
+        "solver": entry.name,
+    }
+    fields: dict[str, Any] = {name: getattr(found, name) for name in shared}
+    return Row(p=query.p, d=query.d, **names, **fields).to_dict()
