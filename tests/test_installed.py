@@ -147,3 +147,16 @@ def test_an_interrupted_pipe_is_no_error() -> None:
     command = f'"{sys.executable}" -c "{script}" | true'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_the_module_runs_as_the_command_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "parcast", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("parcast ")
+
+
+def test_the_constraints_name_no_host() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert lines
+    assert not any("://" in line or "@" in line for line in lines)

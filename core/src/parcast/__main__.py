@@ -1,0 +1,5 @@
+"""``python -m parcast`` is the ``parcast`` command."""
+
+from parcast.cli import run
+
+run()
