@@ -99,8 +99,8 @@ BAD_INPUT = {
     "compare btio docs": "docs is a directory",
     "compare ibm-sp2 btio": "No workload is called 'ibm-sp2'.",
     "predict qcrd-like intel-paragon -s spmd.clu -p 60 -d 16 --set storage.layout=cluster": (
-        "p=60 makes 60 synchronization groups of workload 'qcrd-like', which d=16 disks do not "
-        "divide; choose p among the multiples of 16"
+        "d=16 disks do not divide the synchronization groups of workload 'qcrd-like' at p=60: 60; "
+        "choose p among the multiples of 16"
     ),
     "compare btio ibm-sp2 --mapping blok": "Did you mean 'block'?",
     "compare": "Missing argument",

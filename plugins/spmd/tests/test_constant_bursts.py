@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
+from parcast_spmd.aio import solve_bus
 from parcast_spmd.constant import rounds
+from parcast_spmd.demands import Demands
 
 TIMES = st.integers(0, 40).map(lambda k: Fraction(k, 8))
 
@@ -110,3 +113,106 @@ def test_uniform_bursts_cost_less_waiting_in_a_group_than_exponential_ones(
     assert means["constant"] == 0
     assert means["uniform"] == pytest.approx(2 * 4 / 5 - 1)
     assert means["exponential"] == pytest.approx(1 / 2 + 1 / 3 + 1 / 4)
+
+
+@given(
+    p=st.sampled_from([1, 2, 4, 8]),
+    clusters=st.sampled_from([1, 2]),
+    bursts=st.integers(1, 4),
+    cycles=st.integers(1, 5),
+    numbers=st.tuples(*[st.integers(0, 16).map(lambda k: k / 8)] * 4),
+    law=st.sampled_from(["constant", "uniform", "exponential"]),
+    io=st.sampled_from(["sync", "async"]),
+    layout=st.sampled_from(["bus", "cluster"]),
+)
+def test_bounds_bracket_the_time_and_contention_never_helps(
+    registry: Registry,
+    p: int,
+    clusters: int,
+    bursts: int,
+    cycles: int,
+    numbers: tuple[float, ...],
+    law: str,
+    io: str,
+    layout: str,
+) -> None:
+    parallel, sent, written, access = numbers
+    phase = {
+        "cycles": cycles,
+        "bursts": bursts,
+        "parallel": parallel,
+        "bytes": sent,
+        "io_bytes": written,
+        "io": io,
+        "distribution": law,
+    }
+    network = {"startup": 0.125, "bandwidth": 2.0}
+    storage = {"bandwidth": 4.0, "startup": access, "layout": layout}
+    d = clusters if p % clusters == 0 else 1
+    times = []
+    for level in (0.0, 0.25, 0.5, 1.0, None):
+        stated = {} if level is None else {"contention_level": level}
+        machine = {"processor": {"rate": 1.0}, "network": {**network, **stated}, "storage": storage}
+        found = registry.predict({"phase": [phase]}, machine, "spmd", p=p, d=d)
+        assert found.time is not None
+        assert found.parts is not None
+        assert min(found.parts.values()) >= 0
+        assert found.parts.total == pytest.approx(found.time, rel=1e-12)
+        assert found.lower is None or found.lower <= found.time
+        assert found.upper is None or found.time <= found.upper * (1 + 1e-12)
+        times.append(found.time)
+    assert all(b >= a * (1 - 1e-12) for a, b in pairwise(times[:-1]))
+
+
+def simulate_two(
+    jobs: int, delay: float, network: float, count: int, disk: float, cycles: int
+) -> float:
+    """Return the makespan of jobs that pass ``count`` times delay and network, then the disk."""
+    events = [(delay, job, 0, 0) for job in range(jobs)]
+    heapq.heapify(events)
+    free = [0.0, 0.0]
+    end = 0.0
+    while events:
+        now, job, step, cycle = heapq.heappop(events)
+        station = 0 if step < count else 1
+        free[station] = max(free[station], now) + (network, disk)[station]
+        end = max(end, free[station])
+        step, cycle = (step + 1, cycle) if station == 0 else (0, cycle + 1)
+        if cycle < cycles:
+            heapq.heappush(events, (free[station] + delay * (step < count), job, step, cycle))
+    return end
+
+
+@given(
+    st.integers(2, 8), st.integers(1, 3), st.integers(1, 5), *[st.integers(1, 24).map(float)] * 3
+)
+def test_the_lower_bound_of_two_queues_is_below_every_simulation(
+    jobs: int, count: int, cycles: int, delay: float, network: float, disk: float
+) -> None:
+    phase = Demands(
+        model="bus",
+        cycles=cycles,
+        bursts=count,
+        groups=jobs,
+        disks=1,
+        compute=delay,
+        joining=0.0,
+        free=0.0,
+        shared=network,
+        io=disk,
+        distribution="constant",
+    )
+    (found,) = solve_bus([phase])
+    assert found.lower is not None
+    assert found.lower <= simulate_two(jobs, delay, network, count, disk, cycles) * (1 + 1e-12)
+    assert found.lower <= found.time
+
+
+def test_a_phase_that_waits_most_is_bound_by_synchronization_not_by_a_third_busy_network(
+    registry: Registry,
+) -> None:
+    phase = {"bursts": 5, "parallel": 64.0, "bytes": 0.02, "distribution": "exponential"}
+    bus = {**MACHINE, "network": {**MACHINE["network"], "contention": "bus"}}
+    found = registry.predict({"phase": [phase]}, bus, "spmd", p=64)
+    assert found.details["phases"][0]["utilization"]["network"] < 0.5
+    assert found.binding == "synchronization"

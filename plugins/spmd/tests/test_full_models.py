@@ -206,6 +206,7 @@ def test_clusters_need_a_p_that_the_disks_divide(registry: Registry) -> None:
     case = next(case for case in CASES if case["id"] == "F13")
     rows = registry.compare(workload(case), machine(case), p=[16, 24], d=16).rows
     assert [row.status for row in rows] == [Status.OK, Status.INVALID]
+    assert "d=16 disks do not divide" in rows[1].message
     assert "choose p among the multiples of 16" in rows[1].message
 
 

@@ -48,7 +48,7 @@ def test_approximation_says_so(path):
     result = CliRunner().invoke(app, ["network", path, "--method", "linearizer"])
     assert "proven: 0.465116 to 1 /s" in result.stdout
     assert "Linearizer approximation" in result.stdout
-    assert result.stdout.endswith("Approximate: asked for.\n")
+    assert result.stdout.endswith("Approximate: this method was asked for.\n")
     result = CliRunner().invoke(app, ["network", path, "--method", "linearizer", "--json"])
     assert json.loads(result.stdout)["bounds"]["throughput"]["upper"][0] == 1.0
 

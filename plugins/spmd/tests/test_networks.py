@@ -318,7 +318,7 @@ def test_broken_laws_are_errors(change, message):
 @pytest.mark.parametrize(
     ("network", "method", "message"),
     [
-        (THREE, "mva", "'mva' solves classes that share no queue, and these do"),
+        (THREE, "mva", "'mva' solves classes that share no queue, and these share one"),
         (THREE, "integral", "takes one or two shared queues, and 3 are shared here"),
         (build([3], [1.0], [[1.0]]), "integral", "and none do here; use 'mva'"),
         (THREE, "lattice", "'lattice' is too large: 8.3e.07 population vectors"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parcast_spmd.constant import rounds
-from parcast_spmd.cycles import Answer, answer, busy
+from parcast_spmd.cycles import Answer, answer
 from parcast_spmd.demands import Demands
 from parcast_spmd.integral import symmetric_clusters
 from parcast_spmd.kernels import delay_two_queues
@@ -53,18 +53,31 @@ def _without_network(phase: Demands) -> Answer | None:
 
 
 def _answer(phase: Demands, method: str, network: float, disk: float) -> Answer:
-    lower = None
-    if phase.distribution == "constant":
-        alone = phase.bursts * (phase.delay + phase.shared) + phase.io
-        lower = phase.cycles * max(alone, *busy(phase).values())
-    return answer(phase, method, queuing=network, io=disk, lower=lower)
+    """Return the product-form answer, never below what constant bursts certainly take.
+
+    Each of the two queues alone, the other one's service being part of the delay, ends no
+    later than both together.
+    """
+    if phase.distribution != "constant":
+        return answer(phase, method, queuing=network, io=disk)
+    n, delay = phase.bursts, phase.bursts * phase.delay
+    lower = max(
+        rounds(_sharing(phase), delay + n * phase.shared, phase.io, phase.cycles).time,
+        rounds(phase.groups, phase.delay, phase.shared, n * phase.cycles).time,
+    )
+    waiting = max(0.0, lower / phase.cycles - delay - network - disk)
+    return answer(phase, method, queuing=network, io=disk, waiting=waiting, lower=lower)
+
+
+def _sharing(phase: Demands) -> int:
+    """Return how many groups share a disk."""
+    return phase.groups if phase.model == "bus" else phase.groups // phase.disks
 
 
 def _one_constant_queue(phase: Demands) -> Answer:
     """Return the exact makespan over all cycles, spread over them."""
     if phase.io:
-        sharing = phase.groups if phase.model == "bus" else phase.groups // phase.disks
-        whole = rounds(sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
+        whole = rounds(_sharing(phase), phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
         whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
     each, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles

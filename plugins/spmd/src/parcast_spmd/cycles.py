@@ -61,7 +61,7 @@ def answer(
         utilization=_utilization(given, cycle.total),
         binding=_binding(given, cycle),
         method=method,
-        lower=lower,
+        lower=None if lower is None else min(lower, given.cycles * cycle.total),
     )
 
 
@@ -83,11 +83,11 @@ def _utilization(given: Demands, cycle: float) -> dict[str, float]:
 
 
 def _binding(given: Demands, cycle: Parts) -> str:
-    """Return the saturated station, or else the largest part."""
+    """Return the station that is busy enough to set the pace, or else the largest part."""
     stations = busy(given)
     busiest = max(stations, key=lambda name: stations[name])
     alone = given.bursts * (given.delay + given.shared) + given.io
-    if given.groups > 1 and stations[busiest] >= alone:
+    if given.groups > 1 and stations[busiest] >= max(alone, cycle.total / 2):
         return busiest
     words = ("processor", "network", "storage", "synchronization")
     return max(zip(words, cycle.values(), strict=True), key=lambda pair: pair[1])[0]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import attrs
 
-from parcast import InvalidPointError, Query, UnsupportedError
+from parcast import InvalidPointError, Query, SolveError, UnsupportedError
 from parcast.phases import Phases, PhaseValues
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
@@ -120,6 +121,8 @@ def _demands(phase: PhaseValues, query: Query, level: float) -> Demands:
     compute = 0.0
     if work := phase.parallel / query.p + phase.serial:
         compute = work / query.machine.need("processor.rate", "a workload with computation")
+    if math.isinf(compute):
+        raise SolveError("the computation takes for ever; check the unit of processor.rate")
     fixed, transfer = _messages(phase, query)
     groups = query.p // phase.group
     options: Options = query.options or Options()
@@ -167,9 +170,10 @@ def _io(phase: PhaseValues, query: Query, groups: int) -> float:
     if model == "bus":
         return startup + transfer / query.d / groups
     if groups % query.d:
+        step = query.d * query.p // groups
+        advice = "ask p=1 with d=1" if query.p == 1 else f"choose p among the multiples of {step}"
         raise InvalidPointError(
-            f"p={query.p} makes {groups} synchronization groups of workload "
-            f"{query.workload.name!r}, which d={query.d} disks do not divide; choose p among the "
-            f"multiples of {query.d * query.p // groups}"
+            f"d={query.d} disks do not divide the synchronization groups of workload "
+            f"{query.workload.name!r} at p={query.p}: {groups}; {advice}"
         )
     return startup + transfer / groups

@@ -17,25 +17,27 @@ def solve(phases: Sequence[Demands]) -> list[Answer]:
     the last of P groups has left, while ever fewer groups share the network. A group spends
     the mean of R_1(i) at the network, so the rest of the time it waits for the others.
     """
-    random = [phase for phase in phases if phase.distribution != "constant" and phase.delay]
-    sums, means = [], []
-    if random:
-        groups = [phase.groups for phase in random]
-        found = fork_join_sums(groups, [p.delay for p in random], [p.shared for p in random])
-        sums, means = found[0].tolist(), found[1].tolist()
-    by_phase = iter(zip(sums, means, strict=True))
-    return [
-        _constant(phase)
-        if phase.distribution == "constant" or not phase.delay
-        else _eq16(phase, *next(by_phase))
-        for phase in phases
-    ]
+    random = [phase for phase in phases if _is_random(phase)]
+    answers = iter(_eq16(random) if random else [])
+    return [next(answers) if _is_random(phase) else _constant(phase) for phase in phases]
 
 
-def _eq16(phase: Demands, total: float, response: float) -> Answer:
-    n = phase.bursts
-    waiting = n * max(0.0, total - phase.delay - response)
-    return answer(phase, "eq16", queuing=n * response, io=phase.io, waiting=waiting)
+def _is_random(phase: Demands) -> bool:
+    return phase.distribution != "constant" and bool(phase.delay or phase.shared)
+
+
+def _eq16(phases: Sequence[Demands]) -> list[Answer]:
+    totals, responses = fork_join_sums(
+        [phase.groups for phase in phases],
+        [phase.delay for phase in phases],
+        [phase.shared for phase in phases],
+    )
+    answers = []
+    for phase, total, response in zip(phases, totals.tolist(), responses.tolist(), strict=True):
+        n = phase.bursts
+        waiting = n * max(0.0, total - phase.delay - response)
+        answers.append(answer(phase, "eq16", queuing=n * response, io=phase.io, waiting=waiting))
+    return answers
 
 
 def _constant(phase: Demands) -> Answer:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import attrs
 
-from parcast import Parts, Prediction, Query, UnsupportedError
+from parcast import Parts, Prediction, Query, SolveError, UnsupportedError
 from parcast_spmd import aio
 from parcast_spmd import sio as synchronous
 from parcast_spmd.cycles import Answer
@@ -27,12 +28,16 @@ _WORDS = {
 
 _PESSIMISTIC = (
     "eq. 16 takes bursts as exponential and their number as geometric; a balanced code may run "
-    '2 to 5 times faster (distribution = "constant" gives the other extreme)'
+    'several times faster (distribution = "constant" gives the other extreme)'
+)
+_STEADY = (
+    "asynchronous phases are in steady state: waiting for the last process at the end is not "
+    "counted, so few cycles take longer"
 )
 _WITHIN_GROUP = "bursts are uniform within a synchronized group, exponential between groups"
 _PRODUCT_FORM = (
     "constant bursts queue as exponential ones at network and disk (product form), which is "
-    "pessimistic; the lower bound is certain"
+    "good over many cycles; the lower bound is certain"
 )
 _OPEN_LEVEL = (
     "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"
@@ -103,6 +108,9 @@ def _prediction(
     variants: Sequence[Sequence[Demands]], answers: Sequence[Sequence[Answer]]
 ) -> Prediction:
     phases, found = variants[0], answers[0]
+    time = sum(one.time for one in found)
+    if not math.isfinite(time):
+        raise SolveError("the times overflow; check the units of workload and machine")
     parts = sum((one.parts for one in found), start=Parts())
     lower = upper = None
     notes = _notes(phases, found)
@@ -112,7 +120,7 @@ def _prediction(
         lower, upper = _least(answers[1]), sum(one.time for one in answers[2])
         notes = (*notes, _OPEN_LEVEL)
     return Prediction(
-        time=sum(one.time for one in found),
+        time=time,
         parts=parts,
         lower=lower,
         upper=upper,
@@ -133,8 +141,12 @@ def _least(found: Sequence[Answer]) -> float:
 def _notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]:
     by_eq16 = [phase for phase, one in zip(phases, found, strict=True) if one.method == "eq16"]
     notes = {
-        _PESSIMISTIC: bool(by_eq16),
+        _PESSIMISTIC: any(phase.groups > 1 or phase.joining for phase in by_eq16),
         _WITHIN_GROUP: any(phase.distribution == "uniform" for phase in by_eq16),
+        _STEADY: any(
+            phase.model != "sio" and phase.distribution != "constant" and phase.groups > 1
+            for phase in phases
+        ),
         _PRODUCT_FORM: any(one.lower is not None for one in found),
     }
     return tuple(note for note, applies in notes.items() if applies)

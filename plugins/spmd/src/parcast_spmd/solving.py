@@ -65,7 +65,7 @@ def _refuse(parts: list[Component], method: str) -> None:
     shared = max((len(part.shared) for part in parts), default=0)
     if method == "mva" and shared:
         raise UnsupportedError(
-            "Method 'mva' solves classes that share no queue, and these do; "
+            "Method 'mva' solves classes that share no queue, and these share one; "
             "use 'integral', 'lattice' or 'auto'."
         )
     if method == "integral" and shared == 0:
@@ -81,7 +81,7 @@ def _refuse(parts: list[Component], method: str) -> None:
 
 def _solve_part(part: Component, method: str) -> _Found:
     """Return the method used for a component, its results, and notes."""
-    chosen, reason = (method, "asked for") if method != "auto" else _choose(part)
+    chosen, reason = (method, "this method was asked for") if method != "auto" else _choose(part)
     if chosen in {"mva", "integral"} and not part.shared:
         return "mva", _solve_alone(part), ()
     exact: dict[str, Callable[[Component], tuple[GroupResult, ...]]] = {
