@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -86,18 +87,21 @@ BAD_INPUT = {
     "compare btio ibm-sp2 --set m=3": "No parameter, machine value or option is called 'm'.",
     "compare btio ibm-sp2 --set network.bandwith=3": "Did you mean 'bandwidth'?",
     "compare btio ibm-sp2 --set spmd.passage=one": "Did you mean 'spmd.passages'?",
-    "compare btio ibm-sp2 --set spmd.passages=two": "'two' must be one of one, each.",
+    "compare btio ibm-sp2 --set spmd.passages=two": "'two' must be 'one' or 'each'.",
     "compare btio ibm-sp2 --set n": "'n' is no NAME=VALUE",
     "compare btio ibm-sp2 --set n=q": "n=q: nothing is called 'q'.",
     "compare btio ibm-sp2 -p 0": "-p '0': write whole numbers from 1",
     "compare btio ibm-sp2 -p 4..2": "-p '4..2': the range is empty or endless",
     "compare btio ibm-sp2 -p four": "-p 'four': write whole numbers from 1",
+    f"compare btio ibm-sp2 -p {'9' * 6000}": "write whole numbers from 1 to 10**15",
+    "compare , ibm-sp2": "'' is no workload; give a name, a file or a mapping",
+    "compare /dev/zero ibm-sp2": "/dev/zero is a device or a pipe; name a file",
     "compare btio ibm-sp2 -d 1.5": "-d '1.5': write whole numbers from 1",
     "compare btio ibm-sp2 -o x.pdfx": "x.pdfx: no writer for '.pdfx' files.",
     "compare btio ibm-sp2 -p 2 -o /nowhere/x.csv": "/nowhere/x.csv cannot be written",
     "compare btio nowhere.toml": "nowhere.toml does not exist",
     "compare btio docs": "docs is a directory",
-    "compare ibm-sp2 btio": "No workload is called 'ibm-sp2'.",
+    "compare ibm-sp2 btio": "'ibm-sp2' is a machine, not a workload",
     "predict qcrd-like intel-paragon -s spmd.clu -p 60 -d 16 --set storage.layout=cluster": (
         "d=16 disks do not divide the synchronization groups of workload 'qcrd-like' at p=60: 60; "
         "choose p among the multiples of 16"
@@ -110,7 +114,7 @@ BAD_INPUT = {
 }
 
 
-@pytest.mark.parametrize("command", BAD_INPUT)
+@pytest.mark.parametrize("command", BAD_INPUT, ids=lambda command: command[:60])
 def test_bad_input_is_one_sentence_and_exit_code_2(command: str) -> None:
     done = run(*command.split())
     assert done.returncode == 2
@@ -160,3 +164,55 @@ def test_the_constraints_name_no_host() -> None:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert lines
     assert not any("://" in line or "@" in line for line in lines)
+
+
+def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m parcast {command}'],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+def test_a_narrow_terminal_loses_no_cell() -> None:
+    wide = run("compare", "btio", "ibm-sp2", "-p", "4,64").stdout
+    command = f"{sys.executable} -m parcast compare btio ibm-sp2 -p 4,64"
+    read, write = os.openpty()
+    with subprocess.Popen(
+        ["bash", "-c", f"stty cols 40; {command}"],
+        stdin=write,
+        stdout=write,
+        stderr=write,
+        cwd=ROOT,
+    ) as process:
+        process.wait()
+        os.close(write)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while chunk := os.read(read, 65536):
+                shown += chunk
+    os.close(read)
+    assert shown.decode().split() == wide.split()
+
+
+@pytest.mark.parametrize("command", ["compare btio ibm-sp2 -p 4", "list"])
+def test_a_closed_output_is_no_traceback(command: str) -> None:
+    done = shell(f"{command} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_device_is_one_sentence() -> None:
+    done = shell("list > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "parcast: the output cannot be written: No space left on device\n"
+
+
+def test_what_a_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    path.write_text('name = "日本"\n[processor]\nrate = 1\n', encoding="utf-8")
+    done = shell(f"show {path}", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "\\u65e5" in done.stdout

@@ -77,6 +77,11 @@ class RefusesLate(Works):
         raise UnsupportedError("cannot take this after all")
 
 
+class Exits(Works):
+    def solve(self, query):
+        raise SystemExit(3)
+
+
 class SquaresOnly(Works):
     def solve(self, query):
         if query.p not in {1, 4, 9}:
@@ -158,6 +163,7 @@ SOLVERS = {
     "nan": ("nan.one", Nan),
     "negative": ("negative.one", Negative),
     "slow": ("slow.one", Slow),
+    "exits": ("exits.one", Exits),
 }
 
 

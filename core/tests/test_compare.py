@@ -152,7 +152,7 @@ def test_without_p_the_usual_numbers_are_asked(make_registry, workload, machine)
 @pytest.mark.parametrize("name", ["p", "d"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, True, "4", [1, 0], float("nan")])
 def test_p_and_d_are_whole_numbers_from_one_up(make_registry, workload, machine, name, value):
-    with pytest.raises(InvalidPointError, match=f"^{name}=.* must be a whole number, 1 or more"):
+    with pytest.raises(InvalidPointError, match=f"^{name}=.* must be a whole number from 1 to"):
         make_registry("works").compare(workload, machine, **{name: value})
 
 
@@ -341,3 +341,33 @@ def test_numpy_integers_are_whole_numbers(make_registry, workload, machine):
     registry = make_registry("works")
     rows = registry.compare(workload, machine, p=np.arange(1, 3), d=np.int64(1)).rows
     assert {(row.p, type(row.p)) for row in rows} == {(1, int), (2, int)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"p": []}, "p is empty; give a whole number, or none at all"),
+        ({"p": b"4"}, "p=b'4' must be a whole number"),
+        ({"p": 10**30}, "must be a whole number from 1 to 10"),
+        ({"seed": -1}, "seed -1 must be a whole number, 0 or more"),
+        ({"settings": "n=1"}, "settings 'n=1' must be a mapping from name to value"),
+        ({"mapping": (0, -1)}, "must hold the number of a node each"),
+        ({"mapping": "blok"}, "Did you mean 'block'?"),
+        ({"solvers": []}, "No solver was named"),
+        ({"workload": None}, "None is no workload; give a name, a file or a mapping"),
+        ({"workload": []}, "No workload or no machine was given"),
+        ({"machine": 5}, "5 is no machine"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_one_sentence(
+    make_registry, workload, machine, arguments, message
+):
+    registry = make_registry("works")
+    with pytest.raises(ParcastError) as caught:
+        registry.compare(**{"workload": workload, "machine": machine, "p": 1, **arguments})
+    assert message in str(caught.value)
+
+
+def test_a_solver_that_exits_costs_its_row_only(make_registry, workload, machine):
+    rows = make_registry("exits", "works").compare(workload, machine, p=1).rows
+    assert [row.status for row in rows] == [Status.FAILED, Status.OK]

@@ -50,9 +50,9 @@ def refusal(kind, data):
         ({"network": {"contention_level": 1.5}}, "network.contention_level: 1.5 must be at most 1"),
         (
             {"network": {"contention": "buss"}},
-            "network.contention: 'buss' must be one of none, endpoint, bus. Did you mean 'bus'?",
+            "network.contention: 'buss' must be 'none' or 'endpoint' or 'bus'. Did you mean 'bus'?",
         ),
-        ({"network": {"contention": []}}, "network.contention: [] must be one of none, endpoint"),
+        ({"network": {"contention": []}}, "network.contention: [] must be 'none' or 'endpoint'"),
         ({"network": {"collectives": 5}}, "network.collectives: 5 must be text"),
         ({"network": {"local": []}}, "network.local: [] must be a table"),
         ({"network": {"local": {"startup": "5 B"}}}, "network.local.startup: '5 B' is in B"),
@@ -127,7 +127,7 @@ def test_every_source_names_a_key_and_an_origin(sources, message):
             {"phase": [{"parallel": "+".join("p" * 900)}]},
             "phase[0].parallel: the formula is nested",
         ),
-        ({"phase": [{"io": "snyc"}]}, "phase[0].io: 'snyc' must be one of sync, async. Did you"),
+        ({"phase": [{"io": "snyc"}]}, "phase[0].io: 'snyc' must be 'sync' or 'async'. Did you"),
         ({"phase": [{"name": 5}]}, "phase[0].name: 5 must be text"),
         ({"phase": [{}], "parameters": 5}, "parameters must be a table, such as [parameters]"),
         *(
@@ -193,7 +193,8 @@ def test_a_bad_file_is_told_in_one_sentence(tmp_path, name, content, message):
     ("spec", "message"),
     [
         (".", "is a directory; name a file in it"),
-        ("", "is a directory"),
+        ("", "'' is no machine; give a name, a file or a mapping"),
+        ("/dev/zero", "is a device or a pipe; name a file"),
         ("no/such.toml", "does not exist"),
         ("no-such.toml", "does not exist"),
         ("a" * 300 + ".toml", "cannot be read"),

@@ -177,8 +177,8 @@ def test_long_digits_are_answered_at_once():
     [
         ("5 MB", "s", "'5 MB' is in B, not in s"),
         ("5 MB/s", "B", "'5 MB/s' is in B/s, not in B"),
-        ("5 s", "1", "'5 s' is in s, not in no unit"),
-        ("5 %", "B", "'5 %' is in no unit, not in B"),
+        ("5 s", "1", "'5 s' must be a plain number, without s"),
+        ("5 %", "B", "'5 %' is in 1, not in B"),
     ],
 )
 def test_a_unit_of_another_dimension_is_refused(value, dimension, message):

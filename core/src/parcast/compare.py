@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import (
+    FileError,
     FormulaError,
     InvalidPointError,
+    ParcastError,
     UnknownNameError,
     did_you_mean,
 )
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 #: The processes asked about where neither the user nor a recorded workload says.
 DEFAULT_P = (1, 2, 4, 8, 16, 32, 64)
+
+#: The largest p and d that may be asked about.
+MOST = 10**15
 
 
 @attrs.frozen
@@ -84,7 +89,7 @@ def compare(
     workloads = [registry.workload(one) for one in _listed(workload)]
     machines = [registry.machine(one) for one in _listed(machine)]
     asked = _asked(registry, solvers)
-    _check_mapping(mapping)
+    _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
     grid = [
         found
@@ -92,6 +97,8 @@ def compare(
         for mach in machines
         for found in _queries(registry, work, mach, chosen, p, d, mapping, seed)
     ]
+    if not grid:
+        raise UnknownNameError("No workload or no machine was given")
     if all(error for _, error in grid):
         raise next(error for _, error in grid if error)
     tasks = [
@@ -130,7 +137,7 @@ def predict(
     """
     work, mach = registry.workload(workload), registry.machine(machine)
     (name,) = _asked(registry, [solver])
-    _check_mapping(mapping)
+    _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
     p = work.processes or 1 if p is None else p
     ((query, error),) = _queries(registry, work, mach, chosen, p, d, mapping, seed)
@@ -150,7 +157,7 @@ def _queries(
     d: Any,
     mapping: str | tuple[int, ...],
     seed: int,
-) -> Iterator[tuple[Query, FormulaError | None]]:
+) -> Iterator[tuple[Query, ParcastError | None]]:
     """Yield the query at each p and d; with an error where a setting has no value there."""
     made: dict[Any, Machine] = {}
     for processes in _whole("p", p, workload.processes):
@@ -164,7 +171,7 @@ def _queries(
                 if key not in made:
                     made[key] = set_values(machine, registry, values)
                 parameters = settings.parameters_at(workload, processes, disks)
-            except FormulaError as error:
+            except (FormulaError, FileError) as error:
                 yield query, error
             else:
                 yield attrs.evolve(query, machine=made[key], parameters=parameters), None
@@ -177,18 +184,28 @@ def _listed(one_or_many: Any) -> list[Any]:
 def _whole(name: str, given: Any, default: int | None) -> tuple[int, ...]:
     if given is None:
         return (default,) if default is not None else DEFAULT_P
-    found = []
-    for value in given if isinstance(given, Iterable) else (given,):
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-            raise InvalidPointError(f"{name}={value!r} must be a whole number, 1 or more")
-        found.append(operator.index(value))
-    return tuple(found)
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    values = tuple(given) if several else (given,)
+    for value in values:
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if not whole or not 1 <= value <= MOST:
+            raise InvalidPointError(f"{name}={value!r} must be a whole number from 1 to 10**15")
+    if not values:
+        raise InvalidPointError(f"{name} is empty; give a whole number, or none at all")
+    return tuple(map(operator.index, values))
 
 
-def _check_mapping(mapping: object) -> None:
-    if not isinstance(mapping, tuple) and mapping not in {"block", "cyclic"}:
+def _check(mapping: object, settings: object, seed: object) -> None:
+    if isinstance(mapping, tuple):
+        if not all(isinstance(node, int) and node >= 0 for node in mapping):
+            raise UnknownNameError(f"mapping {mapping!r} must hold the number of a node each")
+    elif mapping not in {"block", "cyclic"}:
         hint = did_you_mean(str(mapping), ("block", "cyclic"))
-        raise UnknownNameError(f"mapping {mapping!r} must be block, cyclic or a tuple.{hint}")
+        raise UnknownNameError(f"mapping {mapping!r} must be 'block' or 'cyclic'.{hint}")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UnknownNameError(f"settings {settings!r} must be a mapping from name to value")
+    if not isinstance(seed, int) or seed < 0:
+        raise UnknownNameError(f"seed {seed!r} must be a whole number, 0 or more")
 
 
 def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
@@ -200,6 +217,8 @@ def _asked(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
         return asked
     asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+    if not asked:
+        raise UnknownNameError("No solver was named; leave solvers out to ask every family")
     for name in asked:
         if name not in families:
             registry.named("solvers", name, {**registry.families, **registry.solvers})

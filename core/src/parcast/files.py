@@ -31,6 +31,8 @@ ORIGINS = ("published", "measured", "fitted", "assumed")
 def read_text(path: Path) -> str:
     """Return the text of a file, or say what is wrong with it in one sentence."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise FileError(f"{path} is a device or a pipe; name a file")
         text = path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
         raise FileError(f"{path} is a directory; name a file in it") from None
@@ -52,7 +54,7 @@ def read_data(path: Path) -> dict[str, Any]:
     """Return the table in a .toml or .json file."""
     text = read_text(path)
     try:
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         format_ = "JSON" if path.suffix == ".json" else "TOML"
         raise FileError(f"{path}: not valid {format_}: {error}") from None
@@ -314,5 +316,5 @@ def _choice(value: object, kind: Any) -> Any:
     choices = get_args(kind)
     if value not in choices:
         hint = did_you_mean(str(value), choices)
-        raise FileError(f"{value!r} must be one of {', '.join(choices)}.{hint}")
+        raise FileError(f"{value!r} must be {' or '.join(map(repr, choices))}.{hint}")
     return value

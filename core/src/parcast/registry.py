@@ -142,7 +142,7 @@ class Registry:
         for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name):
             try:
                 impl.function(*(arguments[name] for name in impl.argnames))
-            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(impl.plugin_name, f"{hook} failed: {error}", error)
 
     def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
@@ -159,7 +159,7 @@ class Registry:
             try:
                 plugin = source.load() if isinstance(source, EntryPoint) else source
                 self._manager.register(plugin, name=info.name)
-            except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(info.name, f"{type(error).__name__}: {error}", error)
         self._refuse_misspelt()
 
@@ -168,11 +168,15 @@ class Registry:
             marked = {hook: self._manager.parse_hookimpl_opts(plugin, hook) for hook in dir(plugin)}
             hooks = [opts.get("specname") or hook for hook, opts in marked.items() if opts]
             unknown = [hook for hook in hooks if not hasattr(Specs, hook)]
+            plain = [name for name, opts in marked.items() if not opts and hasattr(Specs, name)]
+            plain = [name for name in plain if name.startswith("parcast_")]
             if unknown:
                 hint = did_you_mean(unknown[0], dir(Specs))
                 self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
+            elif plain:
+                self._report(name, f"{plain[0]} is not marked with @hookimpl")
 
-    def _report(self, name: str, problem: str, cause: Exception | None = None) -> None:
+    def _report(self, name: str, problem: str, cause: BaseException | None = None) -> None:
         """Drop a plugin and remember why, or raise in strict mode."""
         problem = " ".join(problem.split())  # one sentence on one line
         if self._strict:
@@ -213,7 +217,7 @@ class Registry:
                     continue
                 try:
                     records += [(what, _checked(entry, kinds)) for entry in impl.function()]
-                except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+                except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                     self._report(plugin, f"parcast_{what} failed: {error}", error)
                     return []
         return records
@@ -226,7 +230,11 @@ class Registry:
             raise PluginError(self._conflicts[what, name])
         hint = did_you_mean(name, known)
         names = ", ".join(known) or "none"
-        raise UnknownNameError(f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.")
+        left_out = os.environ.get("PARCAST_DISABLE_PLUGINS")
+        more = f" PARCAST_DISABLE_PLUGINS leaves out {left_out}." if left_out else ""
+        raise UnknownNameError(
+            f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.{more}"
+        )
 
     def entry(self, name: str) -> SolverEntry:
         """Return the record of the solver called ``name``."""
@@ -269,16 +277,21 @@ class Registry:
     def _read(
         self, what: str, spec: str | Path, known: Mapping[str, Resource]
     ) -> Machine | Workload:
+        if not isinstance(spec, str | Path) or not str(spec).strip():
+            raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
         if isinstance(spec, str) and spec in known:
             path, name = Path(str(known[spec].path)), spec
         else:
             path, name = Path(spec), Path(spec).stem
             looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
             if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
+                other = "workloads" if what == "machines" else "machines"
+                if spec in getattr(self, other):
+                    raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
                 self.named(what, str(spec), known)
-        if reader := self.readers.get(path.suffix):
+        if reader := self.readers.get(path.suffix.lower()):
             return _read_by(reader, path)
-        if path.suffix not in {".toml", ".json"}:
+        if path.suffix.lower() not in {".toml", ".json"}:
             files.read_text(path)
             known_suffixes = ", ".join([".toml", ".json", *self.readers])
             raise FileError(
@@ -302,7 +315,7 @@ class Registry:
 
     def writer(self, path: str | Path) -> Writer:
         """Return the writer for a file's suffix."""
-        suffix = Path(path).suffix
+        suffix = Path(path).suffix.lower()
         if suffix not in self.writers:
             known = ", ".join(self.writers)
             raise FileError(f"{path}: no writer for {suffix!r} files. Known: {known}.")

@@ -66,14 +66,14 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
         reason = registry.solver(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
-    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
     return Task(entry, query, steps, notes, exact)
 
 
-def _without_answer(error: Exception) -> Prediction:
+def _without_answer(error: BaseException) -> Prediction:
     """Return the row's answer where a solver raised ``error``."""
     if isinstance(error, UnsupportedError):
         return Prediction(status=Status.REFUSED, message=str(error))
@@ -81,7 +81,7 @@ def _without_answer(error: Exception) -> Prediction:
         return Prediction(status=Status.INVALID, message=str(error))
     known = isinstance(error, ParcastError)
     message = str(error) if known else f"{type(error).__name__}: {error}"
-    return Prediction(status=Status.FAILED, message=message)
+    return Prediction(status=Status.FAILED, message=" ".join(message.split()))
 
 
 def solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
@@ -116,7 +116,7 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
         start = time.perf_counter()
         try:
             predictions = [_checked(one) for one in solver.solve_many(queries)]
-        except Exception:  # noqa: BLE001  (the points are asked again, each for its own reason)
+        except (Exception, SystemExit):  # noqa: BLE001  (the points are asked again, each for its own reason)
             predictions = []
         if len(predictions) == len(queries):
             each = (time.perf_counter() - start) / len(queries)
@@ -128,7 +128,7 @@ def _solve_one(solver: Any, query: Query) -> Outcome:
     start = time.perf_counter()
     try:
         prediction = _checked(solver.solve(query))
-    except Exception as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         prediction = _without_answer(error)
     return Outcome(prediction, time.perf_counter() - start)
 
@@ -136,6 +136,7 @@ def _solve_one(solver: Any, query: Query) -> Outcome:
 def _checked(prediction: Any) -> Prediction:
     if not isinstance(prediction, Prediction):
         raise SolveError(f"the solver gave {prediction!r} where a Prediction belongs")
-    if prediction.time is not None and not 0 <= prediction.time < math.inf:
+    time_ = prediction.time
+    if time_ is not None and not (isinstance(time_, int | float) and 0 <= time_ < math.inf):
         raise SolveError(f"the solver gave the time {prediction.time!r}")
     return prediction

@@ -186,15 +186,15 @@ def to_base(value: object, dimension: str) -> float:
 def check_dimension(found: str, wanted: str, shown: object) -> None:
     """Refuse a unit of another dimension; no unit at all (``""``) fits everywhere."""
     if found and found != wanted:
-        raise UnitError(f"{shown!r} is in {_spell(found)}, not in {_spell(wanted)}")
-
-
-def _spell(dimension: str) -> str:
-    return "no unit" if dimension in {"", "1"} else dimension
+        if wanted == "1":
+            raise UnitError(f"{shown!r} must be a plain number, without {found}")
+        raise UnitError(f"{shown!r} is in {found}, not in {wanted}")
 
 
 def format_seconds(seconds: float) -> str:
     """Return a time to four digits in a readable unit: ``1,415 s``, ``12.5 us``."""
+    if abs(seconds) >= 1e9:
+        return f"{seconds:.4g} s"
     if abs(seconds) >= 1000:
         return f"{seconds:,.0f} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):

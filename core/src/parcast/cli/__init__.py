@@ -57,6 +57,7 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input."""
+    _prepare_streams()
     try:
         registry = Registry()
         command = build(registry)
@@ -67,10 +68,13 @@ def main(arguments: list[str] | None = None) -> int:
     except ParcastError as error:
         return _complain(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
     except (KeyboardInterrupt, EOFError):
         return 130
+    except OSError as error:
+        _discard_output()
+        return _complain(f"the output cannot be written: {error.strerror}")
     except Exception as error:
         if type(error).__name__ == "Abort":
             return 130
@@ -78,6 +82,21 @@ def main(arguments: list[str] | None = None) -> int:
             return _usage(error)
         raise
     return code if isinstance(code, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Stand in for closed streams, and write what a terminal cannot show as escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from failing again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: Exception) -> int:

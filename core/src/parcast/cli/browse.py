@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import attrs
 import typer
 
 from parcast.cli.output import print_json, print_table, print_text
+from parcast.entries import FamilyEntry, SolverEntry, load
 from parcast.errors import UnknownNameError, did_you_mean
 from parcast.html import flatten
 from parcast.machine import Machine
@@ -29,7 +30,7 @@ def list_names(
     context: typer.Context,
     what: Annotated[
         str | None,
-        typer.Argument(help="solvers, machines, workloads, plugins, kinds or lowerings."),
+        typer.Argument(help="solvers, machines, workloads, plugins, kinds, lowerings, …"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -43,6 +44,8 @@ def list_names(
         print_json(lists)
         return
     for name, rows in lists.items():
+        if not rows and what is not None:
+            print(f"no {name}")
         if rows:
             heading = [name, *list(rows[0])[1:]]
             print_table(heading, [[str(cell) for cell in row.values()] for row in rows])
@@ -80,8 +83,8 @@ def _plugins(registry: Registry) -> Rows:
     ]
 
 
-def _kinds(registry: Registry) -> Rows:
-    return [{"name": e.name, "summary": e.summary} for e in registry.kinds.values()]
+def _summaries(entries: Mapping[str, Any]) -> Rows:
+    return [{"name": entry.name, "summary": entry.summary} for entry in entries.values()]
 
 
 def _lowerings(registry: Registry) -> Rows:
@@ -96,8 +99,11 @@ _LISTS: Mapping[str, Callable[[Registry], Rows]] = {
     "machines": _machines,
     "workloads": _workloads,
     "plugins": _plugins,
-    "kinds": _kinds,
+    "kinds": lambda registry: _summaries(registry.kinds),
     "lowerings": _lowerings,
+    "parts": lambda registry: _summaries(registry.parts),
+    "readers": lambda registry: _summaries(registry.readers),
+    "writers": lambda registry: _summaries(registry.writers),
 }
 
 
@@ -110,17 +116,35 @@ def show(
     registry: Registry = context.obj
     entry = registry.solvers.get(name) or registry.families.get(name)
     if entry is not None:
-        facts = attrs.asdict(entry)
+        facts = {**attrs.asdict(entry), "options": _options(entry)}
         if json:
             print_json(facts)
         else:
-            print_table(("", ""), [[key, str(value)] for key, value in facts.items()])
+            print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
+            for option, takes in facts["options"].items():
+                print(f"--set {option}={takes}")
         return
     value = _found(registry, name)
     if json:
         print_json(_described(value))
     else:
         _print(value)
+
+
+def _options(entry: SolverEntry | FamilyEntry) -> dict[str, str]:
+    """Return what each option of a solver takes, and its default."""
+    if isinstance(entry, FamilyEntry) or entry.options is None:
+        return {}
+    fields = attrs.fields(attrs.resolve_types(load(entry.options)))
+    return {
+        f"{entry.name}.{field.name}": f"{_takes(field.type)} (default {field.default})"
+        for field in fields
+    }
+
+
+def _takes(kind: Any) -> str:
+    choices = get_args(kind)
+    return "|".join(map(str, choices)) if choices else getattr(kind, "__name__", str(kind))
 
 
 def _found(registry: Registry, name: str) -> Workload | Machine:

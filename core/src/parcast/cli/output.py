@@ -15,23 +15,18 @@ def print_json(value: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print an aligned table, wrapped to the terminal or, elsewhere, never."""
+    """Print an aligned table; no cell is ever cut, however narrow the terminal."""
     from rich.console import Console
     from rich.table import Table
 
-    narrow = sys.stdout.isatty()
     table = Table(box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0))
     for index, name in enumerate(header):
         right = all(_starts_as_number(row[index]) for row in rows)
-        last = index == len(header) - 1
-        table.add_column(name, justify="right" if right else "left", no_wrap=not (narrow and last))
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    if narrow:
-        Console(markup=False, emoji=False, highlight=False).print(table)
-        return
     buffer = io.StringIO()
-    Console(file=buffer, width=10_000, markup=False, emoji=False, highlight=False).print(table)
+    Console(file=buffer, width=100_000, markup=False, emoji=False, highlight=False).print(table)
     print("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 
 

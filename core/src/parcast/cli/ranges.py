@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from parcast.errors import ParcastError
 
-_RANGE = re.compile(r"(\d+)\.\.(\d+)(?:([*+])(\d+))?")
+_RANGE = re.compile(r"(\d{1,15})\.\.(\d{1,15})(?:([*+])(\d{1,15}))?")
 
 #: More points than this are a slip of the finger.
 MOST = 1_000_000
@@ -26,22 +26,25 @@ def parse_numbers(name: str, text: str) -> tuple[int, ...]:
         for number in _piece(name, piece):
             numbers[number] = None
             if len(numbers) > MOST:
-                raise ParcastError(f"{name} {text}: more than {MOST:,} values")
+                raise ParcastError(f"{name} {text!r}: more than {MOST:,} values; use a larger step")
     return tuple(numbers)
 
 
 def _piece(name: str, piece: str) -> Iterator[int]:
     match = _RANGE.fullmatch(piece)
     if match is None:
-        if not re.fullmatch(r"\d+", piece) or int(piece) < 1:
+        if not re.fullmatch(r"\d{1,15}", piece) or int(piece) < 1:
             raise ParcastError(
-                f"{name} {piece!r}: write whole numbers from 1, such as 4,9,16 or 1..64 or 1..64*2"
+                f"{name} {piece!r}: write whole numbers from 1 to 10**15, "
+                "such as 4,9,16 or 1..64 or 1..64*2"
             )
         yield int(piece)
         return
     first, last, sign, step = int(match[1]), int(match[2]), match[3] or "+", int(match[4] or 1)
     if first < 1 or last < first or step < 1 or (sign == "*" and step < 2):
-        raise ParcastError(f"{name} {piece!r}: the range is empty or endless")
+        raise ParcastError(
+            f"{name} {piece!r}: the range is empty or endless; write FIRST..LAST*FACTOR"
+        )
     while first <= last:
         yield first
         first = first * step if sign == "*" else first + step

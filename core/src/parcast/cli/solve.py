@@ -19,7 +19,8 @@ from parcast.settings import split_assignment
 from parcast.units import format_seconds
 
 Processes = Annotated[
-    str | None, typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2.", metavar="LIST")
+    str | None,
+    typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default).", metavar="LIST"),
 ]
 Disks = Annotated[
     str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
@@ -52,7 +53,11 @@ def compare(
     machine: Annotated[str, typer.Argument(help="Names or files, separated by commas.")],
     solver: Annotated[
         list[str] | None,
-        typer.Option("-s", "--solver", help="Solvers or families; every family if not given."),
+        typer.Option(
+            "-s",
+            "--solver",
+            help="Solvers or families, by commas or repeated; every family if not given.",
+        ),
     ] = None,
     p: Processes = None,
     d: Disks = None,
@@ -62,7 +67,10 @@ def compare(
     json: Json = False,
     output: Output = None,
 ) -> int:
-    """Ask every solver about a workload on a machine, side by side."""
+    """Ask every solver about a workload on a machine, side by side.
+
+    The speedup is over the same solver's time with one process and one disk.
+    """
     registry: Registry = context.obj
     if output is not None:
         registry.writer(output)
@@ -111,8 +119,8 @@ def _asked(
     p: str | None, d: str | None, mapping: str, settings: list[str] | None, seed: int
 ) -> dict[str, Any]:
     return {
-        "p": parse_numbers("-p", p) if p else None,
-        "d": parse_numbers("-d", d) if d else None,
+        "p": parse_numbers("-p", p) if p is not None else None,
+        "d": parse_numbers("-d", d) if d is not None else None,
         "mapping": mapping,
         "settings": dict(map(split_assignment, settings or ())),
         "seed": seed,

@@ -28,7 +28,7 @@ _WORDS = {
 
 _PESSIMISTIC = (
     "eq. 16 takes bursts as exponential and their number as geometric; a balanced code may run "
-    'several times faster (distribution = "constant" gives the other extreme)'
+    'several times faster (distribution = "constant" in its file gives the other extreme)'
 )
 _STEADY = (
     "asynchronous phases are in steady state: waiting for the last process at the end is not "
