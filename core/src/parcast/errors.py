@@ -47,3 +47,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     lowered = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
+
+
+def shorten(text: object, most: int = 80) -> str:
+    """Return as much of a wrong value as an error repeats."""
+    shown = str(text)
+    return shown if len(shown) <= most else f"{shown[:most]}…"

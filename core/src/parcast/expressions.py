@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import attrs
 
-from parcast.errors import FormulaError, did_you_mean
+from parcast.errors import FormulaError, did_you_mean, shorten
 
 Value = int | float
 
@@ -172,8 +172,10 @@ def parse(text: str) -> Expr:
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise FormulaError(f"{text!r} is not a formula") from None
+    except (MemoryError, RecursionError):
+        raise FormulaError("the formula is too long or nested too deeply") from None
+    except (SyntaxError, ValueError):
+        raise FormulaError(f"{shorten(text)!r} is not a formula") from None
     if _deeper(tree, DEEPEST):
         raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep")
     return from_ast(tree.body)

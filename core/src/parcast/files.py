@@ -55,7 +55,9 @@ def read_data(path: Path) -> dict[str, Any]:
     text = read_text(path)
     try:
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise FileError(f"{path}: tables and lists are nested too deeply") from None
+    except ValueError as error:
         format_ = "JSON" if path.suffix == ".json" else "TOML"
         raise FileError(f"{path}: not valid {format_}: {error}") from None
     if not isinstance(data, dict):

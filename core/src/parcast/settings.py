@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.entries import SolverEntry, load_class
-from parcast.errors import FileError, FormulaError, ParcastError, PluginError, UnknownNameError
-from parcast.errors import did_you_mean as hint_at
+from parcast.errors import (
+    FileError,
+    FormulaError,
+    ParcastError,
+    PluginError,
+    UnknownNameError,
+    did_you_mean,
+    shorten,
+)
 from parcast.expressions import Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
@@ -52,7 +59,7 @@ class Settings:
                 chosen = sorted_out.machine
             else:
                 known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
-                hint = hint_at(name, known) or f" Known: {', '.join(known)}."
+                hint = did_you_mean(name, known) or f" Known: {', '.join(known)}."
                 raise UnknownNameError(
                     f"No parameter, machine value or option is called {name!r}.{hint}"
                 )
@@ -141,7 +148,7 @@ def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
                 raise
             return parse_quantity(value).value
     except ParcastError as error:
-        raise FormulaError(f"{name}={value}: {error}") from None
+        raise FormulaError(f"{name}={shorten(value)}: {error}") from None
 
 
 def _plain(path: str, value: Any, p: int, d: int) -> Any:
@@ -159,7 +166,7 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
     try:
         return evaluate(expr, {"p": p, "d": d})
     except FormulaError as error:
-        raise FormulaError(f"{path}={value}: {error}") from None
+        raise FormulaError(f"{path}={shorten(value)}: {error}") from None
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:
