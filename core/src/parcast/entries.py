@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,13 +24,6 @@ class Solver(Protocol):
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction: the same for the same query."""
-
-
-class SolverMany(Solver, Protocol):
-    """A solver that answers many queries at once, faster than one by one."""
-
-    def solve_many(self, queries: Sequence[Query]) -> Sequence[Prediction]:
-        """Return one prediction for each query, in order, each as `solve` gives it."""
 
 
 @attrs.frozen
