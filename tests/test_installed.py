@@ -216,3 +216,11 @@ def test_what_a_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
     done = shell(f"show {path}", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert "\\u65e5" in done.stdout
+
+
+def test_show_says_what_is_wrong_with_a_machine_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    path.write_text('name = "m"\n[network]\nbandwidth = "5 Mb/s"\n', encoding="utf-8")
+    done = run("show", str(path))
+    assert done.returncode == 2
+    assert "network.bandwidth: '5 Mb/s': 'Mb/s' is not a known unit" in done.stderr

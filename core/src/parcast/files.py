@@ -86,13 +86,18 @@ def machine_from_data(
     return Machine(parts=made, data=dict(data), where=where, **common)
 
 
+def is_machine(data: Mapping[str, Any]) -> bool:
+    """Tell a machine's data from a workload's by its parts."""
+    return "kind" not in data and bool(data.keys() & {"processor", "nodes", "network", "storage"})
+
+
 def workload_from_data(
     data: Mapping[str, Any], where: str, kinds: Mapping[str, KindEntry], name: str = ""
 ) -> Workload:
     """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other."""
     common = _common(data, where, name)
     kind = data.get("kind", "phases")
-    if "kind" not in data and data.keys() & {"processor", "nodes", "network", "storage"}:
+    if is_machine(data):
         raise FileError(f"{where}: this is a machine, not a workload")
     if not isinstance(kind, str) or kind not in kinds:
         hint = did_you_mean(str(kind), kinds) or f" Known: {', '.join(sorted(kinds))}."

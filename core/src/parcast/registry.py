@@ -289,6 +289,10 @@ class Registry:
                 if spec in getattr(self, other):
                     raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
                 self.named(what, str(spec), known)
+        return self._read_file(what, path, name)
+
+    def _read_file(self, what: str | None, path: Path, name: str) -> Machine | Workload:
+        """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
         if reader := self.readers.get(path.suffix.lower()):
             return _read_by(reader, path)
         if path.suffix.lower() not in {".toml", ".json"}:
@@ -298,20 +302,13 @@ class Registry:
                 f"{path}: no reader for {path.suffix!r} files. Known: {known_suffixes}."
             )
         data = files.read_data(path)
-        if what == "machines":
+        if what == "machines" or (what is None and files.is_machine(data)):
             return files.machine_from_data(data, str(path), self.parts, name)
         return files.workload_from_data(data, str(path), self.kinds, name)
 
     def read(self, path: str | Path) -> Machine | Workload:
         """Return the machine or workload that a file describes, whichever it is."""
-        try:
-            return self._read("workloads", path, {})
-        except FileError:
-            try:
-                return self._read("machines", path, {})
-            except FileError:
-                pass
-            raise
+        return self._read_file(None, Path(path), Path(path).stem)
 
     def writer(self, path: str | Path) -> Writer:
         """Return the writer for a file's suffix."""
