@@ -73,6 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, EOFError):
         return 130
     except OSError as error:
+        if error.filename is not None:
+            return _complain(f"{error.filename}: {error.strerror}")
         _discard_output()
         return _complain(f"the output cannot be written: {error.strerror}")
     except Exception as error:

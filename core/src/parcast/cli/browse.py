@@ -11,7 +11,7 @@ import typer
 
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.entries import FamilyEntry, SolverEntry, load
-from parcast.errors import UnknownNameError, did_you_mean
+from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
 from parcast.machine import Machine
 from parcast.registry import Registry
@@ -68,12 +68,25 @@ def _solvers(registry: Registry) -> Rows:
 
 
 def _machines(registry: Registry) -> Rows:
-    return [{"name": name, "summary": registry.machine(name).summary} for name in registry.machines]
+    return [
+        {"name": name, "summary": _fact(registry.machine, name, "summary")}
+        for name in registry.machines
+    ]
 
 
 def _workloads(registry: Registry) -> Rows:
-    found = [registry.workload(name) for name in registry.workloads]
-    return [{"name": one.name, "kind": one.kind, "summary": one.summary} for one in found]
+    return [
+        {"name": name, **{key: _fact(registry.workload, name, key) for key in ("kind", "summary")}}
+        for name in registry.workloads
+    ]
+
+
+def _fact(read: Callable[[str], Machine | Workload], name: str, key: str) -> str:
+    """Return what a shipped file says of itself, or why it cannot be read."""
+    try:
+        return str(getattr(read(name), key))
+    except ParcastError as error:
+        return f"cannot be read: {error}" if key == "summary" else "?"
 
 
 def _plugins(registry: Registry) -> Rows:
