@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from parcast.errors import SolveError
 from parcast_spmd import kernels
 from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.kernels import closed_mva, delay_two_queues, fork_join_sums
+from parcast_spmd.kernels import closed_mva, delay_two_queues, fork_join_sums, harmonic
 
 from .reference import CASES, response_eq17, response_eq22
 
@@ -226,3 +226,12 @@ def test_one_cluster_is_two_queues(jobs, z, x, y):
     np.testing.assert_allclose(single, [float(v) for v in delay_two_queues(jobs, z, x, y)])
     apart = symmetric_clusters(7, jobs, z, 0.0, x)
     np.testing.assert_allclose(apart, [float(v) for v in delay_two_queues(jobs, z, 0.0, x)])
+
+
+@pytest.mark.parametrize("count", [1, 2, 99, 100, 101, 250, 3000])
+def test_harmonic_numbers_equal_exact_sums(count):
+    close(harmonic(count), sum(Fraction(1, i) for i in range(1, count + 1)), 4e-16)
+
+
+def test_harmonic_numbers_of_any_size_are_immediate():
+    assert harmonic(10**15) == pytest.approx(math.log(10**15) + 0.5772156649015329, rel=1e-15)

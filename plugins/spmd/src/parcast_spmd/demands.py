@@ -9,6 +9,7 @@ import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
 from parcast.phases import Phases, PhaseValues
+from parcast_spmd.kernels import harmonic
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
 Model = Literal["sio", "bus", "clu"]
@@ -43,11 +44,6 @@ class Demands:
     def delay(self) -> float:
         """Return z of equation 15, per burst."""
         return self.compute + self.joining + self.free
-
-
-def harmonic(c: int) -> float:
-    """Return H_c, the mean maximum of c exponentials of mean 1 (equation 5)."""
-    return sum(1.0 / i for i in range(c, 0, -1))
 
 
 def joining_cost(c: int, distribution: str) -> float:

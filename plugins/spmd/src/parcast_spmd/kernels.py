@@ -32,18 +32,6 @@ def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, mea
     for point in range(len(populations)):
         size, z, x = populations[point], delays[point], demands[point]
         total = total_rest = responses = responses_rest = 0.0
-        if x == 0.0:
-            # H_P: a sum from the smallest term, or Euler and Maclaurin beyond 100 terms
-            if size <= 100:
-                for i in range(size, 0, -1):
-                    total += 1.0 / i
-            else:
-                s = 1.0 / (float(size) * size)
-                total = math.log(size) + 0.5 / size + 0.5772156649015329
-                total -= s * (1 / 12 - s * (1 / 120 - s / 252))
-            sums[point] = z * total
-            means[point] = 0.0
-            continue
         queue = 0.0
         idle = 1.0
         i = 0
@@ -177,6 +165,18 @@ def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
     return steps > (LOADED_STEPS if kernel in _ready else PLAIN_STEPS)
 
 
+def harmonic(count: int) -> float:
+    """Return H_n = 1 + 1/2 + ... + 1/n, the mean maximum of n exponentials (equation 5).
+
+    A sum from the smallest term, or Euler and Maclaurin beyond 100 terms.
+    """
+    if count <= 100:
+        return sum(1.0 / i for i in range(count, 0, -1))
+    s = 1.0 / (float(count) * count)
+    rest = s * (1 / 12 - s * (1 / 120 - s / 252))
+    return math.log(count) + 0.5 / count + 0.5772156649015329 - rest
+
+
 def fork_join_sums(
     populations: npt.ArrayLike, delays: npt.ArrayLike, demands: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
@@ -204,8 +204,12 @@ def fork_join_sums(
     SolveError
         If an argument is out of its range.
     """
-    shape, sizes, given = _points(populations, delays=delays, demands=demands)
-    sums, means = _run(fork_join_kernel, sizes, given, 2)
+    shape, sizes, (z, x) = _points(populations, delays=delays, demands=demands)
+    sums, means, queued = np.zeros(z.size), np.zeros(z.size), x > 0
+    sums[~queued] = z[~queued] * [harmonic(size) for size in sizes[~queued].tolist()]
+    if queued.any():
+        given = (z[queued], x[queued])
+        sums[queued], means[queued] = _run(fork_join_kernel, sizes[queued], given, 2)
     return sums.reshape(shape), means.reshape(shape)
 
 
