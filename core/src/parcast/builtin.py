@@ -1,10 +1,10 @@
-"""The core's own kinds, parts and writers, registered through the same door as anyone's."""
+"""The core's own kinds, parts, readers and writers, registered through the same door as anyone's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parcast.entries import KindEntry, PartEntry, Writer
+from parcast.entries import KindEntry, PartEntry, Reader, Writer
 from parcast.hookspecs import hookimpl
 
 
@@ -12,6 +12,13 @@ from parcast.hookspecs import hookimpl
 def parcast_kinds() -> Iterator[KindEntry]:
     """Add the kinds that several families share."""
     yield KindEntry("phases", "parcast.phases:Phases", "SPMD cycles of computation and I/O.")
+    yield KindEntry("program", "parcast.program:Program", "What every process does, in Python.")
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the formats that the core reads beside TOML and JSON."""
+    yield Reader(".py", "parcast.program.reader:read_file", "A program, read and never executed.")
 
 
 @hookimpl
