@@ -1,4 +1,4 @@
-"""The core's own kinds, parts, readers and writers, registered through the same door as anyone's."""
+"""The core's own kinds, parts and formats, registered through the same door as anyone's."""
 
 from __future__ import annotations
 

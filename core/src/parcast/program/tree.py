@@ -12,6 +12,7 @@ from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Value
 
 if TYPE_CHECKING:
+    from parcast.program.attributes import Attributes
     from parcast.program.unrolled import Unrolled
     from parcast.query import Query
 
@@ -117,6 +118,13 @@ class Program:
         if self.body is None:
             return self.recorded.sites if self.recorded else ()
         return tuple(Site(op.name, op.line, op.col) for op in operations(self.body))
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """What its expressions depend on, where control is uniform, what its loops carry."""
+        from parcast.program.attributes import attributes
+
+        return attributes(self)
 
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.
