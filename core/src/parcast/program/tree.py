@@ -141,6 +141,18 @@ class Program:
         names = {name: query.values[name] for name in self.parameters}
         return unroll(self, query.p, names)
 
+    def check(self, query: Query) -> None:
+        """Check that every message at the query's point is matched and nobody waits for ever.
+
+        Raises
+        ------
+        InvalidPointError
+            If the program has no meaning there; ranks and lines are named.
+        """
+        from parcast.program.ready import matched
+
+        matched(query)
+
     def _as_recorded(self, p: int) -> Unrolled:
         if self.recorded is None:
             raise InvalidPointError(f"program {self.name!r} has no operations")
