@@ -74,17 +74,21 @@ class Op:
 Statement = Assign | For | If | Op
 
 
+def nested(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield every statement of a body, in the order of the text."""
+    for statement in body:
+        yield statement
+        match statement:
+            case For(body=inner):
+                yield from nested(inner)
+            case If(then=then, otherwise=otherwise):
+                yield from nested(then)
+                yield from nested(otherwise)
+
+
 def operations(body: tuple[Statement, ...]) -> Iterator[Op]:
     """Yield every operation of a body, in the order of the text."""
-    for statement in body:
-        match statement:
-            case Op():
-                yield statement
-            case For(body=inner):
-                yield from operations(inner)
-            case If(then=then, otherwise=otherwise):
-                yield from operations(then)
-                yield from operations(otherwise)
+    return (statement for statement in nested(body) if isinstance(statement, Op))
 
 
 @attrs.frozen
