@@ -77,10 +77,9 @@ def _print_ranks(found: Tally) -> None:
             [str(r), *(short_number(columns[name][r]) for name in ordered)] for r in range(size)
         ]
     else:
-        ways = {"least": np.min, "mean": np.mean, "most": np.max}
         rows = [
-            [word, *(short_number(float(way(columns[name]))) for name in ordered)]
-            for word, way in ways.items()
+            [word, *(short_number(getattr(columns[name], way)()) for name in ordered)]
+            for word, way in (("least", "min"), ("mean", "mean"), ("most", "max"))
         ]
     print_table(("rank", *heads), rows)
 

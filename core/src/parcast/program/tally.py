@@ -16,12 +16,12 @@ from parcast.program.unrolled import Unrolled
 class Tally:
     """What each rank does; arrays have one entry a rank."""
 
-    operations: NDArray[np.int64]
+    operations: NDArray[np.float64]
     flops: NDArray[np.float64]
     seconds: NDArray[np.float64]  #: of elapse()
-    messages: NDArray[np.int64]  #: sent, collectives not counted
+    messages: NDArray[np.float64]  #: sent, collectives not counted
     sent: NDArray[np.float64]  #: bytes in these messages
-    collectives: NDArray[np.int64]
+    collectives: NDArray[np.float64]
     shared: NDArray[np.float64]  #: bytes that the rank contributes to collectives
     accessed: NDArray[np.float64]  #: bytes read and written
 
@@ -38,12 +38,7 @@ class SiteTally:
 
 def tally(unrolled: Unrolled) -> Tally:
     """Return what every rank does, collectives not expanded."""
-    made = Tally(
-        *(
-            np.zeros(unrolled.size, dtype=np.int64 if "int64" in str(field.type) else np.float64)
-            for field in attrs.fields(Tally)
-        )
-    )
+    made = Tally(*(np.zeros(unrolled.size) for _ in attrs.fields(Tally)))
     for block in unrolled.blocks:
         at = slice(None) if block.ranks is None else block.ranks
         amount = _amount(block.arguments)

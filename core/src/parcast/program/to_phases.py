@@ -6,15 +6,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs
+from parcast.costs import Costs, Need
 from parcast.errors import UnsupportedError
 from parcast.formulas import Formula, Unit
 from parcast.phases import Phase, Phases
-from parcast.program.attributes import place
 from parcast.program.collectives import algorithms
 from parcast.program.expand import expand
 from parcast.program.operations import COLLECTIVES, SENDS
-from parcast.program.tree import For, Op, Program
+from parcast.program.tree import Program
 from parcast.program.unrolled import Block, Unrolled
 from parcast.query import Query
 from parcast.workload import Workload
@@ -41,8 +40,8 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a ``program`` workload as one phase of constant bursts, and what that leaves out.
 
     The phase is of the query's own p: work, messages and bytes of a burst are the means over
-    processes of what they have in the whole program, collectives expanded. Bursts are the
-    iterations of the longest loop that all processes share, cycles the accesses to files.
+    processes of what they have in the whole program, collectives expanded. A cycle is an
+    access to files, and a burst is a run of the computation that all processes repeat most.
 
     Raises
     ------
@@ -59,8 +58,8 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     most, mean = _check_alike(counts, query)
     phase = _phase(program, native, counts, costs, query)
     notes = ["operations are counted: bursts are constant, and nothing of a process overlaps"]
-    if mean and most > mean:
-        notes.append(f"the busiest process computes {most / mean:.3g} times the mean")
+    if most > 1.01 * mean:
+        notes.append("the mean process is asked about; the busiest computes more")
     content = Phases(phase=(phase,))
     return attrs.evolve(workload, kind="phases", content=content), tuple(notes)
 
@@ -86,7 +85,7 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
     return made
 
 
-def _need(block: Block) -> str | None:
+def _need(block: Block) -> Need | None:
     if block.op in {"compute", "elapse"}:
         return "compute"
     if block.op in {"read", "write"}:
@@ -110,7 +109,7 @@ def _check_alike(counts: Counts, query: Query) -> tuple[float, float]:
 
 def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
     accesses = float(counts.accesses.max())
-    repeats = _repeats(program, native)
+    repeats = _repeats(native)
     cycles = accesses or 1.0
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
@@ -135,17 +134,12 @@ def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, que
     )
 
 
-def _repeats(program: Program, native: Unrolled) -> float:
-    """Return how often the longest loop runs that all ranks share and that has an operation."""
+def _repeats(native: Unrolled) -> float:
+    """Return how often all ranks do the computation that they do most often."""
     counts = np.zeros(len(native.sites))
     for block in native.blocks:
-        counts[block.site] += block.ranks is None
-    loops = [
-        max((counts[one.site] for one in loop.body if isinstance(one, Op)), default=0.0)
-        for loop in program.body or ()
-        if isinstance(loop, For) and "rank" not in program.attributes.control[place(loop)]
-    ]
-    return max(loops, default=1.0) or 1.0
+        counts[block.site] += block.ranks is None and block.op in {"compute", "elapse"}
+    return float(counts.max(initial=1.0))
 
 
 def _together(native: Unrolled) -> bool:

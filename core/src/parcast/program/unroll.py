@@ -10,8 +10,8 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Name, Value, names_in
-from parcast.program.attributes import place
 from parcast.program.arguments import column, whole
+from parcast.program.attributes import place
 from parcast.program.exact import LaneError, apply
 from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
 from parcast.program.operations import ANY, OPERATIONS, REQUESTS, Argument

@@ -1,0 +1,39 @@
+"""A query's program made ready for solvers: unrolled, its messages matched, once for all."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import Any
+
+from parcast.program.collectives import algorithms
+from parcast.program.deadlock import Matched
+from parcast.program.deadlock import matched as match
+from parcast.query import Query
+
+#: How many programs are kept; several solvers are asked about each in turn.
+_KEPT = 2
+
+_found: OrderedDict[Any, Matched] = OrderedDict()
+
+
+def matched(query: Query) -> Matched:
+    """Return the operations and the messages of a ``program`` query.
+
+    Collectives are expanded by the algorithms that the machine names, and messages over its
+    eager limit wait for their receives.
+
+    Raises
+    ------
+    InvalidPointError
+        If the program has no meaning at this point; ranks and lines are named.
+    """
+    program, network = query.workload.content, query.machine.network
+    values = tuple((name, query.values[name]) for name in program.parameters)
+    key = (program, query.p, values, network.collectives, network.eager_limit)
+    if key not in _found:
+        limit = math.inf if network.eager_limit is None else network.eager_limit
+        _found[key] = match(program.at(query), algorithms(network.collectives), limit)
+        while len(_found) > _KEPT:
+            _found.popitem(last=False)
+    return _found[key]
