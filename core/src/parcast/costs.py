@@ -38,23 +38,23 @@ class Costs:
     placement: Placement
     rate: Number = None  #: operations per second of a process at speed 1; None: not stated
     memory_bandwidth: Number = None  #: of a node; None: memory is no limit
-    startup: Number = 0.0  #: t0
-    per_byte: Number = 0.0  #: 1/B
+    startup: Number = 0  #: t0
+    per_byte: Number = 0  #: 1/B
     local_startup: Number = attrs.field(
         default=attrs.Factory(lambda self: self.startup, takes_self=True)
     )
     local_per_byte: Number = attrs.field(
         default=attrs.Factory(lambda self: self.per_byte, takes_self=True)
     )
-    overhead: Number = 0.0  #: o
+    overhead: Number = 0  #: o
     overhead_receive: Number = attrs.field(
         default=attrs.Factory(lambda self: self.overhead, takes_self=True)
     )
-    overhead_per_byte: Number = 0.0  #: O
+    overhead_per_byte: Number = 0  #: O
     eager_limit: Number = math.inf  #: a message of more bytes waits for its receive
     contention: Literal["none", "endpoint", "bus"] = "none"  #: between nodes, never within one
-    disk_startup: Number = 0.0  #: t_d
-    disk_per_byte: Number = 0.0  #: 1/b_d
+    disk_startup: Number = 0  #: t_d
+    disk_per_byte: Number = 0  #: 1/b_d
     layout: Literal["bus", "cluster"] = "bus"
     disks: int = 1  #: d
     algorithms: str | None = None  #: how collectives are expanded, as the machine states it
@@ -123,7 +123,7 @@ class Costs:
         working = flops / (self.rate * self.placement.speed[rank])
         if self.memory_bandwidth is None:
             return working
-        moving = self.placement.sharing[rank] * memory_bytes / self.memory_bandwidth
+        moving = memory_bytes / self.memory_bandwidth * self.placement.sharing[rank]
         return np.maximum(working, moving)
 
     def elapse(self, rank: Number, seconds: Number) -> Number:

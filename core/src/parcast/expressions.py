@@ -325,3 +325,24 @@ def _names(expr: Expr) -> Iterator[str]:
     elif isinstance(expr, Call):
         for arg in expr.args:
             yield from _names(arg)
+
+
+def spell(expr: Expr) -> str:
+    """Return Python text that `parse` reads as ``expr``, with a parenthesis round each operator."""
+    match expr:
+        case Num(value):
+            return repr(value) if value >= 0 else f"({value!r})"
+        case Name(id):
+            return id
+        case Call("if", (test, then, otherwise)):
+            return f"({spell(then)} if {spell(test)} else {spell(otherwise)})"
+        case Call("and" | "or" as word, args):
+            return f"({f' {word} '.join(map(spell, args))})"
+        case Call("neg" | "pos" | "not" as word, (operand,)):
+            sign = {"neg": "-", "pos": "+", "not": "not "}[word]
+            return f"({sign}{spell(operand)})"
+        case Call(f, (left, right)) if f in OPERATORS:
+            return f"({spell(left)} {f} {spell(right)})"
+        case Call(f, args):
+            return f"{f}({', '.join(map(spell, args))})"
+    raise TypeError(expr)

@@ -68,9 +68,10 @@ def place(query: Query) -> Placement:
 def _dealt(mapping: str, p: int, count: int, nodes: Nodes) -> Ranks:
     crowded = p > count * nodes.cores
     if crowded and not nodes.oversubscribe:
+        counted = "1 node" if count == 1 else f"{count} nodes"
         raise UnsupportedError(
-            f"{p} processes on {count * nodes.cores} cores ({count} {'node' if count == 1 else 'nodes'} "
-            f"of {nodes.cores}); give more nodes or --set nodes.oversubscribe=true"
+            f"{p} processes on {count * nodes.cores} cores ({counted} of {nodes.cores}); give more "
+            "nodes or --set nodes.oversubscribe=true"
         )
     ranks = np.arange(p)
     if mapping == "cyclic":
