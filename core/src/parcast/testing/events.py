@@ -1,0 +1,349 @@
+"""The cost table of ``docs/program.md``, evaluated event by event in the order of time.
+
+Written apart from `parcast.testing.sweep`, so that the two check each other: processes are
+generators that yield when they go on, or None to sleep until something wakes them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from itertools import count
+
+import attrs
+
+from parcast.costs import Costs
+from parcast.errors import InvalidPointError, SolveError
+from parcast.program import ANY, Operation, Unrolled
+from parcast.query import Parts
+from parcast.testing.reference import Reference
+
+#: What happens first among the events of one time: processes run and messages arrive, then
+#: resources are served, then wildcards are decided.
+_RUN, _SERVE, _DECIDE = range(3)
+
+#: What a process yields: when it goes on, or None to sleep until it is woken.
+_Steps = Generator[float | None, None, None]
+
+
+def simulate(unrolled: Unrolled, costs: Costs) -> Reference:
+    """Return when every process ends, and what it spends its time on.
+
+    Parameters
+    ----------
+    unrolled
+        A program whose collectives are expanded.
+    costs
+        Floats, or fractions for an exact answer.
+
+    Raises
+    ------
+    InvalidPointError
+        If processes wait for each other for ever.
+    """
+    return _Simulation(unrolled, costs).result()
+
+
+@attrs.define(eq=False)
+class _Letter:
+    """What the k-th send and the k-th receive of a channel share; either may come first."""
+
+    source: int
+    target: int
+    tag: int
+    size: float = 0
+    order: int = 0  #: of the send, among the operations of its process
+    eager: bool = False
+    sent: bool = False
+    posted: bool = False
+    left: float = 0  #: when the transfer began
+    arrival: float | None = None  #: set when it has arrived
+
+
+class _Simulation:
+    def __init__(self, unrolled: Unrolled, costs: Costs) -> None:
+        self.unrolled = unrolled
+        self.costs = costs
+        self.node = costs.placement.node.tolist()
+        self.speed = costs.placement.speed.tolist()
+        self.sharing = costs.placement.sharing.tolist()
+        self.now: float = 0
+        self.start: float = 0
+        self.events: list[tuple[float, int, int, int, int, Callable[[], None]]] = []
+        self.counter = count()
+        self.processes = [self.process(rank) for rank in range(unrolled.size)]
+        self.asleep: set[int] = set()
+        self.stands: dict[int, Operation] = {}  # what each process that has not ended is at
+        self.ends: list[float] = [0] * unrolled.size
+        self.spent: list[dict[str, float]] = [defaultdict(int) for _ in self.ends]
+        self.letters: dict[tuple[int, int, int, int], _Letter] = {}
+        self.sends: dict[tuple[int, int, int], Iterator[int]] = defaultdict(count)
+        self.posts: dict[tuple[int, int, int], Iterator[int]] = defaultdict(count)
+        self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = defaultdict(
+            list
+        )
+        self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
+        self.taken: dict[int, _Letter] = {}
+        self.bus_free: float = 0
+        self.out_free: dict[int, float] = defaultdict(int)
+        self.in_free: dict[int, float] = defaultdict(int)
+        self.disk_free: dict[int, float] = defaultdict(int)
+
+    def at(self, time: float, kind: int, rank: int, order: int, do: Callable[[], None]) -> None:
+        heapq.heappush(self.events, (time, kind, rank, order, next(self.counter), do))
+
+    def result(self) -> Reference:
+        for rank in range(self.unrolled.size):
+            self.at(0, _RUN, rank, 0, lambda rank=rank: self.step(rank))  # type: ignore[misc]
+        while self.events:
+            self.now, _, _, _, _, do = heapq.heappop(self.events)
+            do()
+        if self.stands:
+            rank, operation = min(self.stands.items(), key=lambda item: item[0])
+            raise InvalidPointError(
+                f"{self.unrolled.line(operation.site)}: at p={self.unrolled.size} rank {rank} "
+                f"never leaves its {operation.op}; order sends and receives so that they can meet"
+            )
+        last = max(self.ends)
+        for rank, end in enumerate(self.ends):
+            self.charge(rank, "synchronization", end, last)
+        parts = tuple(Parts(**spent) for spent in self.spent)
+        return Reference(last - self.start, self.start, tuple(self.ends), parts)
+
+    def charge(self, rank: int, part: str, since: float, until: float) -> None:
+        """Add a time to a part, without what lies before the latest ``start()``."""
+        self.spent[rank][part] += max(until, self.start) - max(since, self.start)
+
+    def step(self, rank: int) -> None:
+        try:
+            until = next(self.processes[rank])
+        except StopIteration:
+            self.ends[rank] = self.now
+            self.stands.pop(rank, None)
+            return
+        if until is None:
+            self.asleep.add(rank)
+        else:
+            self.at(until, _RUN, rank, 0, lambda: self.step(rank))
+
+    def wake(self, rank: int) -> None:
+        if rank in self.asleep:
+            self.asleep.remove(rank)
+            self.step(rank)
+
+    def process(self, rank: int) -> _Steps:
+        requests: dict[int, _Letter] = {}  # but no sends that need not be awaited
+        for order, operation in enumerate(self.unrolled.rank(rank)):
+            self.stands[rank] = operation
+            match operation.op:
+                case "compute" | "elapse":
+                    yield from self.busy(rank, "compute", self.work(rank, operation))
+                case "read" | "write":
+                    yield from self.access(rank, order, operation)
+                case "start":
+                    self.start = self.now
+                    for spent in self.spent:
+                        spent.clear()
+                case "region":
+                    pass
+                case _:
+                    yield from self.communicate(rank, order, operation, requests)
+
+    def work(self, rank: int, operation: Operation) -> float:
+        given, costs, speed = operation.arguments, self.costs, self.speed[rank]
+        seconds: float
+        if operation.op == "elapse":
+            seconds = given["seconds"] / speed
+            return seconds
+        seconds = given["flops"] / (costs.rate * speed)
+        if costs.memory_bandwidth is not None:
+            seconds = max(seconds, given["bytes"] / costs.memory_bandwidth * self.sharing[rank])
+        return seconds
+
+    def communicate(
+        self, rank: int, order: int, operation: Operation, requests: dict[int, _Letter]
+    ) -> _Steps:
+        given = operation.arguments
+        match operation.op:
+            case "send" | "isend":
+                letter = yield from self.send(rank, order, operation)
+                if not letter.eager and operation.op == "isend":
+                    requests[order] = letter
+                elif not letter.eager:
+                    yield from self.wait(rank, [letter])
+                return
+            case "sendrecv":
+                yield from self.exchange(rank, order, operation)
+                return
+            case "recv" if given["src"] == ANY:
+                yield from self.receive_any(rank, order, given["tag"])
+            case "recv":
+                yield from self.wait(rank, [self.post(rank, given["src"], given["tag"])])
+            case "irecv":
+                requests[order] = self.post(rank, given["src"], given["tag"])
+            case "wait" | "waitall":
+                awaited = [requests[one] for one in operation.requests if one in requests]
+                yield from self.wait(rank, awaited)
+            case name:
+                raise SolveError(f"{name} must be expanded into messages first")
+        yield from self.busy(rank, "communication", self.costs.overhead_receive)
+
+    def busy(self, rank: int, part: str, seconds: float) -> _Steps:
+        since = self.now
+        yield self.now + seconds
+        self.charge(rank, part, since, self.now)
+
+    def wait(self, rank: int, letters: list[_Letter]) -> _Steps:
+        """Sleep until all letters have arrived."""
+        since = self.now
+        while not all(letter.arrival is not None for letter in letters):
+            yield None
+        self.charge_wait(rank, since, [(one.arrival or 0, one.left) for one in letters])
+
+    def charge_wait(self, rank: int, since: float, ends: list[tuple[float, float]]) -> None:
+        """Charge a wait until now by the letter that ended it: its end and when it left."""
+        last = max((end for end, _ in ends), default=since)
+        left = min((left for end, left in ends if end == last), default=since)
+        gone = min(max(since, left), self.now)
+        self.charge(rank, "synchronization", since, gone)
+        self.charge(rank, "communication", gone, self.now)
+
+    def exchange(self, rank: int, order: int, operation: Operation) -> _Steps:
+        letter = yield from self.send(rank, order, operation)
+        incoming = self.post(rank, operation.arguments["src"], operation.arguments["tag"])
+        since = self.now
+        while incoming.arrival is None:
+            yield None
+        received = incoming.arrival + self.costs.overhead_receive
+        if received > self.now:
+            yield received
+        ends = [(received, incoming.left)]
+        if not letter.eager:
+            while letter.arrival is None:
+                yield None
+            ends.append((letter.arrival, letter.left))
+        self.charge_wait(rank, since, ends)
+
+    def access(self, rank: int, order: int, operation: Operation) -> _Steps:
+        since, size = self.now, operation.arguments["bytes"]
+        done: list[bool] = []
+        disks = self.costs.disks
+        striped = self.costs.layout == "bus" or operation.arguments["file"] == "shared"
+        used = range(disks) if striped else [rank % disks]
+
+        def serve() -> None:
+            for disk in used:
+                held = self.costs.disk_startup + size * self.costs.disk_per_byte / len(used)
+                self.disk_free[disk] = max(self.disk_free[disk], self.now) + held
+            end = max(self.disk_free[disk] for disk in used)
+            self.at(end, _RUN, rank, order, finish)
+
+        def finish() -> None:
+            done.append(True)
+            self.wake(rank)
+
+        self.at(self.now, _SERVE, rank, order, serve)
+        while not done:
+            yield None
+        self.charge(rank, "io", since, self.now)
+
+    def letter(
+        self, ordinals: dict[tuple[int, int, int], Iterator[int]], src: int, dst: int, tag: int
+    ) -> _Letter:
+        """Return the next letter of a channel, as one of its two sides counts them."""
+        channel = (src, dst, tag)
+        return self.letters.setdefault((*channel, next(ordinals[channel])), _Letter(*channel))
+
+    def send(
+        self, rank: int, order: int, operation: Operation
+    ) -> Generator[float | None, None, _Letter]:
+        given = operation.arguments
+        seconds = self.costs.overhead + given["bytes"] * self.costs.overhead_per_byte
+        yield from self.busy(rank, "communication", seconds)
+        letter = self.letter(self.sends, rank, given["dst"], given["tag"])
+        letter.size, letter.order, letter.sent = given["bytes"], order, True
+        letter.eager = given["bytes"] <= self.costs.eager_limit
+        if not letter.eager:
+            self.offer(letter)
+        if letter.eager or letter.posted:
+            self.depart(letter)
+        return letter
+
+    def post(self, rank: int, src: int, tag: int) -> _Letter:
+        letter = self.letter(self.posts, src, rank, tag)
+        self.accept(letter)
+        return letter
+
+    def accept(self, letter: _Letter) -> None:
+        letter.posted = True
+        if letter.sent and not letter.eager:
+            self.depart(letter)
+
+    def receive_any(self, rank: int, order: int, tag: int) -> _Steps:
+        since = self.now
+        self.wanting[rank, tag] = order
+        self.ask(rank, tag)
+        while rank not in self.taken:
+            yield None
+        letter = self.taken.pop(rank)
+        while letter.arrival is None:
+            yield None
+        self.charge_wait(rank, since, [(letter.arrival, letter.left)])
+
+    def offer(self, letter: _Letter) -> None:
+        """Let a wildcard take a letter from now on."""
+        offers = self.offers[letter.target, letter.tag]
+        heapq.heappush(offers, (self.now, letter.source, letter.order, letter))
+        self.ask(letter.target, letter.tag)
+
+    def ask(self, rank: int, tag: int) -> None:
+        """Have a wildcard decided, if there is one and something that it can take."""
+        if self.offers[rank, tag] and (rank, tag) in self.wanting:
+            order = self.wanting.pop((rank, tag))
+            self.at(self.now, _DECIDE, rank, order, lambda: self.decide(rank, tag))
+
+    def decide(self, rank: int, tag: int) -> None:
+        *_, letter = heapq.heappop(self.offers[rank, tag])
+        self.taken[rank] = letter
+        self.accept(letter)
+        self.wake(rank)
+
+    def depart(self, letter: _Letter) -> None:
+        """Begin the transfer of a letter."""
+        letter.left = self.now
+        costs = self.costs
+        if self.node[letter.source] == self.node[letter.target]:
+            self.land(letter, self.now + costs.local_startup + letter.size * costs.local_per_byte)
+        elif costs.contention == "none":
+            self.land(letter, self.now + costs.startup + letter.size * costs.per_byte)
+        else:
+            through = self.bus if costs.contention == "bus" else self.out_port
+            self.at(self.now, _SERVE, letter.source, letter.order, lambda: through(letter))
+
+    def land(self, letter: _Letter, time: float) -> None:
+        self.at(time, _RUN, letter.source, letter.order, lambda: self.arrive(letter))
+
+    def arrive(self, letter: _Letter) -> None:
+        letter.arrival = self.now
+        if letter.eager:
+            self.offer(letter)
+        self.wake(letter.target)
+        self.wake(letter.source)
+
+    def bus(self, letter: _Letter) -> None:
+        self.bus_free = max(self.bus_free, self.now) + letter.size * self.costs.per_byte
+        self.land(letter, self.bus_free + self.costs.startup)
+
+    def out_port(self, letter: _Letter) -> None:
+        node = self.node[letter.source]
+        begin = max(self.out_free[node], self.now)
+        self.out_free[node] = begin + letter.size * self.costs.per_byte
+        header = begin + self.costs.startup
+        self.at(header, _SERVE, letter.source, letter.order, lambda: self.in_port(letter))
+
+    def in_port(self, letter: _Letter) -> None:
+        node = self.node[letter.target]
+        begin = max(self.in_free[node], self.now)
+        self.in_free[node] = begin + letter.size * self.costs.per_byte
+        self.land(letter, self.in_free[node])

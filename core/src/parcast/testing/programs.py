@@ -1,0 +1,185 @@
+"""Random programs and machines on which every family must agree with the references.
+
+Every number is dyadic: amounts are whole, rates powers of two and times whole multiples of a
+power of two, so that sums are exact in floats and answers can be compared with ``==``. They are
+coarse besides, so that ties are frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+
+import attrs
+
+from parcast.costs import Costs
+from parcast.errors import UnknownNameError, did_you_mean
+from parcast.machine import LocalNetwork, Machine, Network, NodeGroup, Nodes, Processor, Storage
+from parcast.program import Program, Unrolled
+from parcast.query import Query
+from parcast.testing.writer import write
+
+#: What `random_program` can leave out.
+FEATURES = frozenset(
+    {
+        *("compute", "elapse", "memory", "io", "loops", "regions", "start"),
+        *("pairs", "shifts", "requests", "sendrecv", "self", "collectives", "colors"),
+        *("algorithms", "local", "weights", "overhead", "sender"),  # of the machine
+    }
+)
+
+_ALGORITHMS = (
+    "allreduce ring",
+    "allreduce tree",
+    "allgather ring",
+    "alltoall pairwise, reduce_scatter pairwise",
+    "bcast linear, reduce linear, gather linear, scatter linear, scan linear",
+)
+
+_MILLI = 2.0**-10  #: a second's thousandth, nearly: what 1024 operations or bytes often take
+
+
+@attrs.frozen(kw_only=True)
+class RandomProgram:
+    """A program as text, and what to run it on."""
+
+    seed: int
+    source: str
+    size: int
+    machine: Machine
+    disks: int
+    mapping: str
+
+    @property
+    def query(self) -> Query:
+        """The query that asks about this program on this machine."""
+        from parcast.program.reader import read_source
+
+        name = f"random-{self.seed}"
+        workload = read_source(self.source, f"{name}.py", name)
+        p, d = self.size, self.disks
+        return Query(workload=workload, machine=self.machine, p=p, d=d, mapping=self.mapping)
+
+    @property
+    def costs(self) -> Costs:
+        """What the machine charges."""
+        return Costs.of(self.query, ("compute", "messages", "io"))
+
+    @property
+    def unrolled(self) -> Unrolled:
+        """The operations of all processes, collectives among them."""
+        program: Program = self.query.workload.content
+        return program.at(self.query)
+
+    @property
+    def expanded(self) -> Unrolled:
+        """The operations of all processes, collectives as messages."""
+        from parcast.program.collectives import algorithms
+        from parcast.program.expand import expand
+
+        return expand(self.unrolled, algorithms(self.machine.network.collectives))
+
+
+def random_program(
+    seed: int,
+    *,
+    size: int | None = None,
+    steps: int = 8,
+    contention: str | None = None,
+    eager: bool | None = None,
+    without: Collection[str] = (),
+    wildcards: bool = False,
+) -> RandomProgram:
+    """Return a program that can run to its end, the same one for the same arguments.
+
+    Parameters
+    ----------
+    seed
+        Any whole number.
+    size
+        Processes; 1 .. 8 by chance where not given.
+    steps
+        How many statements it has about; a loop is one.
+    contention
+        That of the machine; by chance where not given.
+    eager
+        Whether no message waits for its receive; by chance where not given.
+    without
+        What is left out, of `FEATURES`.
+    wildcards
+        Whether messages may be received from ``ANY``.
+
+    Raises
+    ------
+    UnknownNameError
+        If what is left out is no feature.
+    """
+    for name in without:
+        if name not in FEATURES:
+            hint = did_you_mean(name, FEATURES) or f" Known: {', '.join(sorted(FEATURES))}."
+            raise UnknownNameError(f"random programs have no feature {name!r}.{hint}")
+    random = Random(seed)  # noqa: S311  # no secrets
+    size = random.randint(1, 8) if size is None else size
+    features = FEATURES - set(without)
+    machine = _machine(random, size, features, contention, eager)
+    source = write(
+        random,
+        size,
+        steps=steps,
+        features=features,
+        wildcards=wildcards,
+        algorithms=machine.network.collectives or "",
+    )
+    return RandomProgram(
+        seed=seed,
+        source=source,
+        size=size,
+        machine=machine,
+        disks=machine.storage.disks,
+        mapping=random.choice(["block", "cyclic"]),
+    )
+
+
+def _machine(
+    random: Random, size: int, features: Collection[str], contention: str | None, eager: bool | None
+) -> Machine:
+    def some(feature: str, *values: float | None) -> float | None:
+        return random.choice(values) if feature in features else values[0]
+
+    cores = int(some("local", 1, 1, 2, 3) or 1)
+    nodes = -(-size // cores)
+    weights = [some("weights", 1.0, 1.0, 0.5, 2.0) or 1.0 for _ in range(nodes)]
+    limit = random.choice([None, 0.0, 64.0, 1024.0, 2048.0])
+    if eager is not None:
+        limit = None if eager else limit or 0.0
+    local = LocalNetwork(
+        startup=random.choice([0.0, _MILLI / 4]), bandwidth=random.choice([None, 2.0**22])
+    )
+    network = Network(
+        startup=random.choice([0, 1, 1, 2, 3]) * random.choice([_MILLI, _MILLI / 4]),
+        bandwidth=random.choice([2.0**19, 2.0**20, 2.0**21]),
+        overhead=some("overhead", 0.0, 0.0, _MILLI / 2, _MILLI) or 0.0,
+        overhead_receive=some("overhead", None, None, 0.0, _MILLI / 4),
+        overhead_per_byte=some("overhead", 0.0, 0.0, 2.0**-21) or 0.0,
+        eager_limit=limit,
+        contention=contention or random.choice(["none", "endpoint", "bus"]),  # type: ignore[arg-type]
+        paid_by="sender" if some("sender", 0, 0, 0, 1) else "wire",
+        collectives=random.choice([None, *_ALGORITHMS]) if "algorithms" in features else None,
+        local=local if some("local", 0, 0, 1) else None,
+    )
+    parts = {
+        "processor": Processor(rate=2.0**20),
+        "nodes": Nodes(
+            cores=cores,
+            memory_bandwidth=some("memory", None, 2.0**21),
+            groups=tuple(NodeGroup(count=1, weight=weight) for weight in weights),
+        ),
+        "network": network,
+        "storage": Storage(
+            layout=random.choice(["bus", "cluster"]),
+            disks=random.choice([1, 2, 4]),
+            bandwidth=random.choice([2.0**19, 2.0**21]),
+            startup=random.choice([0.0, _MILLI / 2]),
+        ),
+    }
+    return Machine(name="random", parts=parts)

@@ -1,0 +1,233 @@
+"""Writes the source of random programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from random import Random
+
+_ROOTED = ("bcast", "reduce", "gather", "scatter")
+_ROOTLESS = ("allreduce", "allgather", "alltoall", "reduce_scatter", "scan")
+#: A number of bytes that every group of up to eight processes divides.
+_DIVISIBLE = 840
+
+
+def write(
+    random: Random,
+    size: int,
+    *,
+    steps: int,
+    features: Collection[str],
+    wildcards: bool,
+    algorithms: str,
+) -> str:
+    """Return the source of a program for ``size`` processes (see `random_program`)."""
+    return _Writer(random, size, features, wildcards, algorithms).program(steps)
+
+
+class _Writer:
+    """Writes a program step by step; every step can be done by all its processes in turn.
+
+    A step holds both sides of each of its messages, so whatever order the processes take them
+    in, the first step that anybody is in can be done: nothing waits for ever.
+    """
+
+    def __init__(
+        self, random: Random, size: int, features: Collection[str], wildcards: bool, named: str
+    ) -> None:
+        self.random = random
+        self.size = size
+        self.features = features
+        self.named = named  #: the algorithms of collectives
+        self.loops: list[str] = []  #: the variables of the loops around
+        self.handles = 0
+        self.open: list[tuple[int, str]] = []  #: ranks and the requests that they must wait for
+        kinds: dict[str, Callable[[], list[str]]] = {
+            "compute": self.compute,
+            "elapse": self.elapse,
+            "pairs": self.pair,
+            "shifts": self.shift,
+            "requests": self.group,
+            "collectives": self.collective,
+            "io": self.access,
+            "loops": self.loop,
+            "regions": lambda: [f'region("{random.choice("abc")}")'],
+            "start": lambda: self.one_rank("start()"),
+        }
+        common = ("compute", "pairs", "shifts", "requests", "collectives")
+        messages = () if size > 1 else ("pairs", "requests")
+        used = [kind for kind in kinds if kind in features and kind not in messages]
+        self.kinds = [kinds[kind] for kind in used for _ in range(1 + 2 * (kind in common))]
+        if wildcards and size > 1:
+            self.kinds += [self.collect] * 3
+
+    def program(self, steps: int) -> str:
+        lines = [line for _ in range(steps) for line in self.step()]
+        lines += ["waitall()"] if self.open else []
+        return "\n    ".join(["def program(rank, size):", *(lines or ["pass"])]) + "\n"
+
+    def step(self) -> list[str]:
+        lines = []
+        if self.open and self.chance(0.3):
+            rank, handle = self.open.pop(self.random.randrange(len(self.open)))
+            lines = self.only(rank, f"wait({handle})")
+        return lines + self.random.choice(self.kinds)()
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def only(self, rank: int, *lines: str) -> list[str]:
+        return [f"if rank == {rank}:", *_indented(lines)]
+
+    def one_rank(self, line: str) -> list[str]:
+        """Return a line for all ranks or for some."""
+        if self.chance(0.6):
+            return [line]
+        rank = self.random.randrange(self.size)
+        test = self.random.choice([f"rank == {rank}", f"rank >= {rank}", "rank % 2 == 0"])
+        return [f"if {test}:", f"    {line}"]
+
+    def amount(self, *, alike: bool = False) -> str:
+        """Return a whole number, perhaps of the rank or a loop's variable."""
+        amount = f"{self.random.choice([1, 1, 2, 3, 5])} * {self.random.choice([64, 512, 1024])}"
+        if self.loops and self.chance(0.2):
+            return f"({self.loops[-1]} + 1) * {amount}"
+        if not alike and self.chance(0.3):
+            return f"(rank * {self.random.randint(1, 3)} + 1) % 4 * {amount}"
+        return self.random.choice([amount, amount, amount, "0", "1"])
+
+    def tag(self) -> str:
+        return self.random.choice(["", ", 1", ", tag=2"])
+
+    def handle(self) -> str:
+        self.handles += 1
+        return f"r{self.handles}"
+
+    def compute(self) -> list[str]:
+        moved = f", {self.amount()}" if "memory" in self.features and self.chance(0.2) else ""
+        return self.one_rank(f"compute({self.amount()}{moved})")
+
+    def elapse(self) -> list[str]:
+        return self.one_rank(f"elapse({self.amount()} / 1048576)")
+
+    def two(self) -> Sequence[int]:
+        return self.random.sample(range(self.size), 2)
+
+    def pair(self) -> list[str]:
+        source, target = self.two()
+        tag = self.tag()
+        sends = self.only(source, f"send({target}, {self.amount()}{tag})")
+        receives = self.only(target, f"recv({source}{tag})")
+        return [*sends, *receives] if self.chance(0.5) else [*receives, *sends]
+
+    def shift(self) -> list[str]:
+        """Return an exchange with a neighbor, on a ring or along a line."""
+        by = self.random.randint(1, self.size)
+        if by == self.size and "self" not in self.features:
+            return []
+        right, left, tag = f"(rank + {by}) % size", f"(rank - {by}) % size", self.tag()
+        amount, first, second = self.amount(), self.handle(), self.handle()
+        ways = [
+            [
+                f"if rank + {by} < size:",
+                f"    send(rank + {by}, {amount}{tag})",
+                f"if rank >= {by}:",
+                f"    recv(rank - {by}{tag})",
+            ]
+        ]
+        if "sendrecv" in self.features:
+            ways.append([f"sendrecv({right}, {amount}, {left}{tag})"])
+        if "requests" in self.features:
+            started = [
+                f"{first} = isend({right}, {amount}{tag})",
+                f"{second} = irecv({left}{tag})",
+            ]
+            waits = [f"wait({first})", f"wait({second})"]
+            between = self.compute() if "compute" in self.features else []
+            ways += [
+                [started[0], *between, f"recv({left}{tag})", waits[0]],
+                [started[1], f"send({right}, {amount}{tag})", *between, waits[1]],
+                [*self.shuffled(started), *between, *self.shuffled(waits)],
+            ]
+        return self.random.choice(ways)
+
+    def shuffled(self, items: Sequence[str]) -> list[str]:
+        return self.random.sample(items, len(items))
+
+    def group(self) -> list[str]:
+        """Return some messages in any order; in a loop they are waited for at once."""
+        started: list[list[str]] = []
+        for _ in range(self.random.randint(1, 3)):
+            (source, target), tag = self.two(), self.tag()
+            one, other = self.handle(), self.handle()
+            started.append(self.only(source, f"{one} = isend({target}, {self.amount()}{tag})"))
+            started.append(self.only(target, f"{other} = irecv({source}{tag})"))
+            self.open += [(source, one), (target, other)]
+        self.random.shuffle(started)
+        self.random.shuffle(self.open)
+        return [line for lines in started for line in lines] + self.closing()
+
+    def closing(self) -> list[str]:
+        """Return waits for requests: all of them in a loop, else perhaps those of one rank."""
+        if self.chance(0.3):
+            self.open.clear()
+            return ["waitall()"]
+        if self.loops:
+            waits = [line for rank, one in self.open for line in self.only(rank, f"wait({one})")]
+            self.open.clear()
+            return waits
+        rank = self.random.randrange(self.size)
+        self.open = [(other, handle) for other, handle in self.open if other != rank]
+        return self.only(rank, "waitall()")
+
+    def collective(self) -> list[str]:
+        name = self.random.choice(["barrier", *_ROOTED, *_ROOTLESS])
+        given, smallest = [], self.size
+        if name != "barrier":
+            amount = self.amount(alike=True)
+            divided = name == "allreduce" and "allreduce ring" in self.named
+            given.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
+        color = ""
+        if "colors" in self.features and self.chance(0.4):
+            by = self.random.randint(1, self.size)
+            color, smallest = self.random.choice(
+                [(f"rank % {by}", self.size // by), (f"rank // {by}", self.size % by or by)]
+            )
+        if name in _ROOTED and self.chance(0.6):
+            given.append(f"root={self.random.randrange(smallest)}")
+        return [f"{name}({', '.join([*given, *([f'color={color}'] if color else [])])})"]
+
+    def access(self) -> list[str]:
+        name, file = self.random.choice(["read", "write"]), self.random.choice(["own", "shared"])
+        if "collectives" in self.features and self.chance(0.2):
+            return [f'{name}({self.amount()}, "{file}", collective=True)']
+        return self.one_rank(f'{name}({self.amount()}, "{file}")')
+
+    def loop(self) -> list[str]:
+        if len(self.loops) == 2:
+            return self.compute()
+        before, self.open = (["waitall()"] if self.open else []), []
+        variable = "ij"[len(self.loops)]
+        self.loops.append(variable)
+        body = [line for _ in range(self.random.randint(1, 3)) for line in self.step()]
+        self.loops.pop()
+        head = f"for {variable} in range({self.random.randint(0, 3)}):"
+        return [*before, head, *_indented(body or ["pass"])]
+
+    def collect(self) -> list[str]:
+        """Return a rank that takes a message of every other one, whichever comes first."""
+        root, each = self.random.randrange(self.size), self.random.randint(1, 2)
+        work = [f"    {line}" for line in self.compute()] if "compute" in self.features else []
+        return [
+            f"if rank == {root}:",
+            f"    for k in range({each} * (size - 1)):",
+            "        recv(ANY, 9)",
+            *_indented(work),
+            "else:",
+            f"    for k in range({each}):",
+            f"        send({root}, {self.amount()}, 9)",
+            *_indented(work),
+        ]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
