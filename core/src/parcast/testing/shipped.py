@@ -35,11 +35,13 @@ def check_workload(registry: Registry, name: str) -> Workload:
         workload = registry.workload(name)
     numbers = _numbers({"parameters": workload.parameters}, "")
     _check_shipped(workload, name, [*numbers, *_numbers(workload.content, "")])
-    if path(registry.lowerings, workload.kind, "phases") is not None:
-        own = workload.processes
-        for p in (1, 2, 3, 4, 7, 64) if own is None else (own,):
-            query = Query(workload=workload, machine=registry.machine(UNIT_MACHINE), p=p)
-            with promised(f"workload {name!r} must be valid at p={p}"):
+    own = workload.processes
+    for p in (1, 2, 3, 4, 7, 64) if own is None else (own,):
+        query = Query(workload=workload, machine=registry.machine(UNIT_MACHINE), p=p)
+        with promised(f"workload {name!r} must be valid at p={p}"):
+            if hasattr(workload.content, "check"):
+                workload.content.check(query)
+            elif path(registry.lowerings, workload.kind, "phases") is not None:
                 ready = lower(registry.lowerings, query, "phases")[0]
                 ready.workload.content.at(ready)
     return workload

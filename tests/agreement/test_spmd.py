@@ -1,0 +1,59 @@
+"""spmd on a balanced program that overlaps nothing equals the reference (row 12)."""
+
+import pytest
+
+from parcast import Registry
+from parcast.costs import Costs
+from parcast.program.reader import read_source
+from parcast.program.ready import matched
+from parcast.query import Query
+from parcast.testing.sweep import sweep
+
+REGISTRY = Registry()
+
+EXCHANGES = {
+    "one ring shift a step": "sendrecv((rank + 1) % size, 4096, (rank - 1) % size)",
+    "two shifts of unlike bytes": """
+            sendrecv((rank + 1) % size, 4096, (rank - 1) % size)
+            sendrecv((rank - 1) % size, 512, (rank + 1) % size)""",
+    "partners in pairs": "sendrecv(rank ^ 1, 8, rank ^ 1)",
+    "a sum over all": "allreduce(1024)",
+    "a barrier": "barrier()",
+    "a gathering of all": "allgather(64)",
+    "everybody with everybody": "alltoall(64)",
+}
+
+
+def machine(**network):
+    return REGISTRY.machine(
+        {
+            "name": "dyadic",
+            "processor": {"rate": 2**20},
+            "network": {"startup": 2**-6, "bandwidth": 2**20, "contention": "none", **network},
+        }
+    )
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 8, 16, 32])
+@pytest.mark.parametrize("overhead", [0, 2**-8])
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_spmd_equals_the_reference_on_balanced_programs(exchange, overhead, p):
+    statement = EXCHANGES[exchange].replace("rank ^ 1", "(rank + 1 - 2 * (rank % 2))")
+    workload = read_source(
+        f"""
+def program(rank, size):
+    for step in range(16):
+        compute(2**22 / size)
+        elapse(2**-5)
+        if size > 1:
+            {statement.strip()}
+"""
+    )
+    asked = machine(overhead=overhead)
+    (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
+    assert row.status.value == "ok", row.message
+    query = Query(workload=workload, machine=asked, p=p)
+    reference = sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
+    assert row.time == reference.time
+    assert row.parts.compute == reference.mean_parts.compute
+    assert row.parts.communication == reference.mean_parts.communication
