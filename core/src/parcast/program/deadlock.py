@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
+from parcast.program.blockwise import ends_in_block_order
 from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.expand import collectives, expand
 from parcast.program.matching import Matching, match
@@ -58,6 +59,8 @@ def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: floa
     """Return a program's messages, checked as `check` does."""
     found = Matched(unrolled, algorithms)
     calls = collectives(unrolled)
+    if all(len(call) == 1 for call in calls) and ends_in_block_order(unrolled, eager_limit):
+        return found
     if _accepted(found if not calls else None, unrolled, eager_limit) and all(
         len(call) == 1 for call in calls
     ):
