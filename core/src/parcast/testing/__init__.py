@@ -7,23 +7,36 @@
         check_solver(registry, "logp")
 
 A broken promise raises `AssertionError` with one sentence: who broke it and what was expected.
+
+`by_sweep` and `by_events` execute the cost table of ``docs/program.md`` plainly, and
+`random_program` gives programs and machines on which a solver's ideal mode must equal them.
 """
 
 from __future__ import annotations
 
+from parcast.testing.events import by_events
 from parcast.testing.plugin import HEAVY, check_plugin
+from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
+from parcast.testing.reference import Reference
 from parcast.testing.shipped import check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
+from parcast.testing.sweep import by_sweep
 
 __all__ = [
+    "FEATURES",
     "HEAVY",
     "STANDARD_PHASES",
     "UNIT_MACHINE",
+    "RandomProgram",
+    "Reference",
+    "by_events",
+    "by_sweep",
     "check_family",
     "check_machine",
     "check_plugin",
     "check_solver",
     "check_workload",
+    "random_program",
     "standard_queries",
 ]

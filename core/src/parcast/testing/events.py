@@ -23,11 +23,13 @@ from parcast.testing.reference import Reference
 #: resources are served, then wildcards are decided.
 _RUN, _SERVE, _DECIDE = range(3)
 
+_PARTS = ("compute", "communication", "io", "synchronization")
+
 #: What a process yields: when it goes on, or None to sleep until it is woken.
 _Steps = Generator[float | None, None, None]
 
 
-def simulate(unrolled: Unrolled, costs: Costs) -> Reference:
+def by_events(unrolled: Unrolled, costs: Costs) -> Reference:
     """Return when every process ends, and what it spends its time on.
 
     Parameters
@@ -108,7 +110,7 @@ class _Simulation:
         last = max(self.ends)
         for rank, end in enumerate(self.ends):
             self.charge(rank, "synchronization", end, last)
-        parts = tuple(Parts(**spent) for spent in self.spent)
+        parts = tuple(Parts(*(spent[name] for name in _PARTS)) for spent in self.spent)
         return Reference(last - self.start, self.start, tuple(self.ends), parts)
 
     def charge(self, rank: int, part: str, since: float, until: float) -> None:

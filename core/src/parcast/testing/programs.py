@@ -8,6 +8,7 @@ coarse besides, so that ties are frequent.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from random import Random
 
 import attrs
@@ -50,7 +51,7 @@ class RandomProgram:
     disks: int
     mapping: str
 
-    @property
+    @cached_property
     def query(self) -> Query:
         """The query that asks about this program on this machine."""
         from parcast.program.reader import read_source
@@ -60,18 +61,18 @@ class RandomProgram:
         p, d = self.size, self.disks
         return Query(workload=workload, machine=self.machine, p=p, d=d, mapping=self.mapping)
 
-    @property
+    @cached_property
     def costs(self) -> Costs:
         """What the machine charges."""
         return Costs.of(self.query, ("compute", "messages", "io"))
 
-    @property
+    @cached_property
     def unrolled(self) -> Unrolled:
         """The operations of all processes, collectives among them."""
         program: Program = self.query.workload.content
         return program.at(self.query)
 
-    @property
+    @cached_property
     def expanded(self) -> Unrolled:
         """The operations of all processes, collectives as messages."""
         from parcast.program.collectives import algorithms

@@ -22,7 +22,7 @@ from parcast.query import Parts
 from parcast.testing.reference import Reference
 
 
-def sweep(unrolled: Unrolled, costs: Costs) -> Reference:
+def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
     """Return when every process ends, and what it spends its time on.
 
     Parameters

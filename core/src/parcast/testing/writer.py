@@ -40,6 +40,7 @@ class _Writer:
         self.named = named  #: the algorithms of collectives
         self.loops: list[str] = []  #: the variables of the loops around
         self.handles = 0
+        self.wildcard_tag = 2  #: beyond all others; every use takes a new one
         self.open: list[tuple[int, str]] = []  #: ranks and the requests that they must wait for
         kinds: dict[str, Callable[[], list[str]]] = {
             "compute": self.compute,
@@ -66,11 +67,11 @@ class _Writer:
         return "\n    ".join(["def program(rank, size):", *(lines or ["pass"])]) + "\n"
 
     def step(self) -> list[str]:
-        lines = []
+        lines: list[str] = []
         if self.open and self.chance(0.3):
             rank, handle = self.open.pop(self.random.randrange(len(self.open)))
             lines = self.only(rank, f"wait({handle})")
-        return lines + self.random.choice(self.kinds)()
+        return lines + (self.random.choice(self.kinds)() if self.kinds else [])
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -204,7 +205,7 @@ class _Writer:
 
     def loop(self) -> list[str]:
         if len(self.loops) == 2:
-            return self.compute()
+            return []
         before, self.open = (["waitall()"] if self.open else []), []
         variable = "ij"[len(self.loops)]
         self.loops.append(variable)
@@ -215,16 +216,19 @@ class _Writer:
 
     def collect(self) -> list[str]:
         """Return a rank that takes a message of every other one, whichever comes first."""
+        if self.loops:  # a fast sender could fill the place of a slow one's next round
+            return []
         root, each = self.random.randrange(self.size), self.random.randint(1, 2)
+        self.wildcard_tag += 1
         work = [f"    {line}" for line in self.compute()] if "compute" in self.features else []
         return [
             f"if rank == {root}:",
             f"    for k in range({each} * (size - 1)):",
-            "        recv(ANY, 9)",
+            f"        recv(ANY, {self.wildcard_tag})",
             *_indented(work),
             "else:",
             f"    for k in range({each}):",
-            f"        send({root}, {self.amount()}, 9)",
+            f"        send({root}, {self.amount()}, {self.wildcard_tag})",
             *_indented(work),
         ]
 

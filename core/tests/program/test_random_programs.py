@@ -1,0 +1,64 @@
+"""Random programs are in the language, alike for alike arguments, and free of what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from parcast.errors import UnknownNameError
+from parcast.program.reader import read_source
+from parcast.testing import FEATURES, random_program
+
+from .calling import call
+
+WORDS = {
+    "compute": "compute(",
+    "elapse": "elapse(",
+    "requests": "wait",
+    "sendrecv": "sendrecv(",
+    "collectives": "bcast(",
+    "colors": "color=",
+    "io": "read(",
+    "loops": "for ",
+    "regions": "region(",
+    "start": "start()",
+}
+
+
+def test_unrolling_gives_what_calling_gives():
+    for seed in range(150):
+        made = random_program(seed, wildcards=True)
+        called = call(made.source, made.size).by_rank()
+        for found, expected in zip(made.unrolled.by_rank(), called, strict=True):
+            assert [shown(one) for one in found] == [shown(one) for one in expected], made.source
+
+
+def shown(operation):
+    return operation.op, operation.arguments, sorted(operation.requests)
+
+
+def test_the_same_seed_gives_the_same_program():
+    one, other = random_program(7), random_program(7)
+    assert (one.source, one.machine, one.size) == (other.source, other.machine, other.size)
+    assert random_program(8).source != one.source
+
+
+@pytest.mark.parametrize("feature", WORDS)
+def test_a_feature_is_used_unless_it_is_left_out(feature):
+    sources = [random_program(seed).source for seed in range(60)]
+    assert any(WORDS[feature] in source for source in sources)
+    without = [random_program(seed, without=[feature]).source for seed in range(60)]
+    assert not any(WORDS[feature] in source for source in without)
+
+
+def test_wildcards_are_used_only_where_asked():
+    assert any("ANY" in random_program(seed, wildcards=True).source for seed in range(20))
+    assert not any("ANY" in random_program(seed).source for seed in range(60))
+
+
+def test_nothing_but_a_program_is_left_without_all_features():
+    assert read_source(random_program(1, without=FEATURES).source).content.body == ()
+
+
+def test_a_feature_that_is_none_is_refused_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="Did you mean 'colors'"):
+        random_program(1, without=["color"])

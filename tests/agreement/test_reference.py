@@ -1,0 +1,348 @@
+"""The cost table of docs/program.md: what its two plain evaluators promise.
+
+All numbers of the random programs are dyadic, so equal means ``==``. A test names the row of
+the table "What must agree" that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import attrs
+import numpy as np
+import pytest
+
+from parcast.costs import Costs
+from parcast.placement import Placement
+from parcast.program import Operation, Site, Unrolled
+from parcast.program.collectives import algorithms
+from parcast.program.expand import expand
+from parcast.program.reader import read_source
+from parcast.program.unroll import unroll
+from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
+
+#: Disks are served first come, first served, so these programs have an order to change.
+DISKS = ("io",)
+CONTENTION = ["none", "endpoint", "bus"]
+
+
+def programs(count: int, first: int = 0, **options) -> Iterator[RandomProgram]:
+    for seed in range(first, first + count):
+        yield random_program(seed, **options)
+
+
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+@pytest.mark.parametrize("contention", CONTENTION)
+def test_both_evaluators_agree_on_every_end_and_part(contention, eager):
+    for made in programs(350, contention=contention, eager=eager):
+        assert_agree(made)
+
+
+def test_both_evaluators_agree_on_wildcards():
+    for made in programs(250, wildcards=True, without=["colors", "loops"]):
+        assert_agree(made)
+
+
+def assert_agree(made: RandomProgram) -> None:
+    swept, simulated = by_sweep(made.expanded, made.costs), by_events(made.expanded, made.costs)
+    assert swept == simulated, made.source
+    for parts in swept.parts:
+        assert sum(parts.values()) == swept.time, made.source
+        assert min(parts.values()) >= 0, made.source
+    assert sum(swept.mean_parts.values()) == pytest.approx(swept.time, rel=1e-12)
+
+
+def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
+    for made in programs(60, first=5_000):
+        exact = in_fractions(made.costs, Fraction(1, 3))
+        unrolled = in_whole_numbers(made.expanded)
+        swept = by_sweep(unrolled, exact)
+        assert swept == by_events(unrolled, exact), made.source
+        assert all(sum(parts.values()) == swept.time for parts in swept.parts), made.source
+        assert isinstance(swept.time, Fraction | int)
+
+
+def test_row_5_one_process_takes_the_sum_of_what_it_does():
+    for made in programs(80, size=1, without=["start", "shifts"]):
+        operations, costs = made.expanded.rank(0), made.costs
+        alone = by_sweep(made.expanded, costs)
+        assert alone.time == sum(seconds_alone(one, costs) for one in operations), made.source
+        assert alone.parts[0].synchronization == 0
+
+
+def seconds_alone(operation: Operation, costs: Costs) -> float:
+    """Return what an operation of one process takes that has nobody to send to."""
+    given = operation.arguments
+    match operation.op:
+        case "compute":
+            return float(costs.compute(0, given["flops"], given["bytes"]))
+        case "elapse":
+            return given["seconds"] / costs.placement.speed[0]
+        case "read" | "write":
+            return costs.piece(given["bytes"], given["file"])
+    return 0
+
+
+def test_row_6_contention_is_never_faster():
+    for made in programs(200, without=DISKS):
+        free = times(made, contention="none")
+        for contention in ("endpoint", "bus"):
+            slower = times(made, contention=contention)
+            assert no_later(free, slower), made.source
+
+
+def times(made: RandomProgram, **changes) -> Reference:
+    return by_sweep(made.expanded, attrs.evolve(made.costs, **changes))
+
+
+def no_later(first: Reference, second: Reference) -> bool:
+    return all(a <= b for a, b in zip(first.ends, second.ends, strict=True))
+
+
+@pytest.mark.parametrize("contention", CONTENTION)
+def test_row_8_all_times_scaled_scale_the_answer(contention):
+    for made in programs(60, contention=contention, wildcards=True):
+        plain, slow = by_sweep(made.expanded, made.costs), by_sweep(made.expanded, slowed(made))
+        assert slow.time == 8 * plain.time, made.source
+        assert slow.ends == tuple(8 * end for end in plain.ends)
+        assert slow.parts == tuple(parts * 8 for parts in plain.parts), made.source
+
+
+def slowed(made: RandomProgram) -> Costs:
+    """Return costs with every time eight times as long."""
+    costs = made.costs
+    names = "startup per_byte local_startup local_per_byte overhead overhead_receive "
+    names += "overhead_per_byte disk_startup disk_per_byte"
+    longer = {name: 8 * getattr(costs, name) for name in names.split()}
+    placement = attrs.evolve(costs.placement, speed=costs.placement.speed / 8)
+    memory = costs.memory_bandwidth and costs.memory_bandwidth / 8
+    return attrs.evolve(costs, placement=placement, memory_bandwidth=memory, **longer)
+
+
+def test_row_9_faster_is_never_slower_without_contention():
+    for made in programs(120, contention="none", without=DISKS):
+        costs = made.costs
+        plain = times(made)
+        faster = [
+            {"per_byte": costs.per_byte / 2},
+            {"startup": 0},
+            {"overhead": costs.overhead / 4},
+            {"overhead_receive": costs.overhead_receive / 4},
+            {"rate": costs.rate * 2},
+        ]
+        for change in faster:
+            assert no_later(times(made, **change), plain), (change, made.source)
+
+
+def test_row_11_waiting_for_receives_is_never_faster_without_contention():
+    for made in programs(150, contention="none", without=DISKS):
+        found = [times(made, eager_limit=limit) for limit in (np.inf, 512, -1)]
+        assert all(map(no_later, found, found[1:])), made.source
+
+
+STARTUP, PER_BYTE, BYTES = Fraction(5), Fraction(1, 7), 11
+
+
+def log2_up(p: int) -> int:
+    return (p - 1).bit_length()
+
+
+def log2_down(p: int) -> int:
+    return p.bit_length() - 1
+
+
+def message(n: float) -> Fraction:
+    return STARTUP + n * PER_BYTE
+
+
+#: What a collective of p processes takes where all arrive together, without overheads.
+CLOSED: dict[str, Callable[[int], Fraction]] = {
+    "barrier": lambda p: log2_up(p) * message(0),
+    "allreduce": lambda p: log2_up(p) * message(BYTES),
+    "scan": lambda p: log2_up(p) * message(BYTES),
+    "allgather": lambda p: log2_up(p) * STARTUP + (p - 1) * BYTES * PER_BYTE,
+    "bcast": lambda p: log2_down(p) * message(BYTES),
+    "reduce": lambda p: log2_down(p) * message(BYTES),
+    "alltoall": lambda p: log2_up(p) * (STARTUP + BYTES * p * PER_BYTE / 2),
+    "reduce_scatter": lambda p: log2_up(p) * (STARTUP + BYTES * p * PER_BYTE / 2),
+    "allreduce tree": lambda p: 2 * log2_down(p) * message(BYTES),
+    "allreduce ring": lambda p: 2 * (p - 1) * (STARTUP + BYTES * PER_BYTE / p),
+    "allgather ring": lambda p: (p - 1) * message(BYTES),
+    "alltoall pairwise": lambda p: (p - 1) * message(BYTES),
+    "reduce_scatter pairwise": lambda p: (p - 1) * message(BYTES),
+    "scan linear": lambda p: (p - 1) * message(BYTES),
+    "bcast linear": lambda p: message(BYTES),
+    "reduce linear": lambda p: message(BYTES),
+    "gather linear": lambda p: message(BYTES),
+    "scatter linear": lambda p: message(BYTES),
+}
+
+
+@pytest.mark.parametrize("named", CLOSED)
+def test_row_15_collectives_take_their_closed_forms(named):
+    for p in range(2, 34):
+        assert collective(named, p) == pytest.approx(float(CLOSED[named](p)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gather", "scatter"])
+def test_row_15_gather_and_scatter_take_all_bytes_once_at_powers_of_two(name):
+    for p in (2, 4, 8, 16, 32):
+        whole = log2_up(p) * STARTUP + (p - 1) * BYTES * PER_BYTE
+        assert collective(name, p) == pytest.approx(float(whole), rel=1e-12)
+
+
+def collective(named: str, p: int) -> float:
+    """Return what a collective takes, by the algorithm named after it or the default one."""
+    name, _, algorithm = named.partition(" ")
+    arguments = "" if name == "barrier" else str(BYTES)
+    content = read_source(f"def program(rank, size):\n    {name}({arguments})\n").content
+    expanded = expand(unroll(content, p, {}), algorithms(named if algorithm else None))
+    placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
+    costs = Costs(placement=placement, startup=float(STARTUP), per_byte=float(PER_BYTE))
+    return by_sweep(expanded, costs).time
+
+
+def test_row_16_relabelled_processes_take_their_times_along_without_contention():
+    for made in programs(80, contention="none", without=DISKS):
+        order = Random(made.seed).sample(range(made.size), made.size)  # rank -> its new label
+        plain, moved = by_sweep(made.expanded, made.costs), relabelled(made, order)
+        assert [moved.ends[order[rank]] for rank in range(made.size)] == list(plain.ends)
+        assert [moved.parts[order[rank]] for rank in range(made.size)] == list(plain.parts)
+
+
+def relabelled(made: RandomProgram, order: list[int]) -> Reference:
+    lists: list[list[Operation]] = [[] for _ in order]
+    for rank, listed in enumerate(made.expanded.by_rank()):
+        for one in listed:
+            peers = {k: order[v] for k, v in one.arguments.items() if k in {"src", "dst"}}
+            moved = attrs.evolve(one, arguments={**one.arguments, **peers})
+            lists[order[rank]].append(moved)
+    old, back = made.costs.placement, np.argsort(order)
+    placement = Placement(old.node[back], old.speed[back], old.sharing[back], old.nodes)
+    program = Unrolled.of_ranks(lists, made.expanded.sites)
+    return by_sweep(program, attrs.evolve(made.costs, placement=placement))
+
+
+@pytest.mark.parametrize("contention", CONTENTION)
+def test_row_16_split_computation_and_operations_of_no_time_change_nothing(contention):
+    for made in programs(60, contention=contention, wildcards=True):
+        lists = [rewritten(listed) for listed in made.expanded.by_rank()]
+        program = Unrolled.of_ranks(lists, made.expanded.sites)
+        assert by_sweep(program, made.costs) == by_sweep(made.expanded, made.costs), made.source
+
+
+def rewritten(listed: list[Operation]) -> list[Operation]:
+    """Return a rank's operations with computation cut in two, and a pause before each."""
+    made: list[Operation] = []
+    places: list[int] = []
+    for one in listed:
+        made.append(Operation(one.site, "elapse", {"seconds": 0}))
+        made.append(Operation(one.site, "region", {"name": "here"}))
+        if one.op == "compute":
+            half = {name: value / 2 for name, value in one.arguments.items()}
+            made += [attrs.evolve(one, arguments=half)] * 2
+        else:
+            made.append(attrs.evolve(one, requests=tuple(places[at] for at in one.requests)))
+        places.append(len(made) - 1)
+    return made
+
+
+@pytest.mark.parametrize("layout", ["bus", "cluster"])
+def test_row_17_more_disks_are_never_slower(layout):
+    for seed in range(40):
+        program, costs = one_write_each(Random(seed), layout)
+        found = [by_sweep(program, attrs.evolve(costs, disks=d)) for d in (1, 2, 4, 8, 16)]
+        assert all(map(no_later, found[1:], found)), seed
+
+
+def test_row_17_a_cluster_with_a_disk_for_every_process_has_private_disks():
+    for seed in range(40):
+        program, costs = one_write_each(Random(seed), "cluster")
+        found = by_sweep(program, attrs.evolve(costs, disks=8))
+        for end, (compute, write) in zip(found.ends, program.by_rank(), strict=True):
+            own = compute.arguments["flops"] + 1 + write.arguments["bytes"]
+            assert end == own
+
+
+def one_write_each(random: Random, layout: str) -> tuple[Unrolled, Costs]:
+    p = random.randint(1, 8)
+    lists = [
+        [
+            Operation(0, "compute", {"flops": random.randint(0, 9), "bytes": 0}),
+            Operation(0, "write", {"bytes": random.randint(0, 9), "file": "own"}),
+        ]
+        for _ in range(p)
+    ]
+    placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
+    costs = Costs(placement=placement, rate=1.0, disk_startup=1.0, disk_per_byte=1.0, layout=layout)
+    return Unrolled.of_ranks(lists, (Site("written"),)), costs
+
+
+def test_row_19_the_blocks_hold_what_the_ranks_do():
+    for made in programs(100):
+        unrolled = made.unrolled
+        listed = unrolled.by_rank()
+        assert listed == [unrolled.rank(rank) for rank in range(made.size)]
+        assert sum(map(len, listed)) == unrolled.count()
+        rebuilt = Unrolled.of_ranks(listed, unrolled.sites)
+        assert rebuilt.by_rank() == listed
+
+
+def in_fractions(costs: Costs, factor: Fraction) -> Costs:
+    """Return exact costs, their times multiplied by a factor."""
+    times = {
+        field.name: Fraction(value) * factor
+        for field in attrs.fields(Costs)
+        if isinstance(value := getattr(costs, field.name), float) and value < np.inf
+    }
+    speed = np.array([Fraction(one) for one in costs.placement.speed], dtype=object)
+    placement = attrs.evolve(costs.placement, speed=speed)
+    return attrs.evolve(costs, placement=placement, **{**times, "eager_limit": costs.eager_limit})
+
+
+def in_whole_numbers(unrolled: Unrolled) -> Unrolled:
+    """Return the same operations with amounts as fractions, which keep all others exact."""
+    exact = {"bytes", "flops", "seconds"}
+    lists = [
+        [
+            attrs.evolve(
+                one,
+                arguments={k: Fraction(v) if k in exact else v for k, v in one.arguments.items()},
+            )
+            for one in listed
+        ]
+        for listed in unrolled.by_rank()
+    ]
+    return Unrolled.of_ranks(lists, unrolled.sites)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "program.md").read_text()
+
+
+def on_the_page(heading: str) -> str:
+    """Return the first program after a heading of the page."""
+    section = PAGE.split(f"### {heading}\n")[1]
+    return section.split("```python\n")[1].split("```")[0]
+
+
+def test_row_10_a_faster_processor_may_be_slower_with_contention():
+    source = on_the_page("A faster machine may be slower")
+    assert counterexample(source, 4, contention="bus").time == 16
+    assert counterexample(source, 4, contention="bus", rate=2.0).time == 23
+    assert counterexample(source, 4, contention="none", rate=2.0).time == 16
+
+
+def test_row_7_ports_may_be_slower_than_a_bus():
+    source = on_the_page("Ports may be slower than a bus")
+    assert counterexample(source, 6, contention="bus").time == 43
+    assert counterexample(source, 6, contention="endpoint").time == 57
+
+
+def counterexample(source: str, p: int, **changes) -> Reference:
+    placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
+    numbers = {"rate": 1.0, "startup": 2.0, "per_byte": 1.0, **changes}
+    program = unroll(read_source(source).content, p, {})
+    return by_sweep(program, Costs(placement=placement, **numbers))
