@@ -11,6 +11,7 @@ import pytest
 import parcast
 from parcast import errors, testing
 from parcast.hookspecs import Specs
+from parcast.program.reader import read_source
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "plugins.md").read_text()
@@ -75,3 +76,19 @@ def test_every_link_leads_somewhere() -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def _programs(page: Path) -> list[str]:
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [block for block in blocks if "def program(" in block]
+
+
+@pytest.mark.parametrize("page", ["files.md", "program.md"])
+def test_every_program_on_a_page_is_one(page: str) -> None:
+    machine = parcast.Registry([]).machine({"name": "any", "network": {"startup": 1}})
+    shown = _programs(ROOT / "docs" / page)
+    assert shown
+    for source in shown:
+        workload = read_source(source, page)
+        asked = parcast.Query(workload=workload, machine=machine, p=6)
+        workload.content.check(asked)
