@@ -139,10 +139,10 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
 
 def _doing(table: Columns, x: int) -> str:
     """Return an operation as its program says it, and its line."""
-    name, dst, src = OPS[table.op[x]], table.dst[x], table.src[x]
+    name, dst, src = OPS[table.op[x]], int(table.dst[x]), int(table.src[x])
     at = table.line(x)
     if table.tag[x] < 0:  # a message of a collective
         return f"{table.unrolled.sites[table.site[x]].name} ({at})"
     to = f" to {dst}" * (dst != NONE)
-    source = " from ANY" if src == ANY else f" from {src}" * (src != NONE)
+    source = f" from {'ANY' if src == ANY else src}" * (src != NONE)
     return f"{name}{to}{source} ({at})"
