@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.program import ANY, Block, Request, Site, Unrolled
-from parcast.program.columns import NONE, OPS, Columns, columns
+from parcast.program.table import NONE, OPS, Columns, columns
 
 from .calling import call
 
