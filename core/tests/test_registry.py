@@ -57,7 +57,7 @@ def problem(bad):
 
 def test_the_core_registers_its_own_through_the_same_door():
     registry = Registry(plugins=[])
-    assert list(registry.kinds) == ["phases"]
+    assert list(registry.kinds) == ["phases", "program"]
     assert list(registry.parts) == ["cost", "network", "nodes", "processor", "storage"]
     assert list(registry.writers) == [".csv", ".json", ".jsonl"]
     assert registry.problems == ()
@@ -197,7 +197,7 @@ def test_installed_plugins_are_found_by_entry_point(monkeypatch):
     )
     registry = Registry()
     assert list(registry.solvers) == ["good.one"]
-    assert list(registry.kinds) == ["phases"]
+    assert list(registry.kinds) == ["phases", "program"]
     assert [(i.name, i.package) for i in registry.plugins] == [
         ("absent", "parcast-absent 1.2"),
         ("core", "parcast 1.2"),

@@ -1,4 +1,4 @@
-"""Workloads that parcast ships, one file each."""
+"""Workloads that parcast ships, one file each: ``phases`` here, programs in their own folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from parcast import Resource, hookimpl
 @hookimpl
 def parcast_workloads() -> Iterator[Resource]:
     """Add every file of this package."""
-    for path in files(__name__).iterdir():
-        if path.name.endswith(".toml"):
-            yield Resource(path.name.removesuffix(".toml"), path)
+    here = files(__name__)
+    for path in (*here.iterdir(), *(here / "programs").iterdir()):
+        name, dot, suffix = path.name.rpartition(".")
+        if dot + suffix in {".toml", ".py"} and not name.startswith("_"):
+            yield Resource(name, path)

@@ -1,10 +1,10 @@
-"""The core's own kinds, parts and writers, registered through the same door as anyone's."""
+"""The core's own kinds, parts and formats, registered through the same door as anyone's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parcast.entries import KindEntry, PartEntry, Writer
+from parcast.entries import KindEntry, Lowering, PartEntry, Reader, Writer
 from parcast.hookspecs import hookimpl
 
 
@@ -12,6 +12,13 @@ from parcast.hookspecs import hookimpl
 def parcast_kinds() -> Iterator[KindEntry]:
     """Add the kinds that several families share."""
     yield KindEntry("phases", "parcast.phases:Phases", "SPMD cycles of computation and I/O.")
+    yield KindEntry("program", "parcast.program:Program", "What every process does, in Python.")
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the formats that the core reads beside TOML and JSON."""
+    yield Reader(".py", "parcast.program.reader:read_file", "A program, read and never executed.")
 
 
 @hookimpl
@@ -30,3 +37,20 @@ def parcast_writers() -> Iterator[Writer]:
     yield Writer(".json", "parcast.writers:write_json", "One object: rows and provenance.")
     yield Writer(".jsonl", "parcast.writers:write_jsonl", "One row a line.")
     yield Writer(".csv", "parcast.writers:write_csv", "One row a line, nested values dotted.")
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add the ways between the core's own kinds."""
+    yield Lowering(
+        "phases",
+        "program",
+        "parcast.program.from_phases:lower",
+        "Deterministic bursts; messages around a ring.",
+    )
+    yield Lowering(
+        "program",
+        "phases",
+        "parcast.program.to_phases:lower",
+        "Operations counted, for processes that are alike.",
+    )

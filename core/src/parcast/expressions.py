@@ -57,7 +57,8 @@ class Call:
 
 Expr = Num | Name | Call
 
-_BINARY = {
+#: The sign of each of Python's arithmetic operators.
+BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -176,13 +177,14 @@ def parse(text: str) -> Expr:
         raise FormulaError("the formula is too long or nested too deeply") from None
     except (SyntaxError, ValueError):
         raise FormulaError(f"{shorten(text)!r} is not a formula") from None
-    if _deeper(tree, DEEPEST):
+    if deeper(tree, DEEPEST):
         raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep")
     return from_ast(tree.body)
 
 
-def _deeper(node: ast.AST, levels: int) -> bool:
-    return levels < 0 or any(_deeper(child, levels - 1) for child in ast.iter_child_nodes(node))
+def deeper(node: ast.AST, levels: int) -> bool:
+    """Tell whether a syntax tree has more levels than that below its root."""
+    return levels < 0 or any(deeper(child, levels - 1) for child in ast.iter_child_nodes(node))
 
 
 def from_ast(node: ast.expr) -> Expr:
@@ -195,8 +197,8 @@ def from_ast(node: ast.expr) -> Expr:
             return _finite_literal(value, at)
         case ast.Name(id=name):
             return Name(name, *at)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return Call(_BINARY[type(op)], (from_ast(left), from_ast(right)), *at)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+            return Call(BINARY[type(op)], (from_ast(left), from_ast(right)), *at)
         case ast.BinOp(op=ast.BitXor()):
             raise FormulaError("'^' is not a power here; write '**'")
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
@@ -323,3 +325,24 @@ def _names(expr: Expr) -> Iterator[str]:
     elif isinstance(expr, Call):
         for arg in expr.args:
             yield from _names(arg)
+
+
+def spell(expr: Expr) -> str:
+    """Return Python text that `parse` reads as ``expr``, with a parenthesis round each operator."""
+    match expr:
+        case Num(value):
+            return repr(value) if value >= 0 else f"({value!r})"
+        case Name(id):
+            return id
+        case Call("if", (test, then, otherwise)):
+            return f"({spell(then)} if {spell(test)} else {spell(otherwise)})"
+        case Call("and" | "or" as word, args):
+            return f"({f' {word} '.join(map(spell, args))})"
+        case Call("neg" | "pos" | "not" as word, (operand,)):
+            sign = {"neg": "-", "pos": "+", "not": "not "}[word]
+            return f"({sign}{spell(operand)})"
+        case Call(f, (left, right)) if f in OPERATORS:
+            return f"({spell(left)} {f} {spell(right)})"
+        case Call(f, args):
+            return f"{f}({', '.join(map(spell, args))})"
+    raise TypeError(expr)

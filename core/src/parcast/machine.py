@@ -34,12 +34,13 @@ class NodeGroup:
 
 @attrs.frozen(kw_only=True)
 class Nodes:
-    """The nodes; without a count there are as many as the processes need."""
+    """The nodes; without a count those of the groups, or as many as the processes need."""
 
     count: Count | None = None
     cores: Count = 1
-    memory_bandwidth: Bandwidth | None = None
-    groups: tuple[NodeGroup, ...] = ()
+    memory_bandwidth: Bandwidth | None = None  #: of one node
+    groups: tuple[NodeGroup, ...] = ()  #: of nodes in order; those beyond have weight 1
+    oversubscribe: bool = False  #: more processes than cores share them
 
 
 @attrs.frozen(kw_only=True)

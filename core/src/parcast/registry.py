@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")
 MachineLike = str | Path | Mapping[str, Any] | Machine
-WorkloadLike = str | Path | Mapping[str, Any] | Workload
+WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 
 #: What each collecting hook, ``parcast_<name>``, may yield.
 _COLLECTING: Mapping[str, tuple[type, ...]] = {
@@ -264,9 +265,16 @@ class Registry:
         return found
 
     def workload(self, workload: WorkloadLike) -> Workload:
-        """Return a workload from its name, a file, a mapping or a value (see `machine`)."""
+        """Return a workload from its name, a file, a mapping or a value (see `machine`).
+
+        A Python function is the program that its source describes.
+        """
         if isinstance(workload, Workload):
             return workload
+        if isinstance(workload, FunctionType):
+            from parcast.program.reader import read_function
+
+            return read_function(workload)
         if isinstance(workload, Mapping):
             return files.workload_from_data(workload, "workload", self.kinds, "workload")
         found = self._read("workloads", workload, self.workloads)

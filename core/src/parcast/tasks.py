@@ -49,6 +49,8 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     try:
+        if hasattr(query.workload.content, "check"):  # found once, before any solver
+            query.workload.content.check(query)
         if name in registry.solvers:
             entry = registry.solvers[name]
         elif name in registry.families:

@@ -9,12 +9,16 @@ from typing import Annotated, Any, get_args
 import attrs
 import typer
 
+from parcast.cli import programs
 from parcast.cli.output import print_json, print_table, print_text
+from parcast.cli.solve import Setting
 from parcast.entries import FamilyEntry, SolverEntry, load
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
 from parcast.machine import Machine
+from parcast.query import Query
 from parcast.registry import Registry
+from parcast.settings import Settings, split_assignment
 from parcast.workload import Workload
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -123,6 +127,10 @@ _LISTS: Mapping[str, Callable[[Registry], Rows]] = {
 def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A workload, machine, solver, or a file.")],
+    p: Annotated[
+        int | None, typer.Option("-p", help="Show what a program does with so many processes.")
+    ] = None,
+    setting: Setting = None,
     json: Json = False,
 ) -> None:
     """Show what a workload, machine or solver is, with the source of every number."""
@@ -138,10 +146,30 @@ def show(
                 print(f"--set {option}={takes}")
         return
     value = _found(registry, name)
+    query = _program_query(registry, value, p, setting)
     if json:
-        print_json(_described(value))
-    else:
-        _print(value)
+        more = {} if query is None else {"unrolled": programs.described(query)}
+        print_json({**_described(value), **more})
+        return
+    _print(value)
+    if query is not None:
+        print()
+        programs.print_program(query)
+
+
+def _program_query(
+    registry: Registry, value: Workload | Machine, p: int | None, setting: list[str] | None
+) -> Query | None:
+    """Return the query whose operations are to be shown, if any."""
+    if p is None and not setting:
+        return None
+    if not isinstance(value, Workload) or value.kind != "program":
+        raise ParcastError(f"{value.name} is no program; -p and --set show what a program does")
+    if p is None or p < 1:
+        raise ParcastError(f"-p {p or ''}: give how many processes, 1 or more, such as -p 4")
+    given = Settings.sort(dict(map(split_assignment, setting or [])), registry, [value])
+    parameters = given.parameters_at(value, p, 1)
+    return Query(workload=value, machine=Machine(name=""), p=p, parameters=parameters)
 
 
 def _options(entry: SolverEntry | FamilyEntry) -> dict[str, str]:
@@ -189,7 +217,12 @@ def _print(value: Workload | Machine) -> None:
     if value.source:
         print_text(f"source: {value.source}")
     print()
-    skipped = {"name", "summary", "source", "sources", "kind"}
+    if isinstance(value, Workload) and value.kind == "program":
+        paragraphs = value.content.description.split("\n\n")[1:]
+        for paragraph in paragraphs:
+            print_text(" ".join(paragraph.split()))
+            print()
+    skipped = {"name", "summary", "source", "sources", "kind", "program"}
     leaves = flatten({key: item for key, item in value.data.items() if key not in skipped})
     rows = [[path, str(item), _source(value.sources, path)] for path, item in leaves]
     print_table(("key", "value", "source"), rows)

@@ -42,3 +42,9 @@ def print_text(text: str) -> None:
 
         text = textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ")
     print(text)
+
+
+def short_number(value: float) -> str:
+    """Return a count or an amount as people read it: ``460,800`` or ``1.382e+15``."""
+    whole = float(value).is_integer() and abs(value) < 1e12
+    return f"{int(value):,}" if whole else f"{value:.4g}"

@@ -12,6 +12,7 @@ from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Value
 
 if TYPE_CHECKING:
+    from parcast.program.attributes import Attributes
     from parcast.program.unrolled import Unrolled
     from parcast.query import Query
 
@@ -73,17 +74,21 @@ class Op:
 Statement = Assign | For | If | Op
 
 
+def nested(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield every statement of a body, in the order of the text."""
+    for statement in body:
+        yield statement
+        match statement:
+            case For(body=inner):
+                yield from nested(inner)
+            case If(then=then, otherwise=otherwise):
+                yield from nested(then)
+                yield from nested(otherwise)
+
+
 def operations(body: tuple[Statement, ...]) -> Iterator[Op]:
     """Yield every operation of a body, in the order of the text."""
-    for statement in body:
-        match statement:
-            case Op():
-                yield statement
-            case For(body=inner):
-                yield from operations(inner)
-            case If(then=then, otherwise=otherwise):
-                yield from operations(then)
-                yield from operations(otherwise)
+    return (statement for statement in nested(body) if isinstance(statement, Op))
 
 
 @attrs.frozen
@@ -118,6 +123,13 @@ class Program:
             return self.recorded.sites if self.recorded else ()
         return tuple(Site(op.name, op.line, op.col) for op in operations(self.body))
 
+    @cached_property
+    def attributes(self) -> Attributes:
+        """What its expressions depend on, where control is uniform, what its loops carry."""
+        from parcast.program.attributes import attributes
+
+        return attributes(self)
+
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.
 
@@ -132,6 +144,18 @@ class Program:
 
         names = {name: query.values[name] for name in self.parameters}
         return unroll(self, query.p, names)
+
+    def check(self, query: Query) -> None:
+        """Check that every message at the query's point is matched and nobody waits for ever.
+
+        Raises
+        ------
+        InvalidPointError
+            If the program has no meaning there; ranks and lines are named.
+        """
+        from parcast.program.ready import matched
+
+        matched(query)
 
     def _as_recorded(self, p: int) -> Unrolled:
         if self.recorded is None:

@@ -64,7 +64,8 @@ def faster(value: Any) -> Any:
         stated = getattr(value, field.name)
         over, _, under = _dimension(field.type).partition("/")
         if isinstance(stated, int | float):
-            changes[field.name] = stated * 2.0 ** ((under == "s") - (over == "s"))
+            doublings = (under == "s") - (over == "s")
+            changes[field.name] = stated * 2.0**doublings if doublings else stated
         else:
             changes[field.name] = faster(stated)
     return attrs.evolve(value, **changes)

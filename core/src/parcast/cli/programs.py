@@ -1,0 +1,110 @@
+"""What ``parcast show PROGRAM -p 4`` prints: operations and bytes, by line and by rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.cli.output import print_table, print_text, short_number
+from parcast.program import Program, Unrolled
+from parcast.program.tally import SiteTally, Tally, tally, tally_sites
+from parcast.query import Query
+
+#: With more ranks than this, their least, mean and most are shown.
+MOST_RANKS = 16
+
+_UNITS = {"compute": "FLOP", "elapse": "s"}
+
+
+def described(query: Query) -> dict[str, Any]:
+    """Return the operations of a ``program`` query as JSON values."""
+    unrolled = query.workload.content.at(query)
+    found = tally(unrolled)
+    return {
+        "p": query.p,
+        "operations": unrolled.count(),
+        "sites": [_site(unrolled, one) for one in tally_sites(unrolled)],
+        "ranks": {f.name: getattr(found, f.name).tolist() for f in attrs.fields(Tally)},
+    }
+
+
+def _site(unrolled: Unrolled, one: SiteTally) -> dict[str, Any]:
+    site = unrolled.sites[one.site]
+    amount = list(one.amount) if one.amount else None
+    return {
+        "line": site.line,
+        "operation": site.name,
+        "ranks": len(one.ranks),
+        "times": list(one.times),
+        "amount": amount,
+    }
+
+
+def print_program(query: Query) -> None:
+    """Print the operations of a ``program`` query: by line of its text, then by rank."""
+    program: Program = query.workload.content
+    unrolled = program.at(query)
+    count = unrolled.count()
+    plural = "" if count == 1 else "s"
+    print_text(f"at p={query.p}: {count:,} operation{plural} on all processes")
+    print()
+    lines = program.source.splitlines()
+    rows = []
+    for one in tally_sites(unrolled):
+        site = unrolled.sites[one.site]
+        text = lines[site.line - 1].partition("#")[0].strip() if site.line else site.name
+        unit = _UNITS.get(site.name, "B")
+        amount = f"{_span(*one.amount)} {unit}" if one.amount else ""
+        rows.append([str(site.line or ""), text, _ranks(one.ranks), _span(*one.times), amount])
+    print_table(("line", "operation", "ranks", "times each", "amount each"), rows)
+    print()
+    _print_ranks(tally(unrolled))
+
+
+def _print_ranks(found: Tally) -> None:
+    columns = {
+        f.name: getattr(found, f.name) for f in attrs.fields(Tally) if getattr(found, f.name).any()
+    }
+    columns["operations"] = found.operations
+    ordered = [f.name for f in attrs.fields(Tally) if f.name in columns]
+    heads = [_HEADS.get(name, name) for name in ordered]
+    size = len(found.operations)
+    if size <= MOST_RANKS:
+        rows = [
+            [str(r), *(short_number(columns[name][r]) for name in ordered)] for r in range(size)
+        ]
+    else:
+        ways = {"least": np.min, "mean": np.mean, "most": np.max}
+        rows = [
+            [word, *(short_number(float(way(columns[name]))) for name in ordered)]
+            for word, way in ways.items()
+        ]
+    print_table(("rank", *heads), rows)
+
+
+_HEADS = {
+    "flops": "FLOP",
+    "seconds": "elapse s",
+    "sent": "B sent",
+    "shared": "B in collectives",
+    "accessed": "B of files",
+}
+
+
+def _span(least: float, most: float) -> str:
+    if least == most:
+        return short_number(least)
+    return f"{short_number(least)} .. {short_number(most)}"
+
+
+def _ranks(ranks: NDArray[np.int64]) -> str:
+    """Return ranks as people write them: ``0..3``, ``0, 2``, or how many."""
+    first, last = int(ranks[0]), int(ranks[-1])
+    if len(ranks) == 1:
+        return str(first)
+    if last - first == len(ranks) - 1:
+        return f"{first}..{last}"
+    return ", ".join(map(str, ranks.tolist())) if len(ranks) <= 4 else f"{len(ranks)} of them"

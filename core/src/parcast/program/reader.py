@@ -1,0 +1,155 @@
+"""Programs from Python source, read by ``ast`` and never executed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from parcast.errors import FileError, FormulaError
+from parcast.expressions import Value, deeper, evaluate, from_ast
+from parcast.files import ORIGINS, read_text
+from parcast.program.statements import RESERVED, Reader
+from parcast.program.tree import Program
+from parcast.workload import Workload
+
+#: Programs nested deeper than this are refused, so that no recursion ever runs out.
+_DEEPEST = 120
+
+_SOURCE = re.compile(r"^(\w+): (.+(?:\n[ \t]+.+)*)\n?", re.MULTILINE)
+
+
+def read_file(path: str | Path) -> Workload:
+    """Return the workload of a ``.py`` file (see `read_source`)."""
+    return read_source(read_text(Path(path)), str(path), Path(path).stem)
+
+
+def read_function(function: Callable[..., Any]) -> Workload:
+    """Return the workload of a Python function, from its source (see `read_source`)."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        raise FileError(f"{function!r} has no source to read; give a file") from None
+    return read_source(source, inspect.getsourcefile(function) or "", function.__name__)
+
+
+def read_source(source: str, where: str = "program", name: str = "program") -> Workload:
+    """Return the workload that a program's source describes.
+
+    The docstring's first paragraph is the summary. At its end, ``source: ...`` may say where
+    the program is from, and ``n: assumed: ...`` where the default of parameter n is.
+
+    Raises
+    ------
+    FileError
+        If the source is not one function in the language; file and line are named.
+    """
+    module = _parsed(source, where)
+    function = _function(module, where)
+    parameters = _parameters(function.args, where)
+    text = inspect.cleandoc(ast.get_docstring(module) or ast.get_docstring(function) or "")
+    description, stated = _described(text, {"source", *parameters})
+    start = 1 if ast.get_docstring(function) is not None else 0
+    body = Reader(where, parameters).program(function.body[start:])
+    program = Program(
+        name=name,
+        where=where,
+        description=description,
+        parameters=parameters,
+        body=body,
+        source=source,
+    )
+    origins = {f"parameters.{key}": text for key, text in stated.items() if key != "source"}
+    data = {"name": name, "kind": "program", "parameters": parameters, "program": source}
+    return Workload(
+        name=name,
+        kind="program",
+        content=program,
+        parameters=parameters,
+        summary=" ".join(description.partition("\n\n")[0].split()),
+        source=stated.get("source", ""),
+        sources=origins,
+        data=data,
+        where=where,
+    )
+
+
+def _parsed(source: str, where: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = ast.parse(source)
+    except SyntaxError as error:
+        raise FileError(f"{where}:{error.lineno}: this is not Python: {error.msg}") from None
+    except (MemoryError, RecursionError):
+        raise FileError(f"{where}: the program is nested too deeply") from None
+    except ValueError as error:
+        raise FileError(f"{where}: this is not Python: {error}") from None
+    if deeper(module, _DEEPEST):
+        raise FileError(f"{where}: the program is nested more than {_DEEPEST} levels deep")
+    return module
+
+
+def _function(module: ast.Module, where: str) -> ast.FunctionDef:
+    statements = module.body[ast.get_docstring(module) is not None :]
+    functions = [one for one in statements if isinstance(one, ast.FunctionDef)]
+    wanted = "a program is one function, 'def program(rank, size, ...):'"
+    for one in statements:
+        if one not in functions[:1]:
+            _fail(where, one, f"{wanted}, and nothing else beside its docstring")
+    if not functions:
+        raise FileError(f"{where}: there is no function here; {wanted}")
+    if functions[0].decorator_list:
+        _fail(where, functions[0], "a program has no decorators")
+    return functions[0]
+
+
+def _parameters(arguments: ast.arguments, where: str) -> dict[str, Value]:
+    names = [*arguments.posonlyargs, *arguments.args]
+    if [one.arg for one in names[:2]] != ["rank", "size"] or arguments.vararg or arguments.kwarg:
+        line = names[0].lineno if names else 1
+        raise FileError(
+            f"{where}:{line}: a program takes rank and size first, then parameters with "
+            "defaults: 'def program(rank, size, n=480):'"
+        )
+    defaults = [None] * (len(names) - len(arguments.defaults)) + [*arguments.defaults]
+    pairs = list(zip(names[2:], defaults[2:], strict=True))
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    if any(defaults[:2]):
+        _fail(where, names[0], "rank and size have no default; the query gives them")
+    return {argument.arg: _default(argument, default, where) for argument, default in pairs}
+
+
+def _default(argument: ast.arg, default: ast.expr | None, where: str) -> Value:
+    name = argument.arg
+    if name in RESERVED or name in {"p", "d"}:
+        _fail(where, argument, f"{name!r} has a meaning of its own; rename the parameter")
+    if default is None:
+        _fail(where, argument, f"parameter {name!r} needs a default: '{name}=...'")
+    try:
+        return evaluate(from_ast(default), {})
+    except FormulaError as error:
+        _fail(where, argument, f"the default of {name!r} must be a number: {error}")
+
+
+def _described(text: str, names: set[str]) -> tuple[str, dict[str, str]]:
+    """Return the docstring without its lines on sources, and these by name."""
+    stated: dict[str, str] = {}
+
+    def take(found: re.Match[str]) -> str:
+        name, said = found[1], " ".join(found[2].split())
+        if name not in names or (name != "source" and not said.startswith(ORIGINS)):
+            return found[0]
+        stated[name] = said
+        return ""
+
+    return _SOURCE.sub(take, text).strip(), stated
+
+
+def _fail(where: str, node: ast.stmt | ast.arg, sentence: str) -> NoReturn:
+    raise FileError(f"{where}:{node.lineno}: {sentence}")

@@ -1,0 +1,161 @@
+"""A program as phases: its operations counted, for solvers of like processes."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.costs import Costs
+from parcast.errors import UnsupportedError
+from parcast.formulas import Formula, Unit
+from parcast.phases import Phase, Phases
+from parcast.program.attributes import place
+from parcast.program.collectives import algorithms
+from parcast.program.expand import expand
+from parcast.program.operations import COLLECTIVES, SENDS
+from parcast.program.tree import For, Op, Program
+from parcast.program.unrolled import Block, Unrolled
+from parcast.query import Query
+from parcast.workload import Workload
+
+#: A program whose busiest process computes more than this times the mean is not SPMD.
+MOST_UNEQUAL = 1.5
+
+_RECEIVING = frozenset({"recv", "irecv", "sendrecv", "wait", "waitall"})
+
+
+@attrs.frozen
+class Counts:
+    """What each rank does in the whole program."""
+
+    seconds: NDArray[np.float64]  #: computing
+    messages: NDArray[np.float64]  #: sent
+    bytes: NDArray[np.float64]  #: sent
+    calls: NDArray[np.float64]  #: that pay the receiver's overhead
+    accesses: NDArray[np.float64]  #: reads and writes
+    accessed: NDArray[np.float64]  #: bytes read and written
+
+
+def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a ``program`` workload as one phase of constant bursts, and what that leaves out.
+
+    The phase is of the query's own p: work, messages and bytes of a burst are the means over
+    processes of what they have in the whole program, collectives expanded. Bursts are the
+    iterations of the longest loop that all processes share, cycles the accesses to files.
+
+    Raises
+    ------
+    UnsupportedError
+        If the processes are not alike: the largest work is over 1.5 times the mean.
+    InvalidPointError
+        If the program has no meaning at this p.
+    """
+    program: Program = workload.content
+    native = program.at(query)
+    needs = {need for block in native.blocks if (need := _need(block))}
+    costs = Costs.of(query, needs)
+    counts = count(expand(native, algorithms(costs.algorithms)), costs)
+    most, mean = _check_alike(counts, query)
+    phase = _phase(program, native, counts, costs, query)
+    notes = ["operations are counted: bursts are constant, and nothing of a process overlaps"]
+    if mean and most > mean:
+        notes.append(f"the busiest process computes {most / mean:.3g} times the mean")
+    content = Phases(phase=(phase,))
+    return attrs.evolve(workload, kind="phases", content=content), tuple(notes)
+
+
+def count(unrolled: Unrolled, costs: Costs) -> Counts:
+    """Return what every rank of an expanded program does."""
+    made = Counts(*(np.zeros(unrolled.size) for _ in attrs.fields(Counts)))
+    for block in unrolled.blocks:
+        given = block.arguments
+        at = slice(None) if block.ranks is None else block.ranks
+        if block.op == "compute":
+            made.seconds[at] += costs.compute(at, given["flops"], given["bytes"])
+        elif block.op == "elapse":
+            made.seconds[at] += costs.elapse(at, given["seconds"])
+        elif block.op in {"read", "write"}:
+            made.accesses[at] += 1
+            made.accessed[at] += given["bytes"]
+        if block.op in SENDS:
+            made.messages[at] += 1
+            made.bytes[at] += given["bytes"]
+        if block.op in _RECEIVING:
+            made.calls[at] += 1
+    return made
+
+
+def _need(block: Block) -> str | None:
+    if block.op in {"compute", "elapse"}:
+        return "compute"
+    if block.op in {"read", "write"}:
+        return "io"
+    return "messages" if block.op in SENDS | COLLECTIVES else None
+
+
+def _check_alike(counts: Counts, query: Query) -> tuple[float, float]:
+    """Return the largest and the mean work in seconds, or refuse."""
+    seconds = counts.seconds
+    most, mean = float(seconds.max()), float(seconds.mean())
+    if mean and most / mean > MOST_UNEQUAL:
+        low, high = int(seconds.argmin()), int(seconds.argmax())
+        raise UnsupportedError(
+            f"{query.workload.name!r} is not SPMD at p={query.p}: rank {low} computes "
+            f"{seconds[low]:.3g} s and rank {high} {most:.3g} s (largest/mean {most / mean:.3g} > "
+            f"{MOST_UNEQUAL})"
+        )
+    return most, mean
+
+
+def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
+    accesses = float(counts.accesses.max())
+    repeats = _repeats(program, native)
+    cycles = accesses or 1.0
+    bursts = max(1.0, repeats / cycles)
+    per_burst = 1.0 / (cycles * bursts)
+    # The overhead of receiving that no message of the process's own answers for
+    idle_calls = max(0.0, float((counts.calls - counts.messages).mean()))
+    seconds = float(counts.seconds.mean()) + idle_calls * costs.overhead_receive
+    rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
+
+    def number(value: float, dimension: str) -> Formula:
+        return Formula.read(value, Unit(dimension))
+
+    return Phase(
+        name=program.name,
+        cycles=number(cycles, "1"),
+        bursts=number(bursts, "1"),
+        serial=number(seconds * rate * per_burst, "FLOP"),
+        messages=number(float(counts.messages.mean()) * per_burst, "1"),
+        bytes=number(float(counts.bytes.mean()) * per_burst, "B"),
+        io="sync" if _together(native) else "async",
+        io_bytes=number(float(counts.accessed.sum()) / cycles, "B"),
+        distribution="constant",
+    )
+
+
+def _repeats(program: Program, native: Unrolled) -> float:
+    """Return how often the longest loop runs that all ranks share and that has an operation."""
+    counts = np.zeros(len(native.sites))
+    for block in native.blocks:
+        counts[block.site] += block.ranks is None
+    loops = [
+        max((counts[one.site] for one in loop.body if isinstance(one, Op)), default=0.0)
+        for loop in program.body or ()
+        if isinstance(loop, For) and "rank" not in program.attributes.control[place(loop)]
+    ]
+    return max(loops, default=1.0) or 1.0
+
+
+def _together(native: Unrolled) -> bool:
+    """Return whether every access is of all ranks, right after something they all do."""
+    before = None
+    for block in native.blocks:
+        if block.op in {"read", "write"}:
+            joined = block.arguments["collective"] or (before in COLLECTIVES)
+            if block.ranks is not None or not joined:
+                return False
+        if block.op not in {"region", "start"}:
+            before = block.op if block.ranks is None else None
+    return True

@@ -1,0 +1,267 @@
+"""From the tree of a program to the operations of every rank, many ranks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from parcast.errors import InvalidPointError
+from parcast.expressions import Expr, Name, Value, names_in
+from parcast.program.attributes import place
+from parcast.program.columns import column, whole
+from parcast.program.exact import LaneError, apply
+from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
+from parcast.program.operations import ANY, OPERATIONS, REQUESTS, Argument
+from parcast.program.requests import OpenRequests, Waited
+from parcast.program.tree import Assign, For, If, Op, Program, Statement, nested, operations
+from parcast.program.unrolled import Block, Ranks, Request, Unrolled
+
+#: A program of more blocks (some 100 bytes each), or with loops of more iterations, is refused.
+MOST_STEPS = 4_000_000
+
+#: A program whose arguments need more memory, in bytes, is refused.
+MOST_BYTES = 2**31
+
+#: Values kept for each place in the tree: fewer where there are many ranks.
+_KEPT, _KEPT_RANKS = 64, 2**22
+
+
+def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unrolled:
+    """Return the operations of all ``size`` processes.
+
+    Every value is what Python gives on that rank. Blocks of a loop share what does not change
+    from one iteration to the next.
+
+    Raises
+    ------
+    InvalidPointError
+        If the program has no meaning for this size and these parameters, or too many
+        operations; the line and the rank are named.
+    """
+    run = _Run(program, size)
+    ranks = np.arange(size)
+    names = {"rank": ranks if size > 1 else 0, "size": size, **parameters}
+    run.execute(program.body or (), Scope(Lanes(ranks, whole=True), names))
+    run.check_waited()
+    return Unrolled(size, run.blocks, program.sites, run.where)
+
+
+class _Run:
+    def __init__(self, program: Program, size: int) -> None:
+        self.program = program
+        self.size = size
+        self.where = program.where or program.name
+        self.blocks: list[Block] = []
+        self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
+        self._names: dict[int, tuple[str, ...]] = {}
+        self._open = OpenRequests(self._memo)
+        self._operations = self._bytes = self._iterations = 0
+
+    def execute(self, body: tuple[Statement, ...], scope: Scope) -> None:
+        for statement in body:
+            match statement:
+                case Op():
+                    self._operate(statement, scope)
+                case Assign(variable, value, line):
+                    scope.values[variable] = self._value(value, scope, line, finite)
+                case For():
+                    self._loop(statement, scope)
+                case If():
+                    self._choose(statement, scope)
+
+    def check_waited(self) -> None:
+        """Refuse requests that are open where the program ends."""
+        found = self._open.first()
+        if found is not None:
+            op = list(operations(self.program.body or ()))[self.blocks[found[0]].site]
+            rank = found[1].ranks[0]
+            self._fail(op.line, f"rank {rank} never waits for this {op.name}; add a waitall()")
+
+    def _fail(self, line: int, sentence: str) -> NoReturn:
+        raise InvalidPointError(f"{self.where}:{line}: at p={self.size} {sentence}")
+
+    def _value(
+        self,
+        expr: Expr,
+        scope: Scope,
+        line: int,
+        finish: Callable[[Any, Ranks], Any],
+        use: str = "",
+    ) -> Any:
+        """Return what ``finish`` makes of an expression's value, made once for equal sources."""
+        names = self._names.get(id(expr))
+        if names is None:
+            names = self._names[id(expr)] = tuple(names_in(expr))
+        sources = (scope.lanes, *[scope.origin(name) for name in names])
+
+        def make() -> Any:
+            try:
+                made = finish(evaluate(expr, scope), scope.lanes.ranks)
+            except LaneError as error:
+                self._fail(line, f"rank {error.rank} {error}")
+            self._keep(getattr(made, "nbytes", 0), line)
+            return made
+
+        return self._memo.get((id(expr), use), sources, make)
+
+    def _keep(self, nbytes: int, line: int) -> None:
+        self._bytes += nbytes
+        if self._bytes > MOST_BYTES:
+            count = f"more than {self._operations:,} operations"
+            self._refuse(line, f"the program has {count} and {MOST_BYTES:,} bytes of arguments")
+
+    def _refuse(self, line: int, much: str) -> NoReturn:
+        most = f"{MOST_STEPS:,} steps of one or many ranks"
+        self._fail(line, f"{much}, more than fit in memory ({most}); lower its iterations or p")
+
+    def _lanes(self, scope: Scope, index: Ranks, line: int) -> Lanes:
+        ranks = index if scope.lanes.whole else scope.lanes.ranks[index]
+        self._keep(2 * ranks.nbytes, line)
+        return Lanes(ranks)
+
+    def _choose(self, statement: If, scope: Scope) -> None:
+        test = self._value(statement.test, scope, statement.line, lambda v, _: truth(v))
+        arms = (statement.then, statement.otherwise)
+        if not isinstance(test, np.ndarray):
+            self.execute(arms[not test], scope)
+            return
+
+        def split() -> list[tuple[Ranks, Lanes]]:
+            indices = [np.flatnonzero(test), np.flatnonzero(~test)]
+            return [(index, self._lanes(scope, index, statement.line)) for index in indices]
+
+        parts = self._memo.get(id(statement), (scope.lanes, test), split)
+        for arm, (index, lanes) in zip(arms, parts, strict=True):
+            if len(index) == len(test):
+                self.execute(arm, scope)
+            elif len(index) and arm:
+                inner = scope.narrowed(index, lanes)
+                self.execute(arm, inner)
+                scope.merge(inner)
+
+    def _loop(self, loop: For, scope: Scope) -> None:
+        ranks = scope.lanes.ranks
+        start, stop, step = (
+            self._value(expr, scope, loop.line, _bound)
+            for expr in (loop.start, loop.stop, loop.step)
+        )
+        if not np.all(step):
+            rank = ranks[np.argmin(np.abs(step))]
+            self._fail(loop.line, f"rank {rank} has a step of 0 in range(); give another")
+        counts, stages = self._memo.get(
+            id(loop), (scope.lanes, start, stop, step), lambda: _stages(start, stop, step, ranks)
+        )
+        for first, last in stages:
+            if not isinstance(counts, np.ndarray) or (first == 0 and counts.all()):
+                self._iterate(loop, scope, _values(start, step, first, last), last - first)
+                continue
+
+            def part(least: int = last) -> tuple[Ranks, Lanes]:
+                index = np.flatnonzero(counts >= least)
+                return index, self._lanes(scope, index, loop.line)
+
+            index, lanes = self._memo.get((id(loop), "part"), (scope.lanes, counts, last), part)
+            inner = scope.narrowed(index, lanes)
+            values = _values(take(start, index), take(step, index), first, last)
+            self._iterate(loop, inner, values, last - first)
+            scope.merge(inner)
+
+    def _iterate(self, loop: For, scope: Scope, values: Iterable[Any], count: int) -> None:
+        blocks, done, first = len(self.blocks), self._operations, True
+        for value in values:
+            scope.values[loop.variable] = value
+            self._iterations += 1
+            self.execute(loop.body, scope)
+            if first:
+                added, first = len(self.blocks) - blocks, False
+                if blocks + added * count > MOST_STEPS and self._steady(loop):
+                    total, steps = (self._operations - done) * count, added * count
+                    self._refuse(loop.line, f"the loop has {total:,} operations in {steps:,} steps")
+                if self._iterations + count - 1 > MOST_STEPS:
+                    said = f"the loop has {count:,} iterations, more than the {MOST_STEPS:,} of"
+                    self._fail(loop.line, f"{said} a whole program; lower its bounds")
+
+    def _steady(self, loop: For) -> bool:
+        """Tell whether all iterations have the same operations, whatever their arguments."""
+        attributes = self.program.attributes
+        inside = (attributes.control[place(one)] for one in nested(loop.body))
+        steady = not any(loop.variable in roots for roots in inside)
+        return steady and not attributes.carried[place(loop)]
+
+    def _operate(self, op: Op, scope: Scope) -> None:
+        lanes = scope.lanes
+        columns = {
+            argument.name: self._argument(op, argument, scope)
+            for argument in OPERATIONS[op.name]
+            if argument.takes != "request"
+        }
+        ordinal = len(self.blocks)
+        requests = tuple(
+            (ordinal - earlier, None if some is lanes else some)
+            for earlier, some in self._waited(op, scope)
+        )
+
+        def make() -> Block:
+            ranks = None if lanes.whole else lanes.ranks
+            waited = tuple(
+                Request(back, None if some is None else some.ranks) for back, some in requests
+            )
+            return Block(op.site, op.name, ranks, columns, waited)
+
+        self.blocks.append(self._memo.get(id(op), (lanes, *columns.values(), *requests), make))
+        self._operations += len(lanes.ranks)
+        if ordinal == MOST_STEPS:
+            count = f"more than {self._operations:,} operations"
+            self._refuse(op.line, f"the program has {count} in {MOST_STEPS:,} steps")
+        if op.name in REQUESTS:
+            self._open.post(ordinal, lanes)
+            if op.handle is not None:
+                scope.values[op.handle] = ordinal
+
+    def _argument(self, op: Op, argument: Argument, scope: Scope) -> Any:
+        given = op.arguments[argument.name]
+        if given is None or isinstance(given, (str, bool)):
+            return given
+        if isinstance(given, Name) and given.id == "ANY":
+            return ANY
+        return self._value(
+            given,
+            scope,
+            op.line,
+            lambda value, ranks: column(value, ranks, self.size, argument),
+            argument.name,
+        )
+
+    def _waited(self, op: Op, scope: Scope) -> list[Waited]:
+        if op.name == "waitall":
+            return self._open.wait_all(scope.lanes)
+        if op.name != "wait":
+            return []
+        name = str(op.arguments["request"])
+        try:
+            return self._open.wait(scope.lanes, scope.read(name), name)
+        except LaneError as error:
+            self._fail(op.line, f"rank {error.rank} {error}")
+
+
+def _bound(value: Any, ranks: Ranks) -> Any:
+    return whole(value, ranks, lambda v: f"has {v} in range()", bits=None)
+
+
+def _stages(start: Any, stop: Any, step: Any, ranks: Ranks) -> tuple[Any, list[tuple[int, int]]]:
+    """Return how often each lane goes round, and the stages between which fewer go on."""
+    length = apply("neg", [apply("//", [apply("-", [start, stop], ranks), step], ranks)], ranks)
+    counts = apply("max", [0, length], ranks)
+    ends = [0, *sorted({*counts.tolist()} - {0})] if isinstance(counts, np.ndarray) else [0, counts]
+    return counts, list(pairwise(ends))
+
+
+def _values(start: Any, step: Any, first: int, last: int) -> Iterable[Any]:
+    """Return the values of the loop's variable from iteration ``first`` to before ``last``."""
+    if isinstance(start, int) and isinstance(step, int):
+        return range(start + first * step, start + last * step, step)
+    ranks = np.zeros(1, np.int64)  # nothing here can fail on a rank
+    return (apply("+", [start, apply("*", [step, k], ranks)], ranks) for k in range(first, last))

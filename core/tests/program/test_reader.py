@@ -1,0 +1,181 @@
+import pytest
+
+from parcast.errors import FileError
+from parcast.expressions import Call, Name, Num
+from parcast.program import Assign, For, If, Op
+from parcast.program.reader import read_file, read_function, read_source
+from parcast.registry import Registry
+
+RING = '''"""Ring matrix multiplication: one block of rows
+per process.
+
+Each process keeps its block of columns.
+
+source: a textbook
+n: assumed: the order
+   of the matrices
+"""
+
+
+def program(rank, size, n=2 * 240):
+    block = 8 * n * n / size
+    if size > 1:
+        send((rank + 1) % size, block)
+    for step in range(size - 1):
+        recv(tag=1, src=(rank - 1) % size)
+'''
+
+
+def body(*lines: str) -> str:
+    return "def program(rank, size, n=4):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def test_a_program_is_a_workload_with_parameters_description_and_sources():
+    found = read_source(RING, "ring.py", "ring")
+    assert (found.name, found.kind, found.parameters) == ("ring", "program", {"n": 480})
+    assert found.summary == "Ring matrix multiplication: one block of rows per process."
+    assert found.content.description.endswith("Each process keeps its block of columns.")
+    assert found.source == "a textbook"
+    assert found.sources == {"parameters.n": "assumed: the order of the matrices"}
+    assert found.data["program"] == RING
+
+
+def test_every_node_has_its_line_and_column():
+    block, test, loop = read_source(RING).content.body
+    assert isinstance(block, Assign)
+    assert (block.variable, block.line, block.col) == ("block", 13, 4)
+    assert isinstance(test, If)
+    (send,) = test.then
+    assert (send.name, send.line, send.col, send.site) == ("send", 15, 8, 0)
+    destination = send.arguments["dst"]
+    assert destination == Call("%", (Call("+", (Name("rank"), Num(1))), Name("size")))
+    assert (destination.line, destination.col) == (15, 13)
+    assert isinstance(loop, For)
+    assert (loop.start, loop.step) == (Num(0), Num(1))
+    (recv,) = loop.body
+    assert recv.arguments["tag"] == Num(1)
+    assert recv.site == 1
+    assert [(site.name, site.line) for site in read_source(RING).content.sites] == [
+        ("send", 15),
+        ("recv", 17),
+    ]
+
+
+def test_operations_get_their_defaults():
+    listed = ("barrier()", "bcast(8)", "r = isend(0, 1)", "wait(r)", "write(1)", "compute(2)")
+    ops = read_source(body(*listed)).content.body
+    assert all(isinstance(op, Op) for op in ops)
+    assert ops[0].arguments == {"color": None}
+    assert ops[1].arguments == {"bytes": Num(8), "root": Num(0), "color": None}
+    assert ops[2].handle == "r"
+    assert ops[3].arguments == {"request": "r"}
+    assert ops[4].arguments == {"bytes": Num(1), "file": "own", "collective": False}
+    assert ops[5].arguments == {"flops": Num(2), "bytes": Num(0)}
+
+
+def test_a_changed_variable_reads_itself():
+    (changed,) = read_source(body("n += 2")).content.body
+    assert changed == Assign("n", Call("+", (Name("n"), Num(2))))
+
+
+def test_pass_and_docstrings_leave_nothing():
+    source = 'def program(rank, size):\n    """Says."""\n    if rank == 0:\n        pass\n'
+    found = read_source(source)
+    assert found.summary == "Says."
+    assert found.content.body == (If(Call("==", (Name("rank"), Num(0))), ()),)
+
+
+def test_source_is_never_executed(tmp_path):
+    trap = tmp_path / "trap.py"
+    mark = tmp_path / "ran"
+    trap.write_text(f"def program(rank, size, n=open({str(mark)!r}, 'w')):\n    pass\n")
+    with pytest.raises(FileError, match="the default of 'n' must be a number"):
+        read_file(trap)
+    assert not mark.exists()
+
+
+def test_a_file_is_a_workload_of_the_registry(tmp_path):
+    file = tmp_path / "ring.py"
+    file.write_text(RING)
+    found = Registry([]).workload(str(file))
+    assert (found.name, found.kind, found.where) == ("ring", "program", str(file))
+
+
+def local(rank, size, n=3):
+    compute(n * rank)  # noqa: F821
+
+
+def test_a_function_is_a_workload():
+    found = Registry([]).workload(local)
+    assert found.name == "local"
+    assert found.content.body[0].name == "compute"
+    assert read_function(local).parameters == {"n": 3}
+
+
+def test_what_is_no_function_with_source_is_an_error():
+    with pytest.raises(FileError, match="has no source to read; give a file"):
+        read_function(len)
+
+
+BAD = {
+    "while": (body("while n:", "    pass"), "mine.py:2: 'while' is not in the language; write a"),
+    "break": (body("for i in range(n):", "    break"), "mine.py:3: 'break' is not in the language"),
+    "return": (body("return"), "'return' is not in the language; put the rest"),
+    "import": (body("import os"), "'import' is not in the language"),
+    "try": (body("try:", "    pass", "finally:", "    pass"), "'try' is not in the language"),
+    "with": (body("with n:", "    pass"), "'with' is not in the language; assignments"),
+    "nested function": (body("def f():", "    pass"), "a nested function is not in the language"),
+    "annotation": (body("x: int = 2"), "a variable's annotation is not in the language"),
+    "operation": (body("sned(1, 2)"), "there is no operation 'sned'. Did you mean 'send'?"),
+    "function": (body("compute(sqr(4))"), "there is no function 'sqr'. Did you mean 'sqrt'?"),
+    "name": (body("compute(m)"), "nothing is called 'm'. Known: n, rank, size."),
+    "value": (body("x = recv(0)"), r"recv\(\) gives no value"),
+    "nested request": (body("x = 1 + isend(0, 1)"), "stands alone or as 'r = isend"),
+    "request read": (body("r = irecv(0)", "compute(r)", "wait(r)"), "'r' is a request"),
+    "request and number": (body("r = 1", "r = irecv(0)"), "mine.py:3: 'r' is a number and a"),
+    "unknown request": (body("r = irecv(0)", "wait(q)"), "gives a request called 'q'"),
+    "odd request": (body("wait(1)"), r"request of wait\(\) must be the variable"),
+    "any": (body("irecv(ANY)"), r"ANY stands only for the source of recv\(\)"),
+    "list": (body("compute([1])"), "a list is not allowed"),
+    "text": (body("compute('1')"), "the constant '1' is not allowed"),
+    "file": (body("write(1, file='x')"), "file of write.. must be 'own' or 'shared'"),
+    "flag": (body("write(1, collective=1)"), "collective of write.. must be True or False"),
+    "region": (body("region(n)"), "name of region.. must be a text"),
+    "missing": (body("send(1)"), r"send\(dst, bytes, tag\) needs 'bytes'"),
+    "twice": (body("send(1, 2, bytes=3)"), "is given 'bytes' twice"),
+    "unknown": (body("send(1, byte=3)"), "has no argument 'byte'. Did you mean 'bytes'?"),
+    "too many": (body("barrier(1, 2)"), "takes at most 1 plain arguments"),
+    "starred": (body("send(*n)"), "takes at most 3 plain arguments"),
+    "method": (body("comm.send(1, 2)"), "an attribute .'a.b'. is no operation"),
+    "targets": (body("a, b = 1, 2"), "assigns to one variable"),
+    "chain": (body("a = b = 1"), "assigns to one variable"),
+    "reserved": (body("max = 3"), "'max' has a meaning of its own"),
+    "rank": (body("rank += 1"), "'rank' has a meaning of its own"),
+    "uncalled": (body("compute(max)"), "'max' must be called"),
+    "alone": (body("sqrt(3)"), r"sqrt\(\) on its own does nothing"),
+    "nothing": (body("n + 1"), "on its own does nothing; remove it"),
+    "iterable": (body("for i in [1]:", "    pass"), r"a loop goes over range\(...\) only"),
+    "else": (body("for i in range(2):", "    pass", "else:", "    pass"), "without 'else'"),
+    "range": (body("for i in range():", "    pass"), "takes stop, or start"),
+    "syntax": (body("compute("), "mine.py:2: this is not Python"),
+    "empty": ("x = 1\n", "mine.py:1: a program is one function"),
+    "two": (body("pass") + body("pass"), "mine.py:3: a program is one function"),
+    "none": ('"""Only words."""\n', "mine.py: there is no function here"),
+    "ranks": ("def program(size, n=1): pass\n", "mine.py:1: a program takes rank and size first"),
+    "varargs": ("def program(rank, size, *n): pass\n", "takes rank and size first"),
+    "default": ("def program(rank, size, n): pass\n", "parameter 'n' needs a default"),
+    "defaulted": ("def program(rank, size=4): pass\n", "rank and size have no default"),
+    "p": ("def program(rank, size, p=3): pass\n", "'p' has a meaning of its own"),
+    "decorator": ("@cache\ndef program(rank, size): pass\n", "a program has no decorators"),
+    "deep": (body("compute(" + "-" * 130 + "1)"), "nested more than 120 levels"),
+    "deeper": (body("compute(" + "(" * 300 + "1" + ")" * 300 + ")"), "mine.py"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_outside_the_language_is_one_sentence_with_file_and_line(name):
+    source, sentence = BAD[name]
+    with pytest.raises(FileError, match=sentence) as caught:
+        read_source(source, "mine.py")
+    assert str(caught.value).startswith("mine.py:")
+    assert "\n" not in str(caught.value)
