@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
 from parcast.program.blockwise import ends_in_block_order
-from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.expand import collectives, expand
 from parcast.program.matching import Matching, match
 from parcast.program.operations import ANY
 from parcast.program.sweep import sweep
+from parcast.program.table import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.unrolled import Unrolled
 from parcast.program.wavefront import Needs, stuck_in
 
@@ -142,10 +142,10 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
 
 def _doing(table: Columns, x: int) -> str:
     """Return an operation as its program says it, and its line."""
-    name, dst, src = OPS[table.op[x]], table.dst[x], table.src[x]
+    name, dst, src = OPS[table.op[x]], int(table.dst[x]), int(table.src[x])
     at = table.line(x)
     if table.tag[x] < 0:  # a message of a collective
         return f"{table.unrolled.sites[table.site[x]].name} ({at})"
     to = f" to {dst}" * (dst != NONE)
-    source = " from ANY" if src == ANY else f" from {src}" * (src != NONE)
+    source = f" from {'ANY' if src == ANY else src}" * (src != NONE)
     return f"{name}{to}{source} ({at})"

@@ -28,10 +28,6 @@ class Arrival:
         value = self.block.arguments.get(name)
         return value if self.lanes is None else some(value, self.lanes)
 
-    def of(self, name: str, lane: int) -> Any:
-        """Return an argument of one process."""
-        return some(self.argument(name), lane)
-
 
 #: The arrivals that make one collective of all processes, or the one block of its groups.
 Collective = tuple[Arrival, ...]

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.columns import Ids
+from parcast.program.table import Ids
 
 
 @attrs.frozen(eq=False)
@@ -75,7 +75,7 @@ class _Front:
             while at < end and needed[at] <= started[owner[at]]:
                 at += 1
                 started[rank] = min(waiting[at], over[rank])
-            budget -= at - nexts[rank] + 1
+            budget -= at - nexts[rank]
             nexts[rank] = at
             if at < end:
                 heappush(sleepers[owner[at]], (needed[at], rank))

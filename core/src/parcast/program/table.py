@@ -187,6 +187,9 @@ def _fill(column: NDArray[Any], values: list[Any], kinds: Any, order: NDArray[np
     arrays = np.array([isinstance(value, np.ndarray) for value in values], bool)
     table = np.array([0 if isinstance(value, np.ndarray) else value for value in values])
     table, numbers = table.astype(column.dtype)[kinds], ~arrays[kinds]
+    if numbers.all():
+        np.take(table, order, out=column, mode="clip")  # clip: not buffered
+        return
     for start in range(0, len(column), _CHUNK):
         part = order[start : start + _CHUNK]
         np.copyto(column[start : start + _CHUNK], table[part], where=numbers[part])
