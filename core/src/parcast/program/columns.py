@@ -48,11 +48,11 @@ def whole(value: Any, ranks: Ranks, says: Callable[[Value], str], bits: int | No
     def right(v: Value) -> bool:
         return isinstance(v, int) and (bits is None or fits(v))
 
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        return value
     if not isinstance(value, np.ndarray):
         _check(right(value), value, ranks, wrong)
         return int(value)
-    if value.dtype == np.int64:
-        return value
     _check(np.array([right(v) for v in value.tolist()]), value, ranks, wrong)
     return value.astype(np.int64) if bits else value * 1
 
@@ -80,7 +80,7 @@ def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
 
 
 def _check(ok: Any, value: Any, ranks: Ranks, says: Callable[[Value], str]) -> None:
-    if np.all(ok):
+    if ok.all() if isinstance(ok, np.ndarray) else ok:
         return
     lane = int(np.argmin(ok))
     number = value.item(lane) if isinstance(value, np.ndarray) else value
