@@ -49,9 +49,16 @@ def apply(f: str, args: Sequence[Any], ranks: Ranks) -> Any:
     return fast if fast is not None else _lane_by_lane(f, args, arrays, ranks)
 
 
+_ERRORS = (FormulaError, ArithmeticError, ValueError, TypeError)
+
+
+def _function(f: str) -> Callable[..., Value]:
+    return OPERATORS[f] if f in OPERATORS else FUNCTIONS[f][2]
+
+
 def _on_lane(f: str, args: Sequence[Any], rank: int) -> Value:
     try:
-        return (OPERATORS[f] if f in OPERATORS else FUNCTIONS[f][2])(*args)
+        return _function(f)(*args)
     except ZeroDivisionError:
         raise LaneError("meets a division by zero", rank) from None
     except OverflowError:
@@ -71,7 +78,10 @@ def _lane_by_lane(f: str, args: Sequence[Any], arrays: list[Any], ranks: Ranks) 
 
 def _results(f: str, args: Sequence[Any], ranks: Ranks) -> list[Value]:
     columns = [arg.tolist() if isinstance(arg, np.ndarray) else [arg] * len(ranks) for arg in args]
-    return [_on_lane(f, lane, rank) for rank, *lane in zip(ranks, *columns, strict=True)]
+    try:
+        return list(map(_function(f), *columns))
+    except _ERRORS:  # one lane after another, to find which
+        return [_on_lane(f, lane, rank) for rank, *lane in zip(ranks, *columns, strict=True)]
 
 
 def _array(values: list[Value]) -> NDArray[Any]:
@@ -126,7 +136,7 @@ def _division(f: str, a: Any, b: Any) -> Any:
     if f == "/":
         safe = not whole or _largest((a, b)) <= _EXACT
     else:
-        safe = whole and _bounds(a)[0] > -(2**63)
+        safe = not whole or _bounds(a)[0] > -(2**63)  # floats: both take C's exact fmod
     return _UFUNCS[f](a, b) if safe and np.all(b) else None
 
 

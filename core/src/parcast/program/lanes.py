@@ -132,7 +132,7 @@ def _dtype(value: Any) -> np.dtype[Any]:
 
 def truth(value: Any) -> Any:
     """Return the truth of a value: a bool, or an array of them."""
-    return value.astype(bool) if isinstance(value, np.ndarray) else bool(value)
+    return value.astype(bool, copy=False) if isinstance(value, np.ndarray) else bool(value)
 
 
 def finite(value: Any, ranks: Ranks) -> Any:

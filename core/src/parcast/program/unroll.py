@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.expressions import Expr, Name, Value, names_in
+from parcast.expressions import Expr, Name, Num, Value, names_in
 from parcast.program.arguments import column, whole
 from parcast.program.attributes import place
 from parcast.program.exact import LaneError, apply
 from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
-from parcast.program.operations import ANY, OPERATIONS, REQUESTS, Argument
+from parcast.program.operations import ANY, OPERATIONS, REQUESTS
 from parcast.program.requests import OpenRequests, Waited
 from parcast.program.tree import Assign, For, If, Op, Program, Statement, nested, operations
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
@@ -27,6 +28,9 @@ MOST_BYTES = 2**31
 
 #: Values kept for each place in the tree: fewer where there are many ranks.
 _KEPT, _KEPT_RANKS = 64, 2**22
+
+_Finish = Callable[[Any, Ranks], Any]
+_Plan = tuple[dict[str, Any], list[tuple[str, Expr, _Finish]]]
 
 
 def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unrolled:
@@ -57,6 +61,7 @@ class _Run:
         self.blocks: list[Block] = []
         self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
         self._names: dict[int, tuple[str, ...]] = {}
+        self._plans: dict[int, _Plan] = {}
         self._open = OpenRequests(self._memo)
         self._operations = self._bytes = self._iterations = 0
 
@@ -88,23 +93,25 @@ class _Run:
         expr: Expr,
         scope: Scope,
         line: int,
-        finish: Callable[[Any, Ranks], Any],
+        finish: _Finish,
         use: str = "",
     ) -> Any:
         """Return what ``finish`` makes of an expression's value, made once for equal sources."""
-        names = self._names.get(id(expr))
-        if names is None:
-            names = self._names[id(expr)] = tuple(names_in(expr))
-        sources = (scope.lanes, *[scope.origin(name) for name in names])
 
         def make() -> Any:
             try:
                 made = finish(evaluate(expr, scope), scope.lanes.ranks)
             except LaneError as error:
                 self._fail(line, f"rank {error.rank} {error}")
-            self._keep(getattr(made, "nbytes", 0), line)
+            self._keep(getattr(made, "nbytes", 0) if use else 0, line)
             return made
 
+        if isinstance(expr, Name) and isinstance(scope.origin(expr.id), int):
+            return make()  # quicker than to look it up
+        names = self._names.get(id(expr))
+        if names is None:
+            names = self._names[id(expr)] = tuple(names_in(expr))
+        sources = (scope.lanes, *[scope.origin(name) for name in names])
         return self._memo.get((id(expr), use), sources, make)
 
     def _keep(self, nbytes: int, line: int) -> None:
@@ -129,18 +136,26 @@ class _Run:
             self.execute(arms[not test], scope)
             return
 
-        def split() -> list[tuple[Ranks, Lanes]]:
-            indices = [np.flatnonzero(test), np.flatnonzero(~test)]
-            return [(index, self._lanes(scope, index, statement.line)) for index in indices]
+        for arm, chosen in zip(arms, (True, False), strict=True):
 
-        parts = self._memo.get(id(statement), (scope.lanes, test), split)
-        for arm, (index, lanes) in zip(arms, parts, strict=True):
-            if len(index) == len(test):
-                self.execute(arm, scope)
-            elif len(index) and arm:
-                inner = scope.narrowed(index, lanes)
-                self.execute(arm, inner)
-                scope.merge(inner)
+            def part(chosen: bool = chosen) -> tuple[Ranks, Lanes]:
+                index = np.flatnonzero(test == chosen)
+                return index, self._lanes(scope, index, statement.line)
+
+            if arm:
+                where = (id(statement), chosen)
+                index, lanes = self._memo.get(where, (scope.lanes, test), part)
+                self._narrowed(arm, scope, index, lanes)
+
+    def _narrowed(
+        self, body: tuple[Statement, ...], scope: Scope, index: Ranks, lanes: Lanes
+    ) -> None:
+        if len(index) == len(scope.lanes.ranks):
+            self.execute(body, scope)
+        elif len(index):
+            inner = scope.narrowed(index, lanes)
+            self.execute(body, inner)
+            scope.merge(inner)
 
     def _loop(self, loop: For, scope: Scope) -> None:
         ranks = scope.lanes.ranks
@@ -155,8 +170,10 @@ class _Run:
             id(loop), (scope.lanes, start, stop, step), lambda: _stages(start, stop, step, ranks)
         )
         for first, last in stages:
-            if not isinstance(counts, np.ndarray) or (first == 0 and counts.all()):
-                self._iterate(loop, scope, _values(start, step, first, last), last - first)
+            uniform = not isinstance(counts, np.ndarray)
+            if uniform or (first == 0 and counts.all()):
+                values = _values(start, step, first, last)
+                self._iterate(loop, scope, values, last - first, "" if uniform else "more than ")
                 continue
 
             def part(least: int = last) -> tuple[Ranks, Lanes]:
@@ -166,10 +183,12 @@ class _Run:
             index, lanes = self._memo.get((id(loop), "part"), (scope.lanes, counts, last), part)
             inner = scope.narrowed(index, lanes)
             values = _values(take(start, index), take(step, index), first, last)
-            self._iterate(loop, inner, values, last - first)
+            self._iterate(loop, inner, values, last - first, "more than ")
             scope.merge(inner)
 
-    def _iterate(self, loop: For, scope: Scope, values: Iterable[Any], count: int) -> None:
+    def _iterate(
+        self, loop: For, scope: Scope, values: Iterable[Any], count: int, more: str
+    ) -> None:
         blocks, done, first = len(self.blocks), self._operations, True
         for value in values:
             scope.values[loop.variable] = value
@@ -179,7 +198,8 @@ class _Run:
                 added, first = len(self.blocks) - blocks, False
                 if blocks + added * count > MOST_STEPS and self._steady(loop):
                     total, steps = (self._operations - done) * count, added * count
-                    self._refuse(loop.line, f"the loop has {total:,} operations in {steps:,} steps")
+                    much = f"{more}{total:,} operations in {steps:,} steps"
+                    self._refuse(loop.line, f"the loop has {much}")
                 if self._iterations + count - 1 > MOST_STEPS:
                     said = f"the loop has {count:,} iterations, more than the {MOST_STEPS:,} of"
                     self._fail(loop.line, f"{said} a whole program; lower its bounds")
@@ -193,10 +213,13 @@ class _Run:
 
     def _operate(self, op: Op, scope: Scope) -> None:
         lanes = scope.lanes
+        plan = self._plans.get(id(op))
+        if plan is None:
+            plan = self._plans[id(op)] = self._plan(op, scope)
+        fixed, varying = plan
         columns = {
-            argument.name: self._argument(op, argument, scope)
-            for argument in OPERATIONS[op.name]
-            if argument.takes != "request"
+            name: self._value(given, scope, op.line, finish, name)
+            for name, given, finish in varying
         }
         ordinal = len(self.blocks)
         requests = tuple(
@@ -209,7 +232,7 @@ class _Run:
             waited = tuple(
                 Request(back, None if some is None else some.ranks) for back, some in requests
             )
-            return Block(op.site, op.name, ranks, columns, waited)
+            return Block(op.site, op.name, ranks, {**fixed, **columns}, waited)
 
         self.blocks.append(self._memo.get(id(op), (lanes, *columns.values(), *requests), make))
         self._operations += len(lanes.ranks)
@@ -221,19 +244,23 @@ class _Run:
             if op.handle is not None:
                 scope.values[op.handle] = ordinal
 
-    def _argument(self, op: Op, argument: Argument, scope: Scope) -> Any:
-        given = op.arguments[argument.name]
-        if given is None or isinstance(given, (str, bool)):
-            return given
-        if isinstance(given, Name) and given.id == "ANY":
-            return ANY
-        return self._value(
-            given,
-            scope,
-            op.line,
-            lambda value, ranks: column(value, ranks, self.size, argument),
-            argument.name,
-        )
+    def _plan(self, op: Op, scope: Scope) -> _Plan:
+        """Return the arguments of an operation that never change, and how to make the others."""
+        fixed: dict[str, Any] = {}
+        varying: list[tuple[str, Expr, _Finish]] = []
+        for argument in OPERATIONS[op.name]:
+            name, given = argument.name, op.arguments[argument.name]
+            finish = partial(column, size=self.size, argument=argument)
+            if isinstance(given, Num):
+                fixed[name] = self._value(given, scope, op.line, finish, name)
+            elif isinstance(given, Name) and given.id == "ANY":
+                fixed[name] = ANY
+            elif given is None or isinstance(given, (str, bool)):
+                fixed[name] = given
+            else:
+                varying.append((name, given, finish))
+        fixed.pop("request", None)
+        return fixed, varying
 
     def _waited(self, op: Op, scope: Scope) -> list[Waited]:
         if op.name == "waitall":
