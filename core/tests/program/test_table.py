@@ -1,9 +1,11 @@
 """Columns against the rank's own list of operations."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.errors import InvalidPointError
 from parcast.program import ANY, Block, Request, Site, Unrolled
 from parcast.program.table import NONE, OPS, Columns, columns
 
@@ -115,3 +117,10 @@ def test_columns_of_nothing_are_empty():
     found = columns(Unrolled(3, [], ()))
     assert found.offsets.tolist() == [0, 0, 0, 0]
     assert len(found.op) == len(found.wait_op) == 0
+
+
+def test_more_operations_than_fit_in_memory_are_refused_with_their_count(monkeypatch):
+    monkeypatch.setattr("parcast.program.table.MOST_OPERATIONS", 5)
+    unrolled = call("def program(rank, size):\n    compute(1)\n    compute(2)\n", 3)
+    with pytest.raises(InvalidPointError, match="at p=3 there are 6 operations to look at"):
+        columns(unrolled)

@@ -9,8 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.errors import InvalidPointError
 from parcast.program.operations import OPERATIONS
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
+
+#: More operations than these would take over 10 GB with their matching.
+MOST_OPERATIONS = 100_000_000
 
 #: The names behind the codes of `Columns.op`.
 OPS = tuple(OPERATIONS)
@@ -67,8 +71,18 @@ class Columns:
 def columns(unrolled: Unrolled) -> Columns:
     """Return the operations as columns; collectives are rows with their bytes.
 
-    About a second and 50 bytes for each of ten million operations.
+    About a second and 500 MB for each ten million operations.
+
+    Raises
+    ------
+    InvalidPointError
+        If there are more operations than fit in memory.
     """
+    if (count := unrolled.count()) > MOST_OPERATIONS:
+        raise InvalidPointError(
+            f"{unrolled.where}: at p={unrolled.size} there are {count:,} operations to look at "
+            f"rank by rank, more than fit in memory ({MOST_OPERATIONS:,}); ask a smaller p"
+        )
     distinct = list({id(block): block for block in unrolled.blocks}.values())
     index = {id(block): place for place, block in enumerate(distinct)}
     kinds = np.array([index[id(block)] for block in unrolled.blocks], np.int32)
