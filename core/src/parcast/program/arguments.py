@@ -70,8 +70,7 @@ def _amount(value: Any, ranks: Ranks, name: str) -> Column:
 
 def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
     def outside(v: Value) -> str:
-        wrap = f"use % size or an 'if' where {v} is meant to be another rank or none"
-        hint = "put it under 'if size > 1'" if size == 1 else wrap
+        hint = f"put it under 'if {'size > 1' if size == 1 else '...'}' or wrap it by '% size'"
         return f"{verb} {v}, outside 0 .. {size - 1}; {hint}"
 
     made: Column = whole(value, ranks, lambda v: f"{verb} {v}")

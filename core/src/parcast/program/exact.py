@@ -64,8 +64,8 @@ def _on_lane(f: str, args: Sequence[Any], rank: int) -> Value:
     except OverflowError:
         raise LaneError("meets an overflow", rank) from None
     except (FormulaError, ValueError, TypeError) as error:
-        shown = ", ".join(map(str, args))
-        raise LaneError(f"cannot compute {f}({shown}): {error}", rank) from None
+        shown = f"{f}({', '.join(map(str, args))})" if f in FUNCTIONS else f"'{f}'"
+        raise LaneError(f"cannot compute {shown}: {error}", rank) from None
 
 
 def _lane_by_lane(f: str, args: Sequence[Any], arrays: list[Any], ranks: Ranks) -> NDArray[Any]:

@@ -62,12 +62,12 @@ class Scope:
             return self.values.get(name)
         return take(self.outer.find(name), self.index)
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str, without: str = "reads {!r} before it has a value") -> Any:
         """Return a variable on these lanes, all of which must have it."""
         value = self.find(name)
         if value is None or isinstance(value, Partial):
             lane = 0 if value is None else int(value.defined.argmin())
-            raise LaneError(f"reads {name!r} before it has a value", self.lanes.ranks[lane])
+            raise LaneError(without.format(name), self.lanes.ranks[lane])
         return value
 
     def merge(self, inner: Scope) -> None:

@@ -200,9 +200,10 @@ class _Run:
                     total, steps = (self._operations - done) * count, added * count
                     much = f"{more}{total:,} operations in {steps:,} steps"
                     self._refuse(loop.line, f"the loop has {much}")
-                if self._iterations + count - 1 > MOST_STEPS:
-                    said = f"the loop has {count:,} iterations, more than the {MOST_STEPS:,} of"
-                    self._fail(loop.line, f"{said} a whole program; lower its bounds")
+                total = self._iterations + count - 1
+                if total > MOST_STEPS:
+                    said = f"the loop brings the program to {total:,} iterations, more than the"
+                    self._fail(loop.line, f"{said} {MOST_STEPS:,} it may have; lower its bounds")
 
     def _steady(self, loop: For) -> bool:
         """Tell whether all iterations have the same operations, whatever their arguments."""
@@ -269,7 +270,8 @@ class _Run:
             return []
         name = str(op.arguments["request"])
         try:
-            return self._open.wait(scope.lanes, scope.read(name), name)
+            wanted = scope.read(name, "waits for {!r}, which holds no request there")
+            return self._open.wait(scope.lanes, wanted, name)
         except LaneError as error:
             self._fail(op.line, f"rank {error.rank} {error}")
 
