@@ -1,0 +1,91 @@
+"""A plain run without times: the reference for deadlock, and the check where timing decides."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from parcast.program.operations import ANY, RECEIVES, SENDS
+from parcast.program.table import CODE, Columns
+
+_SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVES))
+
+
+def sweep(columns: Columns, eager_limit: float) -> list[int]:
+    """Return the operations that processes are stuck in for ever, by rank; none if all end.
+
+    Each process runs until it must wait. Where `recv(ANY)` leaves the choice, messages are
+    taken in the order in which this run sends them: one order of those that are possible.
+    Collectives must be expanded.
+    """
+    messages = _Messages(columns, eager_limit)
+    at, ends = columns.offsets[:-1].tolist(), columns.offsets[1:].tolist()
+    started = [-1] * len(at)
+    ready = deque(range(len(at)))
+    while ready:
+        rank = ready.popleft()
+        while at[rank] < ends[rank]:
+            if started[rank] != at[rank]:
+                started[rank] = at[rank]
+                ready.extend(messages.start(at[rank], rank))
+            if not messages.over(at[rank]):
+                break
+            at[rank] += 1
+    return [place for place, end in zip(at, ends, strict=True) if place < end]
+
+
+class _Messages:
+    """The sends and receives that have no partner so far, first come first served."""
+
+    def __init__(self, columns: Columns, eager_limit: float) -> None:
+        self.op, self.dst, self.src = columns.op.data, columns.dst.data, columns.src.data
+        self.tag = columns.tag.data
+        self.late = (columns.amount > eager_limit).data
+        self.rank_of = columns.rank_of
+        self.taken, self.received = bytearray(len(self.op)), bytearray(len(self.op))
+        self.sends: dict[Any, deque[int]] = defaultdict(deque)
+        self.receives: dict[Any, deque[int]] = defaultdict(deque)
+        wild = np.flatnonzero(columns.src == ANY)
+        owners, tags = columns.rank_of(wild).tolist(), columns.tag[wild].tolist()
+        self.wild = set(zip(owners, tags, strict=True))
+        self.requests: dict[int, list[int]] = defaultdict(list)
+        pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
+        for wait, request in pairs:
+            self.requests[wait].append(request)
+
+    def start(self, x: int, rank: int) -> Iterator[int]:
+        """Begin an operation; yield the ranks of those that got a partner by it."""
+        if self.op[x] in _SENDS:
+            channel = self._channel(rank, self.dst[x], self.tag[x])
+            if self.receives[channel]:
+                yield self._pair(x, self.receives[channel].popleft())
+            else:
+                self.sends[channel].append(x)
+        if self.op[x] in _RECEIVES:
+            channel = self._channel(self.src[x], rank, self.tag[x])
+            if self.sends[channel]:
+                send = self.sends[channel].popleft()
+                self._pair(send, x)
+                yield int(self.rank_of(send))
+            else:
+                self.receives[channel].append(x)
+
+    def _channel(self, source: int, to: int, tag: int) -> tuple[int, int, int]:
+        return (ANY if (to, tag) in self.wild else source), to, tag
+
+    def _pair(self, send: int, receive: int) -> int:
+        self.taken[send] = self.received[receive] = 1
+        return int(self.rank_of(receive))
+
+    def over(self, x: int) -> bool:
+        """Return whether an operation that has begun can end."""
+        if self.op[x] in (CODE["wait"], CODE["waitall"]):
+            return all(map(self._met, self.requests[x]))
+        return self.op[x] in (CODE["isend"], CODE["irecv"]) or self._met(x)
+
+    def _met(self, x: int) -> bool:
+        sent = self.taken[x] or not self.late[x] or self.op[x] not in _SENDS
+        return bool(sent and (self.received[x] or self.op[x] not in _RECEIVES))
