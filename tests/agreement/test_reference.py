@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from pathlib import Path
 from random import Random
 
 import attrs
@@ -317,32 +316,3 @@ def in_whole_numbers(unrolled: Unrolled) -> Unrolled:
         for listed in unrolled.by_rank()
     ]
     return Unrolled.of_ranks(lists, unrolled.sites)
-
-
-PAGE = (Path(__file__).parents[2] / "docs" / "program.md").read_text()
-
-
-def on_the_page(heading: str) -> str:
-    """Return the first program after a heading of the page."""
-    section = PAGE.split(f"### {heading}\n")[1]
-    return section.split("```python\n")[1].split("```")[0]
-
-
-def test_row_10_a_faster_processor_may_be_slower_with_contention():
-    source = on_the_page("A faster machine may be slower")
-    assert counterexample(source, 4, contention="bus").time == 16
-    assert counterexample(source, 4, contention="bus", rate=2.0).time == 23
-    assert counterexample(source, 4, contention="none", rate=2.0).time == 16
-
-
-def test_row_7_ports_may_be_slower_than_a_bus():
-    source = on_the_page("Ports may be slower than a bus")
-    assert counterexample(source, 6, contention="bus").time == 43
-    assert counterexample(source, 6, contention="endpoint").time == 57
-
-
-def counterexample(source: str, p: int, **changes) -> Reference:
-    placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
-    numbers = {"rate": 1.0, "startup": 2.0, "per_byte": 1.0, **changes}
-    program = unroll(read_source(source).content, p, {})
-    return by_sweep(program, Costs(placement=placement, **numbers))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from parcast.errors import UnknownNameError
+from parcast.program.collectives import algorithms
+from parcast.program.deadlock import check
 from parcast.program.reader import read_source
 from parcast.testing import FEATURES, random_program
 
@@ -30,6 +34,13 @@ def test_unrolling_gives_what_calling_gives():
         called = call(made.source, made.size).by_rank()
         for found, expected in zip(made.unrolled.by_rank(), called, strict=True):
             assert [shown(one) for one in found] == [shown(one) for one in expected], made.source
+
+
+@pytest.mark.parametrize("eager_limit", [-1, 512, math.inf])
+def test_every_program_is_matched_and_can_run_to_its_end(eager_limit):
+    for seed in range(60):
+        made = random_program(seed, wildcards=True)
+        check(made.unrolled, eager_limit, algorithms(made.machine.network.collectives))
 
 
 def shown(operation):

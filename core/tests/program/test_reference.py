@@ -281,6 +281,22 @@ def test_any_takes_the_lowest_rank_of_messages_there_at_one_time(evaluate):
     assert evaluate(call(source, 3), costs(3)).ends == (13, 5, 15)
 
 
+def test_any_takes_the_messages_of_one_sender_that_are_ready_at_one_time_in_their_order(evaluate):
+    source = program(
+        "if rank == 0:",
+        "    recv(ANY)",
+        "    send(2, 0, 1)",
+        "    recv(ANY)",
+        "if rank == 1:",
+        "    isend(0, 5)",
+        "    isend(0, 1)",
+        "    waitall()",
+        "if rank == 2:",
+        "    recv(0, 1)",
+    )
+    assert evaluate(call(source, 3), costs(3, eager_limit=0)).ends == (10, 10, 9)
+
+
 def test_speed_divides_compute_and_elapse_but_not_memory(evaluate):
     machine = costs(3, node=[0, 0, 1], speed=[2, 1, 1], memory_bandwidth=4)
     assert evaluate(call(program("compute(8)"), 3), machine).ends == (4, 8, 8)

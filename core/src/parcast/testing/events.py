@@ -25,6 +25,9 @@ _RUN, _SERVE, _DECIDE = range(3)
 
 _PARTS = ("compute", "communication", "io", "synchronization")
 
+#: A source, a destination and a tag.
+_Channel = tuple[int, int, int]
+
 #: What a process yields: when it goes on, or None to sleep until it is woken.
 _Steps = Generator[float | None, None, None]
 
@@ -79,12 +82,11 @@ class _Simulation:
         self.stands: dict[int, Operation] = {}  # what each process that has not ended is at
         self.ends: list[float] = [0] * unrolled.size
         self.spent: list[dict[str, float]] = [defaultdict(int) for _ in self.ends]
-        self.letters: dict[tuple[int, int, int, int], _Letter] = {}
-        self.sends: dict[tuple[int, int, int], Iterator[int]] = defaultdict(count)
-        self.posts: dict[tuple[int, int, int], Iterator[int]] = defaultdict(count)
-        self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = defaultdict(
-            list
-        )
+        self.letters: dict[tuple[_Channel, int], _Letter] = {}
+        self.sends: dict[_Channel, Iterator[int]] = defaultdict(count)
+        self.posts: dict[_Channel, Iterator[int]] = defaultdict(count)
+        #: what wildcards of a destination and tag may take: when it was there, source and order
+        self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = {}
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
         self.bus_free: float = 0
@@ -97,7 +99,7 @@ class _Simulation:
 
     def result(self) -> Reference:
         for rank in range(self.unrolled.size):
-            self.at(0, _RUN, rank, 0, lambda rank=rank: self.step(rank))  # type: ignore[misc]
+            self.step(rank)
         while self.events:
             self.now, _, _, _, _, do = heapq.heappop(self.events)
             do()
@@ -154,11 +156,9 @@ class _Simulation:
 
     def work(self, rank: int, operation: Operation) -> float:
         given, costs, speed = operation.arguments, self.costs, self.speed[rank]
-        seconds: float
         if operation.op == "elapse":
-            seconds = given["seconds"] / speed
-            return seconds
-        seconds = given["flops"] / (costs.rate * speed)
+            return given["seconds"] / speed  # type: ignore[no-any-return]
+        seconds: float = given["flops"] / (costs.rate * speed)
         if costs.memory_bandwidth is not None:
             seconds = max(seconds, given["bytes"] / costs.memory_bandwidth * self.sharing[rank])
         return seconds
@@ -250,12 +250,10 @@ class _Simulation:
             yield None
         self.charge(rank, "io", since, self.now)
 
-    def letter(
-        self, ordinals: dict[tuple[int, int, int], Iterator[int]], src: int, dst: int, tag: int
-    ) -> _Letter:
+    def letter(self, ordinals: dict[_Channel, Iterator[int]], channel: _Channel) -> _Letter:
         """Return the next letter of a channel, as one of its two sides counts them."""
-        channel = (src, dst, tag)
-        return self.letters.setdefault((*channel, next(ordinals[channel])), _Letter(*channel))
+        key = (channel, next(ordinals[channel]))
+        return self.letters.setdefault(key, _Letter(*channel))
 
     def send(
         self, rank: int, order: int, operation: Operation
@@ -263,7 +261,7 @@ class _Simulation:
         given = operation.arguments
         seconds = self.costs.overhead + given["bytes"] * self.costs.overhead_per_byte
         yield from self.busy(rank, "communication", seconds)
-        letter = self.letter(self.sends, rank, given["dst"], given["tag"])
+        letter = self.letter(self.sends, (rank, given["dst"], given["tag"]))
         letter.size, letter.order, letter.sent = given["bytes"], order, True
         letter.eager = given["bytes"] <= self.costs.eager_limit
         if not letter.eager:
@@ -273,7 +271,7 @@ class _Simulation:
         return letter
 
     def post(self, rank: int, src: int, tag: int) -> _Letter:
-        letter = self.letter(self.posts, src, rank, tag)
+        letter = self.letter(self.posts, (src, rank, tag))
         self.accept(letter)
         return letter
 
@@ -295,13 +293,13 @@ class _Simulation:
 
     def offer(self, letter: _Letter) -> None:
         """Let a wildcard take a letter from now on."""
-        offers = self.offers[letter.target, letter.tag]
+        offers = self.offers.setdefault((letter.target, letter.tag), [])
         heapq.heappush(offers, (self.now, letter.source, letter.order, letter))
         self.ask(letter.target, letter.tag)
 
     def ask(self, rank: int, tag: int) -> None:
         """Have a wildcard decided, if there is one and something that it can take."""
-        if self.offers[rank, tag] and (rank, tag) in self.wanting:
+        if self.offers.get((rank, tag)) and (rank, tag) in self.wanting:
             order = self.wanting.pop((rank, tag))
             self.at(self.now, _DECIDE, rank, order, lambda: self.decide(rank, tag))
 

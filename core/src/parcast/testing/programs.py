@@ -49,7 +49,7 @@ class RandomProgram:
     size: int
     machine: Machine
     disks: int
-    mapping: str
+    mapping: str | tuple[int, ...]
 
     @cached_property
     def query(self) -> Query:
@@ -131,13 +131,16 @@ def random_program(
         wildcards=wildcards,
         algorithms=machine.network.collectives or "",
     )
+    dealt = [rank // machine.nodes.cores for rank in range(size)]
+    shuffled = tuple(random.sample(dealt, size))
+    mappings: list[str | tuple[int, ...]] = ["block", "cyclic", shuffled]
     return RandomProgram(
         seed=seed,
         source=source,
         size=size,
         machine=machine,
         disks=machine.storage.disks,
-        mapping=random.choice(["block", "cyclic"]),
+        mapping=random.choice(mappings),
     )
 
 
