@@ -15,8 +15,8 @@ import numpy as np
 
 from parcast.program import Block, Request, Site, Unrolled
 from parcast.program.collectives import algorithms
+from parcast.program.columns import columns
 from parcast.program.deadlock import check, matched
-from parcast.program.table import columns
 
 SITES = tuple(Site("benchmark", line) for line in range(20))
 

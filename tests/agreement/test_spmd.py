@@ -7,7 +7,7 @@ from parcast.costs import Costs
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.query import Query
-from parcast.testing.sweep import sweep
+from parcast.testing import by_sweep
 
 REGISTRY = Registry()
 
@@ -53,7 +53,7 @@ def program(rank, size):
     (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
     assert row.status.value == "ok", row.message
     query = Query(workload=workload, machine=asked, p=p)
-    reference = sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
+    reference = by_sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
     assert row.time == reference.time
     assert row.parts.compute == reference.mean_parts.compute
     assert row.parts.communication == reference.mean_parts.communication

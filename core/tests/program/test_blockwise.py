@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
 from parcast.program.blockwise import ends_in_block_order
+from parcast.program.columns import columns
 from parcast.program.matching import match
 from parcast.program.reader import read_source
 from parcast.program.sweep import sweep
-from parcast.program.table import columns
 from parcast.program.unroll import unroll
 
 

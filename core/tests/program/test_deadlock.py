@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from parcast.errors import InvalidPointError
 from parcast.program import Block, Operation, Site, Unrolled
 from parcast.program.collectives import ALGORITHMS, algorithms
+from parcast.program.columns import columns
 from parcast.program.deadlock import check, matched, needs
 from parcast.program.expand import expand
 from parcast.program.matching import match
 from parcast.program.sweep import sweep
-from parcast.program.table import columns
 from parcast.program.wavefront import _Front, stuck_in
 
 from .calling import call

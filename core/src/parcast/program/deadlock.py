@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
 from parcast.program.blockwise import ends_in_block_order
+from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.expand import collectives, expand
 from parcast.program.matching import Matching, match
 from parcast.program.operations import ANY
 from parcast.program.sweep import sweep
-from parcast.program.table import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.unrolled import Unrolled
 from parcast.program.wavefront import Needs, stuck_in
 
