@@ -328,3 +328,8 @@ def test_a_recv_of_any_source_is_told_by_its_number():
 
 def test_parameters_are_those_of_the_query():
     assert values(unrolled(program("compute(n)"), 2, n=7)) == [[7], [7]]
+
+
+def test_more_processes_than_fit_in_memory_are_refused():
+    with pytest.raises(InvalidPointError, match=r"^stencil.py: p=1,000,000,000 is more processes"):
+        unrolled("def program(rank, size):\n    compute(1)\n", 10**9)

@@ -26,6 +26,9 @@ MOST_STEPS = 4_000_000
 #: A program whose arguments need more memory, in bytes, is refused.
 MOST_BYTES = 2**31
 
+#: More processes than this are refused: a number for each would be 80 MB.
+MOST_RANKS = 10_000_000
+
 #: Values kept for each place in the tree: fewer where there are many ranks.
 _KEPT, _KEPT_RANKS = 64, 2**22
 
@@ -46,6 +49,11 @@ def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unro
         operations; the line and the rank are named.
     """
     run = _Run(program, size)
+    if size > MOST_RANKS:
+        raise InvalidPointError(
+            f"{run.where}: p={size:,} is more processes than a program can be unrolled for "
+            f"({MOST_RANKS:,}); ask a smaller p"
+        )
     ranks = np.arange(size)
     names = {"rank": ranks if size > 1 else 0, "size": size, **parameters}
     run.execute(program.body or (), Scope(Lanes(ranks, whole=True), names))
@@ -259,6 +267,7 @@ class _Run:
             elif given is None or isinstance(given, (str, bool)):
                 fixed[name] = given
             else:
+                fixed[name] = None  # holds its place in the order of the call
                 varying.append((name, given, finish))
         fixed.pop("request", None)
         return fixed, varying
