@@ -9,7 +9,6 @@ from typing import Annotated, Any, get_args
 import attrs
 import typer
 
-from parcast.cli import programs
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
 from parcast.entries import FamilyEntry, SolverEntry, load
@@ -147,14 +146,18 @@ def show(
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
+    more: dict[str, Any] = {}
+    if query is not None:
+        from parcast.cli.programs import described, print_program
+
+        more = {"unrolled": described(query)} if json else {}
     if json:
-        more = {} if query is None else {"unrolled": programs.described(query)}
         print_json({**_described(value), **more})
         return
     _print(value)
     if query is not None:
         print()
-        programs.print_program(query)
+        print_program(query)
 
 
 def _program_query(
