@@ -12,7 +12,9 @@ from parcast.hookspecs import hookimpl
 def parcast_kinds() -> Iterator[KindEntry]:
     """Add the kinds that several families share."""
     yield KindEntry("phases", "parcast.phases:Phases", "SPMD cycles of computation and I/O.")
-    yield KindEntry("program", "parcast.program:Program", "What every process does, in Python.")
+    yield KindEntry(
+        "program", "parcast.program:Program", "What every process does, in Python.", suffix=".py"
+    )
 
 
 @hookimpl

@@ -60,11 +60,16 @@ class FamilyEntry:
 
 @attrs.frozen
 class KindEntry:
-    """A kind of workload: ``target`` is the attrs class that its files are read into."""
+    """A kind of workload: ``target`` is the attrs class of its content.
+
+    Tables (.toml, .json) are read into the class, unless ``suffix`` says in which files
+    workloads of the kind stand; a `Reader` reads those.
+    """
 
     name: str
     target: str
     summary: str
+    suffix: str | None = attrs.field(default=None, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
 

@@ -102,6 +102,10 @@ def workload_from_data(
     if not isinstance(kind, str) or kind not in kinds:
         hint = did_you_mean(str(kind), kinds) or f" Known: {', '.join(sorted(kinds))}."
         raise FileError(f"{where}: kind = {kind!r} is no kind of workload.{hint}")
+    if kinds[kind].suffix is not None:
+        raise FileError(
+            f"{where}: a workload of kind {kind!r} is a {kinds[kind].suffix} file, not a table"
+        )
     known = _COMMON | {"kind", "parameters"}
     rest = {key: value for key, value in data.items() if key not in known}
     target = load_class(kinds[kind].target)

@@ -179,3 +179,8 @@ def test_what_is_outside_the_language_is_one_sentence_with_file_and_line(name):
         read_source(source, "mine.py")
     assert str(caught.value).startswith("mine.py:")
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_is_no_program():
+    with pytest.raises(FileError, match="a workload of kind 'program' is a .py file, not a table"):
+        Registry([]).workload({"kind": "program", "parameters": {"n": 3}})
