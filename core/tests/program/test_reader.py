@@ -182,5 +182,5 @@ def test_what_is_outside_the_language_is_one_sentence_with_file_and_line(name):
 
 
 def test_a_table_is_no_program():
-    with pytest.raises(FileError, match="a workload of kind 'program' is a .py file, not a table"):
+    with pytest.raises(FileError, match=r"of kind .program. is a \.py file, not"):
         Registry([]).workload({"kind": "program", "parameters": {"n": 3}})
