@@ -42,6 +42,11 @@ class Nodes:
     groups: tuple[NodeGroup, ...] = ()  #: of nodes in order; those beyond have weight 1
     oversubscribe: bool = False  #: more processes than cores share them
 
+    @property
+    def number(self) -> int | None:
+        """How many nodes there are; None: as many as the processes need."""
+        return self.count or sum(group.count for group in self.groups) or None
+
 
 @attrs.frozen(kw_only=True)
 class LocalNetwork:

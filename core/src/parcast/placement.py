@@ -45,7 +45,7 @@ def place(query: Query) -> Placement:
         If the tuple is not of p nodes of the machine.
     """
     nodes, p = query.machine.nodes, query.p
-    count = nodes.count or sum(group.count for group in nodes.groups) or None
+    count = nodes.number
     if isinstance(query.mapping, tuple):
         node = _listed(query.mapping, p, count)
         count = count or int(node.max()) + 1

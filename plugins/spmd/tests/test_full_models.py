@@ -187,6 +187,7 @@ def test_each_message_of_a_group_may_pass_the_network(registry: Registry) -> Non
         ({"storage": {}}, "states no storage.bandwidth, which a workload with I/O needs"),
         ({"network": {"startup": 1, "bandwidth": 1, "contention": "endpoint"}}, "no level w"),
         ({"nodes": {"count": 1, "cores": 3}}, "4 processes on 3 cores"),
+        ({"nodes": {"groups": [{"count": 3}]}}, "4 processes on 3 cores"),
         ({"nodes": {"groups": [{"count": 1, "weight": 2}]}}, "nodes of unequal speed"),
         (
             {"nodes": {"cores": 4}, "network": {"startup": 1, "bandwidth": 1, "local": {}}},
@@ -200,6 +201,33 @@ def test_what_a_machine_lacks_is_a_reason(
     row = registry.compare(workload(CASES[0]), {**machine(CASES[0]), **changes}, p=4).rows[0]
     assert row.status is Status.REFUSED
     assert reason in row.message
+
+
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        ({}, []),
+        ({"eager_limit": 8}, ["network.eager_limit is not followed: no message waits"]),
+        ({"saturation": 2, "contention": "none"}, ["network.saturation gives the contention"]),
+        ({"saturation": 2, "contention": "none", "contention_level": 1}, []),
+    ],
+)
+def test_words_of_the_network_that_are_not_followed_are_noted(
+    registry: Registry, words: dict[str, Any], notes: list[str]
+) -> None:
+    network = {"startup": 1, "bandwidth": 1, **words}
+    asked = registry.machine({"processor": {"rate": 1}, "network": network, "name": "m"})
+    chatty = {"name": "w", "phase": [{"parallel": 1, "messages": 1, "distribution": "constant"}]}
+    silent = {"name": "w", "phase": [{"parallel": 1, "distribution": "constant"}]}
+    found = registry.predict(chatty, asked, "spmd", p=2).notes
+    assert len(found) == len(notes)
+    assert all(one.startswith(note) for one, note in zip(found, notes, strict=True))
+    assert registry.predict(silent, asked, "spmd", p=2).notes == ()
+
+
+def test_nothing_binds_a_program_that_does_nothing(registry: Registry) -> None:
+    (row,) = registry.compare({"name": "idle", "phase": [{}]}, {"processor": {"rate": 1}}, p=2).rows
+    assert (row.time, row.binding) == (0, None)
 
 
 def test_clusters_need_a_p_that_the_disks_divide(registry: Registry) -> None:

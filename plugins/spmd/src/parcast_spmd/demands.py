@@ -75,6 +75,24 @@ def contention_level(query: Query) -> float | None:
     return {"none": 0.0, "bus": 1.0, None: None}[network.contention]
 
 
+def not_followed(query: Query) -> tuple[str, ...]:
+    """Return a note on each word of the machine's network that the models do not follow."""
+    network = query.machine.network
+    limited = network.eager_limit is not None
+    outweighed = network.contention is not None and network.saturation is not None
+    if not limited and not outweighed:
+        return ()
+    if not any(phase.messages or phase.bytes for phase in query.workload.content.at(query)):
+        return ()
+    notes = {
+        "network.eager_limit is not followed: no message waits for its receive": limited,
+        "network.saturation gives the contention level, so network.contention is not used": (
+            outweighed and network.contention_level is None
+        ),
+    }
+    return tuple(note for note, applies in notes.items() if applies)
+
+
 def check_machine(query: Query) -> None:
     """Refuse what the models cannot express: unlike nodes, crowded cores, a second network."""
     machine = query.machine
@@ -83,9 +101,11 @@ def check_machine(query: Query) -> None:
         raise UnsupportedError(
             f"machine {name!r} has nodes of unequal speed; spmd takes equal ones"
         )
-    if nodes.count is not None and query.p > nodes.count * nodes.cores:
-        total = nodes.count * nodes.cores
-        raise UnsupportedError(f"{query.p} processes on {total} cores of machine {name!r}")
+    if nodes.number is not None and query.p > nodes.number * nodes.cores:
+        total = nodes.number * nodes.cores
+        raise UnsupportedError(
+            f"{query.p} processes on {total} cores of machine {name!r}; spmd takes a core for each"
+        )
     if machine.network.local is not None and nodes.cores > 1:
         raise UnsupportedError(
             f"machine {name!r} has a local network within its nodes; spmd takes one network"

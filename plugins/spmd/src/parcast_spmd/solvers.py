@@ -12,7 +12,14 @@ from parcast import Parts, Prediction, Query, SolveError, UnsupportedError
 from parcast_spmd import aio
 from parcast_spmd import sio as synchronous
 from parcast_spmd.cycles import Answer
-from parcast_spmd.demands import Demands, check_machine, contention_level, demands, model_of
+from parcast_spmd.demands import (
+    Demands,
+    check_machine,
+    contention_level,
+    demands,
+    model_of,
+    not_followed,
+)
 
 _MODELS: Mapping[str, Callable[[Sequence[Demands]], list[Answer]]] = {
     "sio": synchronous.solve,
@@ -78,7 +85,8 @@ class PhaseSolver:
         asked = [[demands(query, level) for level in _levels(query)] for query in queries]
         answers = iter(_solve([phase for one in asked for variant in one for phase in variant]))
         return [
-            _prediction(one, [[next(answers) for _ in variant] for variant in one]) for one in asked
+            _prediction(query, one, [[next(answers) for _ in variant] for variant in one])
+            for query, one in zip(queries, asked, strict=True)
         ]
 
 
@@ -105,7 +113,7 @@ def _solve(phases: Sequence[Demands]) -> list[Answer]:
 
 
 def _prediction(
-    variants: Sequence[Sequence[Demands]], answers: Sequence[Sequence[Answer]]
+    query: Query, variants: Sequence[Sequence[Demands]], answers: Sequence[Sequence[Answer]]
 ) -> Prediction:
     phases, found = variants[0], answers[0]
     time = sum(one.time for one in found)
@@ -113,7 +121,7 @@ def _prediction(
         raise SolveError("the times overflow; check the units of workload and machine")
     parts = sum((one.parts for one in found), start=Parts())
     lower = upper = None
-    notes = _notes(phases, found)
+    notes = (*_notes(phases, found), *not_followed(query))
     if any(one.lower is not None for one in found) and all(map(_has_certain_bound, found)):
         lower = _least(found)
     if len(variants) > 1 and any(phase.shared for phase in phases):
@@ -124,7 +132,7 @@ def _prediction(
         parts=parts,
         lower=lower,
         upper=upper,
-        binding=max(found, key=lambda one: one.time).binding,
+        binding=max(found, key=lambda one: one.time).binding if time else None,
         notes=notes,
         details={"phases": [_details(*pair) for pair in zip(phases, found, strict=True)]},
     )
