@@ -2,20 +2,24 @@
 
 import math
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.program import Block, Operation, Site, Unrolled
+from parcast.machine import Machine
+from parcast.program import Block, Operation, Site, Unrolled, ready
 from parcast.program.collectives import ALGORITHMS, algorithms
 from parcast.program.columns import columns
 from parcast.program.deadlock import check, matched, needs
 from parcast.program.expand import expand
 from parcast.program.matching import match
+from parcast.program.reader import read_source
 from parcast.program.sweep import sweep
 from parcast.program.wavefront import _Front, stuck_in
+from parcast.query import Query
 
 from .calling import call
 
@@ -236,6 +240,41 @@ def test_a_wildcard_is_run_through_and_its_deadlock_found(limit):
     assert "rank 0 in recv from ANY (called.py), rank 1 in recv from 0" in message(
         MASTER, 5, limit, first=False
     )
+
+
+BY_TIME = """
+def program(rank, size):
+    if rank == 0:
+        recv(ANY)
+        recv(2, 5)
+        recv(ANY)
+    if rank == 1:
+        elapse(9)
+        send(0, 8)
+    if rank == 2:
+        send(0, 8)
+        send(0, 8, 5)
+"""
+
+
+def test_a_wildcard_that_may_take_the_right_message_is_no_deadlock():
+    check(call(BY_TIME, 3), 0, algorithms())
+
+
+def test_a_deadlock_beside_wildcards_names_the_limit():
+    source = BY_TIME + "    send((rank + 1) % size, 8, 6)\n    recv((rank - 1) % size, 6)\n"
+    check(call(source, 3), 8, algorithms())
+    assert "a message above network.eager_limit = 0 B waits" in message(source, 3, 0)
+
+
+def test_a_program_is_matched_again_only_for_what_makes_it_another():
+    source = "def program(rank, size, n=4):\n for i in range(n):\n  compute(n)\n"
+    plain = Query(workload=read_source(source), machine=Machine(name="m"), p=2)
+    found = ready.matched(plain)
+    assert ready.matched(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
+    assert ready.matched(attrs.evolve(plain, p=3)) is not found
+    with pytest.raises(InvalidPointError, match=r"has 4\.0 in range"):
+        ready.matched(attrs.evolve(plain, parameters={"n": 4.0}))
 
 
 def test_a_program_in_block_order_is_expanded_only_when_asked_for():

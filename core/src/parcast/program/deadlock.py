@@ -14,7 +14,7 @@ from parcast.program.blockwise import ends_in_block_order
 from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.expand import collectives, expand
 from parcast.program.matching import Matching, match
-from parcast.program.operations import ANY
+from parcast.program.operations import ANY, SENDS
 from parcast.program.sweep import sweep
 from parcast.program.unrolled import Unrolled
 from parcast.program.wavefront import Needs, stuck_in
@@ -68,8 +68,8 @@ def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: floa
     if found.matching.timed():
         stuck = np.array(sweep(found.columns, eager_limit), np.int64)
         if len(stuck):
-            none = np.zeros(len(stuck), bool)
-            raise InvalidPointError(_deadlock(found.columns, stuck, none, eager_limit))
+            late = found.columns.among(SENDS)[stuck] & (found.columns.amount[stuck] > eager_limit)
+            raise InvalidPointError(_deadlock(found.columns, stuck, late, eager_limit))
         return found
     needed = needs(found.columns, found.matching, eager_limit).sorted()
     cycle = stuck_in(needed, found.columns.offsets)

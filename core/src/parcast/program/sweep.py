@@ -17,9 +17,8 @@ _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVE
 def sweep(columns: Columns, eager_limit: float) -> list[int]:
     """Return the operations that processes are stuck in for ever, by rank; none if all end.
 
-    Each process runs until it must wait. Where `recv(ANY)` leaves the choice, messages are
-    taken in the order in which this run sends them: one order of those that are possible.
-    Collectives must be expanded.
+    Each process runs until it must wait. No sender waits for a `recv(ANY)`, as only timing tells
+    which one it takes: who is stuck then is stuck in any order. Collectives must be expanded.
     """
     messages = _Messages(columns, eager_limit)
     at, ends = columns.offsets[:-1].tolist(), columns.offsets[1:].tolist()
@@ -60,6 +59,7 @@ class _Messages:
         """Begin an operation; yield the ranks of those that got a partner by it."""
         if self.op[x] in _SENDS:
             channel = self._channel(rank, self.dst[x], self.tag[x])
+            self.taken[x] = channel[0] == ANY
             if self.receives[channel]:
                 yield self._pair(x, self.receives[channel].popleft())
             else:
