@@ -117,7 +117,7 @@ def steps(op: str, algorithm: str, among: Groups, bytes_: Any, root: Any) -> lis
 
     Bytes and root are numbers, or a column over the lanes; groups of one send nothing.
     """
-    amount = bytes_ * 1.0  # as floats, no product overflows
+    amount = bytes_ * 1.0  # products of integers would wrap
     if algorithm == "tree":
         found = [*_binomial("reduce", among, amount, 0), *_binomial("bcast", among, amount, 0)]
     elif algorithm == "binomial":

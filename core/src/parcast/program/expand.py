@@ -140,7 +140,7 @@ def _ranks(ranks: list[int]) -> str:
 
 
 def _consistent(unrolled: Unrolled, call: Collective) -> None:
-    """Refuse bytes, roots or files that differ within a group, and roots outside of it."""
+    """Refuse bytes, roots or files that differ within a group, or that it cannot have."""
     among = _groups(call)
     head = among.first if isinstance(among.first, np.ndarray) else np.zeros(len(among.ranks), int)
     leaders = np.searchsorted(among.ranks, among.members[head])
@@ -159,7 +159,18 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
                 f"({_line(unrolled, call, among.ranks[other])}); give every process of the "
                 f"group the same {name}"
             )
-    root = _together(call, "root")
+    _possible(unrolled, call, among)
+
+
+def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
+    """Refuse bytes that are too many, and roots outside of their group."""
+    op, amount, root = call[0].block.op, _together(call, "bytes"), _together(call, "root")
+    many = 0 if amount is None or op not in COLLECTIVES else float(np.max(amount)) * unrolled.size
+    if np.isinf(many):
+        raise InvalidPointError(
+            f"{_line(unrolled, call, among.ranks[0])}: at p={unrolled.size} {op} of "
+            f"{np.max(amount)} bytes on each process overflows; give fewer bytes"
+        )
     if root is None:
         return
     outside = np.broadcast_to(root >= among.size, among.ranks.shape)
