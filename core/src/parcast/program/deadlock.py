@@ -59,11 +59,12 @@ def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: floa
     """Return a program's messages, checked as `check` does."""
     found = Matched(unrolled, algorithms)
     calls = collectives(unrolled)
-    if all(len(call) == 1 for call in calls) and ends_in_block_order(unrolled, eager_limit):
+    in_blocks = all(len(call) == 1 for call in calls)
+    if in_blocks and ends_in_block_order(unrolled, eager_limit):
         return found
-    if _accepted(found if not calls else None, unrolled, eager_limit) and all(
-        len(call) == 1 for call in calls
-    ):
+    # always asked: it tells what has no partner before there are messages of collectives
+    accepted = _accepted(found if not calls else None, unrolled, eager_limit)
+    if in_blocks and accepted:
         return found
     if found.matching.timed():
         stuck = np.array(sweep(found.columns, eager_limit), np.int64)

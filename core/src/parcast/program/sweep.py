@@ -43,7 +43,7 @@ class _Messages:
         self.op, self.dst, self.src = columns.op.data, columns.dst.data, columns.src.data
         self.tag = columns.tag.data
         self.late = (columns.amount > eager_limit).data
-        self.rank_of = columns.rank_of
+        self.rank_of = np.repeat(np.arange(len(columns.offsets) - 1), np.diff(columns.offsets)).data
         self.taken, self.received = bytearray(len(self.op)), bytearray(len(self.op))
         self.sends: dict[Any, deque[int]] = defaultdict(deque)
         self.receives: dict[Any, deque[int]] = defaultdict(deque)
@@ -69,7 +69,7 @@ class _Messages:
             if self.sends[channel]:
                 send = self.sends[channel].popleft()
                 self._pair(send, x)
-                yield int(self.rank_of(send))
+                yield self.rank_of[send]
             else:
                 self.receives[channel].append(x)
 
@@ -78,7 +78,7 @@ class _Messages:
 
     def _pair(self, send: int, receive: int) -> int:
         self.taken[send] = self.received[receive] = 1
-        return int(self.rank_of(receive))
+        return self.rank_of[receive]
 
     def over(self, x: int) -> bool:
         """Return whether an operation that has begun can end."""
