@@ -261,6 +261,13 @@ def test_a_wildcard_that_may_take_the_right_message_is_no_deadlock():
     check(call(BY_TIME, 3), 0, algorithms())
 
 
+def test_a_sender_that_no_wildcard_ever_lets_go_is_a_deadlock():
+    source = "def program(rank, size):\n if rank:\n  send(0, 8, 1)\n  recv(0)\n"
+    source += " else:\n  send(1, 8)\n  recv(ANY, 1)"
+    check(call(source, 2), 8, algorithms())
+    assert "rank 0 in send to 1 (called.py), rank 1 in send to 0" in message(source, 2, 0)
+
+
 def test_a_deadlock_beside_wildcards_names_the_limit():
     source = BY_TIME + "    send((rank + 1) % size, 8, 6)\n    recv((rank - 1) % size, 6)\n"
     check(call(source, 3), 8, algorithms())

@@ -17,8 +17,9 @@ _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVE
 def sweep(columns: Columns, eager_limit: float) -> list[int]:
     """Return the operations that processes are stuck in for ever, by rank; none if all end.
 
-    Each process runs until it must wait. No sender waits for a `recv(ANY)`, as only timing tells
-    which one it takes: who is stuck then is stuck in any order. Collectives must be expanded.
+    Each process runs until it must wait. As only timing tells which message a `recv(ANY)`
+    takes, the k-th that is posted lets the k-th sender of each rank go on: who is stuck then is
+    stuck in any order. Collectives must be expanded.
     """
     messages = _Messages(columns, eager_limit)
     at, ends = columns.offsets[:-1].tolist(), columns.offsets[1:].tolist()
@@ -50,6 +51,9 @@ class _Messages:
         wild = np.flatnonzero(columns.src == ANY)
         owners, tags = columns.rank_of(wild).tolist(), columns.tag[wild].tolist()
         self.wild = set(zip(owners, tags, strict=True))
+        self.posted: dict[Any, int] = defaultdict(int)  # wildcards of a channel
+        self.asked: dict[Any, int] = defaultdict(int)  # late messages to them, of each rank
+        self.asking: dict[Any, list[int]] = defaultdict(list)  # sends that wait for the n-th
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
         for wait, request in pairs:
@@ -59,13 +63,19 @@ class _Messages:
         """Begin an operation; yield the ranks of those that got a partner by it."""
         if self.op[x] in _SENDS:
             channel = self._channel(rank, self.dst[x], self.tag[x])
-            self.taken[x] = channel[0] == ANY
+            if channel[0] == ANY and self.late[x]:
+                self._ask(x, rank, channel)
             if self.receives[channel]:
                 yield self._pair(x, self.receives[channel].popleft())
             else:
                 self.sends[channel].append(x)
         if self.op[x] in _RECEIVES:
             channel = self._channel(self.src[x], rank, self.tag[x])
+            if channel[0] == ANY:
+                self.posted[channel] += 1
+                for send in self.asking.pop((channel, self.posted[channel]), ()):
+                    self.taken[send] = 1
+                    yield self.rank_of[send]
             if self.sends[channel]:
                 send = self.sends[channel].popleft()
                 self._pair(send, x)
@@ -73,11 +83,20 @@ class _Messages:
             else:
                 self.receives[channel].append(x)
 
+    def _ask(self, x: int, rank: int, channel: Any) -> None:
+        """Let a sender go on if a wildcard may have taken its message, or note that it waits."""
+        self.asked[channel, rank] += 1
+        if self.asked[channel, rank] <= self.posted[channel]:
+            self.taken[x] = 1
+        else:
+            self.asking[channel, self.asked[channel, rank]].append(x)
+
     def _channel(self, source: int, to: int, tag: int) -> tuple[int, int, int]:
         return (ANY if (to, tag) in self.wild else source), to, tag
 
     def _pair(self, send: int, receive: int) -> int:
-        self.taken[send] = self.received[receive] = 1
+        self.received[receive] = 1
+        self.taken[send] |= self.src[receive] != ANY
         return self.rank_of[receive]
 
     def over(self, x: int) -> bool:
