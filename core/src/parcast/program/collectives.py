@@ -89,8 +89,8 @@ class Step:
     ranks: Ranks
     arguments: Mapping[str, Any]
 
-    def take(self, lanes: NDArray[np.bool_]) -> Step:
-        """Return the step of some of its processes."""
+    def take(self, lanes: NDArray[Any]) -> Step:
+        """Return the step of some of its processes, as a mask or their places."""
         columns = {name: some(column, lanes) for name, column in self.arguments.items()}
         return Step(self.op, self.ranks[lanes], columns)
 

@@ -54,16 +54,17 @@ def collectives(unrolled: Unrolled) -> list[Collective]:
     found: list[Collective] = []
     done = np.zeros(unrolled.size, np.int64)
     waiting: dict[int, list[Arrival]] = {}
+    missing: dict[int, int] = {}
     checked: set[Any] = set()
     for arrival, turn in _arrivals(unrolled, done):
         call: Collective = (arrival,)
         if turn is not None:
             waiting.setdefault(turn, []).append(arrival)
-            call = tuple(waiting[turn])
-            _same_operation(unrolled, call[0], arrival)
-            if sum(len(one.ranks) for one in call) < unrolled.size:
+            _same_operation(unrolled, waiting[turn][0], arrival)
+            missing[turn] = missing.get(turn, unrolled.size) - len(arrival.ranks)
+            if missing[turn]:
                 continue
-            del waiting[turn]
+            call = tuple(waiting.pop(turn))
         if _key(call) not in checked:
             _consistent(unrolled, call)
             checked.add(_key(call))
@@ -309,5 +310,6 @@ def _only(found: Sequence[Step], ranks: Ranks) -> list[Step]:
     taken: dict[int, Step] = {}
     for step in found:
         if id(step) not in taken:
-            taken[id(step)] = step.take(np.isin(step.ranks, ranks, assume_unique=True))
+            at = np.minimum(np.searchsorted(step.ranks, ranks), len(step.ranks) - 1)
+            taken[id(step)] = step.take(at[step.ranks[at] == ranks])
     return [taken[id(step)] for step in found if len(taken[id(step)].ranks)]
