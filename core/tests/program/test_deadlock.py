@@ -160,9 +160,9 @@ def test_many_processes_together_or_in_turns_come_as_far_as_in_a_plain_run(unrol
 
 
 EXCHANGE = """
-def program(rank, size):
+def program(rank, size, n=1000):
     peer = rank + 1 - 2 * (rank % 2)
-    send(peer, 1000)
+    send(peer, n)
     recv(peer)
 """
 
@@ -174,6 +174,7 @@ def message(source, size, limit, **parameters) -> str:
 
 
 def test_a_deadlock_of_rendezvous_names_ranks_lines_and_the_limit():
+    assert "network.eager_limit = 1234567 B waits" in message(EXCHANGE, 2, 1234567, n=1234568)
     assert message(EXCHANGE, 2, 100) == (
         "called.py: at p=2 the program never ends, for processes wait for each other: "
         "rank 0 in send to 1 (called.py), rank 1 in send to 0 (called.py); a message above "
@@ -198,8 +199,9 @@ def test_receives_before_their_sends_are_told_to_change_order():
 
 def test_a_process_alone_is_told_to_leave_its_messages_out():
     source = "def program(rank, size):\n send(rank, 8)\n recv(rank)"
-    assert "wait for itself: rank 0 in send to 0 (called.py); put messages under" in message(
-        source, 1, 0
+    assert (
+        "for a process waits for itself: rank 0 in send to 0 (called.py); put messages under"
+        in message(source, 1, 0)
     )
     check(call(source, 1), 8, algorithms())
 

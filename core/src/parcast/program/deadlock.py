@@ -125,19 +125,19 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
     p = len(table.offsets) - 1
     named = [f"rank {table.rank_of(x)} in {_doing(table, x)}" for x in stuck[:4].tolist()]
     more = f" and {len(stuck) - 4} more" if len(stuck) > 4 else ""
-    where = "itself" if len(stuck) == 1 else "each other"
+    who = "a process waits for itself" if len(stuck) == 1 else "processes wait for each other"
     if p == 1:
         hint = "put messages under `if size > 1`"
     elif late.any():
         hint = (
-            f"a message above network.eager_limit = {eager_limit:g} B waits for its receive: use "
+            f"a message above network.eager_limit = {eager_limit:.15g} B waits for its receive: use "
             "sendrecv or isend, smaller messages or a larger network.eager_limit"
         )
     else:
         hint = "let each message be sent before its sender waits for the receiver"
     return (
-        f"{table.line(int(stuck[0]))}: at p={p} the program never ends, for processes wait for "
-        f"{where}: {', '.join(named)}{more}; {hint}"
+        f"{table.line(int(stuck[0]))}: at p={p} the program never ends, for {who}: "
+        f"{', '.join(named)}{more}; {hint}"
     )
 
 
