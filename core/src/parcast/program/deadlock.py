@@ -130,8 +130,8 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
         hint = "put messages under `if size > 1`"
     elif late.any():
         hint = (
-            f"a message above network.eager_limit = {eager_limit:.15g} B waits for its receive: use "
-            "sendrecv or isend, smaller messages or a larger network.eager_limit"
+            f"a message above network.eager_limit = {eager_limit:.15g} B waits for its receive: "
+            "use sendrecv or isend, smaller messages or a larger network.eager_limit"
         )
     else:
         hint = "let each message be sent before its sender waits for the receiver"
