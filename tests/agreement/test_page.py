@@ -11,6 +11,7 @@ from parcast.costs import Costs
 from parcast.placement import Placement
 from parcast.program import OPERATIONS
 from parcast.program.collectives import ALGORITHMS
+from parcast.program.operations import REQUIRED
 from parcast.program.reader import read_source
 from parcast.program.unroll import unroll
 from parcast.testing import Reference, by_sweep
@@ -27,6 +28,22 @@ def on_the_page(heading: str) -> str:
 def test_the_page_names_every_operation_and_algorithm():
     for name in {*OPERATIONS, *(f"`{one}`" for names in ALGORITHMS.values() for one in names)}:
         assert name in PAGE
+
+
+def test_the_page_has_every_signature_as_the_language_has_it():
+    block = PAGE.split("## The operations\n\n```\n")[1].split("```")[0]
+    listed = re.findall(r"([\w|]+)\((.*?)\)", block)
+    written = {name: arguments for names, arguments in listed for name in names.split("|")}
+    assert written == {name: signature(name) for name in OPERATIONS}
+
+
+def signature(name: str) -> str:
+    """Return the arguments of an operation as a call has them."""
+    arguments = [
+        one.name if one.default is REQUIRED else f"{one.name}={one.default!r}".replace("'", '"')
+        for one in OPERATIONS[name]
+    ]
+    return ", ".join(arguments)
 
 
 def test_the_example_of_the_page_runs(capsys):

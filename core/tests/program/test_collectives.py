@@ -284,6 +284,10 @@ REFUSED = {
         [collective("allreduce", 8, bytes_=np.arange(8) % 4, color=np.arange(8) % 2)],
         "x.py:1: at p=8 rank 0 calls allreduce with bytes 0 and rank 2 with 2 (x.py:1); ",
     ),
+    "overflow": (
+        [collective("alltoall", 8, bytes_=1e308)],
+        "x.py:1: at p=8 alltoall of 1e+308 bytes on each process overflows; give fewer bytes",
+    ),
     "files": (
         [
             Block(k, "read", np.array([k]), {"bytes": 1, "file": file, "collective": True})

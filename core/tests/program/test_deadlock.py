@@ -2,20 +2,24 @@
 
 import math
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.program import Block, Operation, Site, Unrolled
+from parcast.machine import Machine
+from parcast.program import Block, Operation, Site, Unrolled, ready
 from parcast.program.collectives import ALGORITHMS, algorithms
 from parcast.program.columns import columns
 from parcast.program.deadlock import check, matched, needs
 from parcast.program.expand import expand
 from parcast.program.matching import match
+from parcast.program.reader import read_source
 from parcast.program.sweep import sweep
 from parcast.program.wavefront import _Front, stuck_in
+from parcast.query import Query
 
 from .calling import call
 
@@ -156,9 +160,9 @@ def test_many_processes_together_or_in_turns_come_as_far_as_in_a_plain_run(unrol
 
 
 EXCHANGE = """
-def program(rank, size):
+def program(rank, size, n=1000):
     peer = rank + 1 - 2 * (rank % 2)
-    send(peer, 1000)
+    send(peer, n)
     recv(peer)
 """
 
@@ -170,6 +174,7 @@ def message(source, size, limit, **parameters) -> str:
 
 
 def test_a_deadlock_of_rendezvous_names_ranks_lines_and_the_limit():
+    assert "network.eager_limit = 1234567 B waits" in message(EXCHANGE, 2, 1234567, n=1234568)
     assert message(EXCHANGE, 2, 100) == (
         "called.py: at p=2 the program never ends, for processes wait for each other: "
         "rank 0 in send to 1 (called.py), rank 1 in send to 0 (called.py); a message above "
@@ -194,8 +199,9 @@ def test_receives_before_their_sends_are_told_to_change_order():
 
 def test_a_process_alone_is_told_to_leave_its_messages_out():
     source = "def program(rank, size):\n send(rank, 8)\n recv(rank)"
-    assert "wait for itself: rank 0 in send to 0 (called.py); put messages under" in message(
-        source, 1, 0
+    assert (
+        "for a process waits for itself: rank 0 in send to 0 (called.py); put messages under"
+        in message(source, 1, 0)
     )
     check(call(source, 1), 8, algorithms())
 
@@ -236,6 +242,48 @@ def test_a_wildcard_is_run_through_and_its_deadlock_found(limit):
     assert "rank 0 in recv from ANY (called.py), rank 1 in recv from 0" in message(
         MASTER, 5, limit, first=False
     )
+
+
+BY_TIME = """
+def program(rank, size):
+    if rank == 0:
+        recv(ANY)
+        recv(2, 5)
+        recv(ANY)
+    if rank == 1:
+        elapse(9)
+        send(0, 8)
+    if rank == 2:
+        send(0, 8)
+        send(0, 8, 5)
+"""
+
+
+def test_a_wildcard_that_may_take_the_right_message_is_no_deadlock():
+    check(call(BY_TIME, 3), 0, algorithms())
+
+
+def test_a_sender_that_no_wildcard_ever_lets_go_is_a_deadlock():
+    source = "def program(rank, size):\n if rank:\n  send(0, 8, 1)\n  recv(0)\n"
+    source += " else:\n  send(1, 8)\n  recv(ANY, 1)"
+    check(call(source, 2), 8, algorithms())
+    assert "rank 0 in send to 1 (called.py), rank 1 in send to 0" in message(source, 2, 0)
+
+
+def test_a_deadlock_beside_wildcards_names_the_limit():
+    source = BY_TIME + "    send((rank + 1) % size, 8, 6)\n    recv((rank - 1) % size, 6)\n"
+    check(call(source, 3), 8, algorithms())
+    assert "a message above network.eager_limit = 0 B waits" in message(source, 3, 0)
+
+
+def test_a_program_is_matched_again_only_for_what_makes_it_another():
+    source = "def program(rank, size, n=4):\n for i in range(n):\n  compute(n)\n"
+    plain = Query(workload=read_source(source), machine=Machine(name="m"), p=2)
+    found = ready.matched(plain)
+    assert ready.matched(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
+    assert ready.matched(attrs.evolve(plain, p=3)) is not found
+    with pytest.raises(InvalidPointError, match=r"has 4\.0 in range"):
+        ready.matched(attrs.evolve(plain, parameters={"n": 4.0}))
 
 
 def test_a_program_in_block_order_is_expanded_only_when_asked_for():

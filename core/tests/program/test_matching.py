@@ -93,7 +93,7 @@ REFUSED = {
         [[], [recv(0, 3), recv(0, 3)]],
         (
             "x.py:1: at p=2 rank 1 receives 2 messages from rank 0 (tag 3) that rank 0 never "
-            "sends; add send(1, ...) on rank 0, or leave this out where it has no partner"
+            "sends; add send(1, ..., tag=3) on rank 0, or leave this out where it has no partner"
         ),
     ),
     "too few receives": (

@@ -58,7 +58,7 @@ def _meet(blocks: Any, pair: tuple[int, int], due: dict[int, int], eager_limit: 
     send, receive = pair
     if send == receive:  # one exchange: all post their receive, and then wait
         return True
-    late = np.max(blocks[send].arguments["bytes"]) > eager_limit
+    late = np.any(blocks[send].arguments["bytes"] > eager_limit)
     return send < due.get(receive, receive) and (not late or receive < due.get(send, send))
 
 

@@ -89,8 +89,8 @@ class Step:
     ranks: Ranks
     arguments: Mapping[str, Any]
 
-    def take(self, lanes: NDArray[np.bool_]) -> Step:
-        """Return the step of some of its processes."""
+    def take(self, lanes: NDArray[Any]) -> Step:
+        """Return the step of some of its processes, as a mask or their places."""
         columns = {name: some(column, lanes) for name, column in self.arguments.items()}
         return Step(self.op, self.ranks[lanes], columns)
 
@@ -117,7 +117,7 @@ def steps(op: str, algorithm: str, among: Groups, bytes_: Any, root: Any) -> lis
 
     Bytes and root are numbers, or a column over the lanes; groups of one send nothing.
     """
-    amount = bytes_ * 1.0  # as floats, no product overflows
+    amount = bytes_ * 1.0  # products of integers would wrap
     if algorithm == "tree":
         found = [*_binomial("reduce", among, amount, 0), *_binomial("bcast", among, amount, 0)]
     elif algorithm == "binomial":

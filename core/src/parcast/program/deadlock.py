@@ -14,7 +14,7 @@ from parcast.program.blockwise import ends_in_block_order
 from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
 from parcast.program.expand import collectives, expand
 from parcast.program.matching import Matching, match
-from parcast.program.operations import ANY
+from parcast.program.operations import ANY, SENDS
 from parcast.program.sweep import sweep
 from parcast.program.unrolled import Unrolled
 from parcast.program.wavefront import Needs, stuck_in
@@ -59,17 +59,18 @@ def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: floa
     """Return a program's messages, checked as `check` does."""
     found = Matched(unrolled, algorithms)
     calls = collectives(unrolled)
-    if all(len(call) == 1 for call in calls) and ends_in_block_order(unrolled, eager_limit):
+    in_blocks = all(len(call) == 1 for call in calls)
+    if in_blocks and ends_in_block_order(unrolled, eager_limit):
         return found
-    if _accepted(found if not calls else None, unrolled, eager_limit) and all(
-        len(call) == 1 for call in calls
-    ):
+    # always asked: it tells what has no partner before there are messages of collectives
+    accepted = _accepted(found if not calls else None, unrolled, eager_limit)
+    if in_blocks and accepted:
         return found
     if found.matching.timed():
         stuck = np.array(sweep(found.columns, eager_limit), np.int64)
         if len(stuck):
-            none = np.zeros(len(stuck), bool)
-            raise InvalidPointError(_deadlock(found.columns, stuck, none, eager_limit))
+            late = found.columns.among(SENDS)[stuck] & (found.columns.amount[stuck] > eager_limit)
+            raise InvalidPointError(_deadlock(found.columns, stuck, late, eager_limit))
         return found
     needed = needs(found.columns, found.matching, eager_limit).sorted()
     cycle = stuck_in(needed, found.columns.offsets)
@@ -124,19 +125,19 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
     p = len(table.offsets) - 1
     named = [f"rank {table.rank_of(x)} in {_doing(table, x)}" for x in stuck[:4].tolist()]
     more = f" and {len(stuck) - 4} more" if len(stuck) > 4 else ""
-    where = "itself" if len(stuck) == 1 else "each other"
+    who = "a process waits for itself" if len(stuck) == 1 else "processes wait for each other"
     if p == 1:
         hint = "put messages under `if size > 1`"
     elif late.any():
         hint = (
-            f"a message above network.eager_limit = {eager_limit:g} B waits for its receive: use "
-            "sendrecv or isend, smaller messages or a larger network.eager_limit"
+            f"a message above network.eager_limit = {eager_limit:.15g} B waits for its receive: "
+            "use sendrecv or isend, smaller messages or a larger network.eager_limit"
         )
     else:
         hint = "let each message be sent before its sender waits for the receiver"
     return (
-        f"{table.line(int(stuck[0]))}: at p={p} the program never ends, for processes wait for "
-        f"{where}: {', '.join(named)}{more}; {hint}"
+        f"{table.line(int(stuck[0]))}: at p={p} the program never ends, for {who}: "
+        f"{', '.join(named)}{more}; {hint}"
     )
 
 

@@ -54,16 +54,17 @@ def collectives(unrolled: Unrolled) -> list[Collective]:
     found: list[Collective] = []
     done = np.zeros(unrolled.size, np.int64)
     waiting: dict[int, list[Arrival]] = {}
+    missing: dict[int, int] = {}
     checked: set[Any] = set()
     for arrival, turn in _arrivals(unrolled, done):
         call: Collective = (arrival,)
         if turn is not None:
             waiting.setdefault(turn, []).append(arrival)
-            call = tuple(waiting[turn])
-            _same_operation(unrolled, call[0], arrival)
-            if sum(len(one.ranks) for one in call) < unrolled.size:
+            _same_operation(unrolled, waiting[turn][0], arrival)
+            missing[turn] = missing.get(turn, unrolled.size) - len(arrival.ranks)
+            if missing[turn]:
                 continue
-            del waiting[turn]
+            call = tuple(waiting.pop(turn))
         if _key(call) not in checked:
             _consistent(unrolled, call)
             checked.add(_key(call))
@@ -140,7 +141,7 @@ def _ranks(ranks: list[int]) -> str:
 
 
 def _consistent(unrolled: Unrolled, call: Collective) -> None:
-    """Refuse bytes, roots or files that differ within a group, and roots outside of it."""
+    """Refuse bytes, roots or files that differ within a group, or that it cannot have."""
     among = _groups(call)
     head = among.first if isinstance(among.first, np.ndarray) else np.zeros(len(among.ranks), int)
     leaders = np.searchsorted(among.ranks, among.members[head])
@@ -159,7 +160,18 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
                 f"({_line(unrolled, call, among.ranks[other])}); give every process of the "
                 f"group the same {name}"
             )
-    root = _together(call, "root")
+    _possible(unrolled, call, among)
+
+
+def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
+    """Refuse bytes that are too many, and roots outside of their group."""
+    op, amount, root = call[0].block.op, _together(call, "bytes"), _together(call, "root")
+    many = 0 if amount is None or op not in COLLECTIVES else float(np.max(amount)) * unrolled.size
+    if np.isinf(many):
+        raise InvalidPointError(
+            f"{_line(unrolled, call, among.ranks[0])}: at p={unrolled.size} {op} of "
+            f"{np.max(amount)} bytes on each process overflows; give fewer bytes"
+        )
     if root is None:
         return
     outside = np.broadcast_to(root >= among.size, among.ranks.shape)
@@ -298,5 +310,6 @@ def _only(found: Sequence[Step], ranks: Ranks) -> list[Step]:
     taken: dict[int, Step] = {}
     for step in found:
         if id(step) not in taken:
-            taken[id(step)] = step.take(np.isin(step.ranks, ranks, assume_unique=True))
+            at = np.minimum(np.searchsorted(step.ranks, ranks), len(step.ranks) - 1)
+            taken[id(step)] = step.take(at[step.ranks[at] == ranks])
     return [taken[id(step)] for step in found if len(taken[id(step)].ranks)]

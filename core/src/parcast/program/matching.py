@@ -203,5 +203,6 @@ def _hint(columns: Columns, name: str, channel: tuple[int, int, int], other: _Si
         way = "from" if name == "send" else "to"
         line = columns.line(other.ids[one])
         return f"rank {peer} {doing} {way} rank {far[one]} instead ({line}), not {way} rank {mate}"
-    missing = f"recv({source})" if name == "send" else f"send({to}, ...)"
+    tagged = f", tag={tag}" if tag else ""
+    missing = f"recv({source}{tagged})" if name == "send" else f"send({to}, ...{tagged})"
     return f"add {missing} on rank {peer}, or leave this out where it has no partner"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from typing import Any
 
 from parcast.program.collectives import algorithms
@@ -14,7 +13,7 @@ from parcast.query import Query
 #: How many programs are kept; several solvers are asked about each in turn.
 _KEPT = 2
 
-_found: OrderedDict[Any, Matched] = OrderedDict()
+_found: dict[Any, Matched] = {}
 
 
 def matched(query: Query) -> Matched:
@@ -29,11 +28,14 @@ def matched(query: Query) -> Matched:
         If the program has no meaning at this point; ranks and lines are named.
     """
     program, network = query.workload.content, query.machine.network
-    values = tuple((name, query.values[name]) for name in program.parameters)
+    # by their text: 1 and 1.0 are equal, but no program takes one for the other
+    values = tuple((name, repr(query.values[name])) for name in program.parameters)
     key = (program, query.p, values, network.collectives, network.eager_limit)
-    if key not in _found:
+    found = _found.get(key)
+    if found is None:
+        for old in list(_found)[: 1 - _KEPT]:  # before memory is needed for the next
+            _found.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
-        _found[key] = match(program.at(query), algorithms(network.collectives), limit)
-        while len(_found) > _KEPT:
-            _found.popitem(last=False)
-    return _found[key]
+        found = match(program.at(query), algorithms(network.collectives), limit)
+        _found[key] = found
+    return found

@@ -17,9 +17,9 @@ _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVE
 def sweep(columns: Columns, eager_limit: float) -> list[int]:
     """Return the operations that processes are stuck in for ever, by rank; none if all end.
 
-    Each process runs until it must wait. Where `recv(ANY)` leaves the choice, messages are
-    taken in the order in which this run sends them: one order of those that are possible.
-    Collectives must be expanded.
+    Each process runs until it must wait. As only timing tells which message a `recv(ANY)`
+    takes, the k-th that is posted lets the k-th sender of each rank go on: who is stuck then is
+    stuck in any order. Collectives must be expanded.
     """
     messages = _Messages(columns, eager_limit)
     at, ends = columns.offsets[:-1].tolist(), columns.offsets[1:].tolist()
@@ -44,13 +44,16 @@ class _Messages:
         self.op, self.dst, self.src = columns.op.data, columns.dst.data, columns.src.data
         self.tag = columns.tag.data
         self.late = (columns.amount > eager_limit).data
-        self.rank_of = columns.rank_of
+        self.rank_of = np.repeat(np.arange(len(columns.offsets) - 1), np.diff(columns.offsets)).data
         self.taken, self.received = bytearray(len(self.op)), bytearray(len(self.op))
         self.sends: dict[Any, deque[int]] = defaultdict(deque)
         self.receives: dict[Any, deque[int]] = defaultdict(deque)
         wild = np.flatnonzero(columns.src == ANY)
         owners, tags = columns.rank_of(wild).tolist(), columns.tag[wild].tolist()
         self.wild = set(zip(owners, tags, strict=True))
+        self.posted: dict[Any, int] = defaultdict(int)  # wildcards of a channel
+        self.asked: dict[Any, int] = defaultdict(int)  # late messages to them, of each rank
+        self.asking: dict[Any, list[int]] = defaultdict(list)  # sends that wait for the n-th
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
         for wait, request in pairs:
@@ -60,25 +63,41 @@ class _Messages:
         """Begin an operation; yield the ranks of those that got a partner by it."""
         if self.op[x] in _SENDS:
             channel = self._channel(rank, self.dst[x], self.tag[x])
+            if channel[0] == ANY and self.late[x]:
+                self._ask(x, rank, channel)
             if self.receives[channel]:
                 yield self._pair(x, self.receives[channel].popleft())
             else:
                 self.sends[channel].append(x)
         if self.op[x] in _RECEIVES:
             channel = self._channel(self.src[x], rank, self.tag[x])
+            if channel[0] == ANY:
+                self.posted[channel] += 1
+                for send in self.asking.pop((channel, self.posted[channel]), ()):
+                    self.taken[send] = 1
+                    yield self.rank_of[send]
             if self.sends[channel]:
                 send = self.sends[channel].popleft()
                 self._pair(send, x)
-                yield int(self.rank_of(send))
+                yield self.rank_of[send]
             else:
                 self.receives[channel].append(x)
+
+    def _ask(self, x: int, rank: int, channel: Any) -> None:
+        """Let a sender go on if a wildcard may have taken its message, or note that it waits."""
+        self.asked[channel, rank] += 1
+        if self.asked[channel, rank] <= self.posted[channel]:
+            self.taken[x] = 1
+        else:
+            self.asking[channel, self.asked[channel, rank]].append(x)
 
     def _channel(self, source: int, to: int, tag: int) -> tuple[int, int, int]:
         return (ANY if (to, tag) in self.wild else source), to, tag
 
     def _pair(self, send: int, receive: int) -> int:
-        self.taken[send] = self.received[receive] = 1
-        return int(self.rank_of(receive))
+        self.received[receive] = 1
+        self.taken[send] |= self.src[receive] != ANY
+        return self.rank_of[receive]
 
     def over(self, x: int) -> bool:
         """Return whether an operation that has begun can end."""
