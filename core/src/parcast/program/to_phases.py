@@ -54,14 +54,25 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     native = program.at(query)
     needs = {need for block in native.blocks if (need := _need(block))}
     costs = Costs.of(query, needs)
-    counts = count(expand(native, algorithms(costs.algorithms)), costs)
+    counts = count(_timed(expand(native, algorithms(costs.algorithms))), costs)
+    native = _timed(native)
     most, mean = _check_alike(counts, query)
     phase = _phase(program, native, counts, costs, query)
     notes = ["operations are counted: bursts are constant, and nothing of a process overlaps"]
+    if any(block.op == "start" for block in native.blocks):
+        notes.append("what comes before a start() that not all processes reach is counted too")
+    if phase.io == "sync" and counts.accesses.any() and query.p > 1 and costs.disk_startup:
+        notes.append("an access by all together pays one startup of a disk")
     if most > 1.01 * mean:
         notes.append("the mean process is asked about; the busiest computes more")
     content = Phases(phase=(phase,))
     return attrs.evolve(workload, kind="phases", content=content), tuple(notes)
+
+
+def _timed(unrolled: Unrolled) -> Unrolled:
+    """Return what comes after the last ``start()`` of all processes at once, to be counted."""
+    starts = (i for i, one in enumerate(unrolled.blocks) if one.op == "start" and one.ranks is None)
+    return attrs.evolve(unrolled, blocks=unrolled.blocks[max(starts, default=-1) + 1 :])
 
 
 def count(unrolled: Unrolled, costs: Costs) -> Counts:
@@ -151,5 +162,6 @@ def _together(native: Unrolled) -> bool:
             if block.ranks is not None or not joined:
                 return False
         if block.op not in {"region", "start"}:
-            before = block.op if block.ranks is None else None
+            joining = block.ranks is None and block.arguments.get("color") is None
+            before = block.op if joining else None
     return True
