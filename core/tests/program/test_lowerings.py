@@ -182,6 +182,25 @@ def test_an_access_by_all_together_says_what_it_leaves_out():
     assert said not in counted(program("write(5)"), 4)[1]
 
 
+def test_what_a_phase_cannot_tell_of_access_and_messages_is_said():
+    _, notes = counted(program("if rank == 0:", "    write(5)"), 4)
+    assert "access by some processes is counted as access by all, of the mean bytes" in notes
+    said = "access by all together is spread over all disks, other access to one disk each"
+    cluster = REGISTRY.machine({**MACHINE.data, "storage": {"bandwidth": 1, "layout": "cluster"}})
+    for line, differs in [
+        ("write(5, collective=True)", True),
+        ("write(5, file='shared')", True),
+        ("write(5, file='shared', collective=True)", False),
+        ("write(5)", False),
+    ]:
+        asked = attrs.evolve(query(program(line), 4), machine=cluster, d=2)
+        assert (said in to_phases(asked.workload, asked)[1]) == differs
+        assert said not in counted(program(line), 4)[1]
+    alone = "messages of the only process to itself are left out"
+    assert alone in counted(program("sendrecv(rank, 8, rank)"), 1)[1]
+    assert alone not in counted(program("sendrecv(rank, 8, rank)"), 2)[1]
+
+
 def test_access_by_some_or_without_joining_is_asynchronous():
     assert counted(program("compute(1)", "write(5)"), 4)[0].io == "async"
     some = program("compute(1)", "barrier()", "if rank == 0:", "    write(5)")
