@@ -90,8 +90,9 @@ def _parsed(source: str, where: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = ast.parse(source)
+            compile(module, where, "exec")  # it finds what parsing does not; nothing is executed
     except SyntaxError as error:
-        raise FileError(f"{where}:{error.lineno}: this is not Python: {error.msg}") from None
+        raise FileError(f"{where}:{error.lineno or 1}: this is not Python: {error.msg}") from None
     except (MemoryError, RecursionError):
         raise FileError(f"{where}: the program is nested too deeply") from None
     except ValueError as error:
