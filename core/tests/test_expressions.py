@@ -45,6 +45,15 @@ def in_python(text):
         return None
 
 
+def test_comparisons_chained_in_each_other_do_not_take_for_ever():
+    text = "1"
+    for _ in range(9):
+        text = f"0 < ({text}) <= 1"
+    assert evaluate(parse(text), {}) == 1
+    with pytest.raises(FormulaError, match="a chained comparison holds more than 8 others"):
+        parse(f"0 < ({text}) <= 1")
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.recursive(_leaves, _grow, max_leaves=12))
 def test_values_and_errors_are_those_of_python(text):

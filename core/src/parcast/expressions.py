@@ -20,8 +20,9 @@ Value = int | float
 #: Integers beyond this many bits are an overflow, found before they are computed.
 LARGEST_BITS = 4096
 
-#: Formulas nested deeper than this are refused, so that no recursion ever runs out.
-DEEPEST = 100
+#: Formulas nested deeper than this are refused, so that no recursion ever runs out, and more
+#: chained comparisons within another, each of which doubles what is computed.
+DEEPEST, MOST_CHAINS = 100, 8
 
 
 @attrs.frozen
@@ -67,14 +68,7 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.Mod: "%",
     ast.Pow: "**",
 }
-_COMPARE = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
 
 
@@ -191,8 +185,6 @@ def from_ast(node: ast.expr) -> Expr:
     """Return the expression of a Python syntax tree (see `parse`)."""
     at = (node.lineno, node.col_offset)
     match node:
-        case ast.Constant(value=bool(value)):
-            return Num(int(value), *at)
         case ast.Constant(value=int() | float() as value):
             return _finite_literal(value, at)
         case ast.Name(id=name):
@@ -239,10 +231,13 @@ def describe(node: ast.AST) -> str:
 def _finite_literal(value: Value, at: tuple[int, int]) -> Num:
     if isinstance(value, float) and not math.isfinite(value):
         raise FormulaError("a number is too large to be finite")
-    return Num(value, *at)
+    return Num(+value, *at)  # True as 1
 
 
 def _comparison(terms: list[ast.expr], ops: list[ast.cmpop], at: tuple[int, int]) -> Expr:
+    inner = [node for term in terms[1:-1] for node in ast.walk(term)]
+    if sum(isinstance(node, ast.Compare) and len(node.ops) > 1 for node in inner) > MOST_CHAINS:
+        raise FormulaError(f"a chained comparison holds more than {MOST_CHAINS} others")
     pairs: list[Expr] = []
     for op, left, right in zip(ops, terms, terms[1:], strict=False):
         if type(op) not in _COMPARE:
@@ -316,15 +311,16 @@ def _evaluate(expr: Expr, names: Mapping[str, Value]) -> Value:
 
 def names_in(expr: Expr) -> frozenset[str]:
     """Return every name that ``expr`` reads."""
-    return frozenset(_names(expr))
+    return frozenset(name.id for name in reads(expr))
 
 
-def _names(expr: Expr) -> Iterator[str]:
+def reads(expr: Expr) -> Iterator[Name]:
+    """Yield every place where ``expr`` reads a name."""
     if isinstance(expr, Name):
-        yield expr.id
+        yield expr
     elif isinstance(expr, Call):
         for arg in expr.args:
-            yield from _names(arg)
+            yield from reads(arg)
 
 
 def spell(expr: Expr) -> str:

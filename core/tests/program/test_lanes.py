@@ -134,6 +134,11 @@ def test_an_error_in_an_arm_names_the_rank_of_the_program():
     assert raised.value.rank == 5
 
 
+def test_a_chain_may_be_long():
+    assert on_each(" and ".join(["rank"] * 3000 + ["7"]), 4) == [0, 7, 7, 7]
+    assert on_each(" or ".join(["0"] * 3000 + ["rank"]), 4) == [0, 1, 2, 3]
+
+
 def test_one_lane_has_plain_numbers():
     inner = scope().narrowed(np.array([3]))
     assert type(evaluate(parse("rank // 2"), inner)) is int
@@ -159,6 +164,14 @@ def test_setting_what_is_there_already_keeps_the_value_itself():
     inner.values["x"] = np.array([5, 6])
     outer.merge(inner)
     assert outer.read("x") is before
+
+
+def test_numbers_that_are_equal_but_of_other_types_are_set():
+    outer = scope(3, x=np.array([1, 2.0, 3], object))
+    inner = outer.narrowed(np.array([0, 1]))
+    inner.values["x"] = np.array([1.0, 2], object)
+    outer.merge(inner)
+    assert list(map(type, outer.read("x").tolist())) == [float, int, int]
 
 
 def test_logarithms_are_those_of_python():

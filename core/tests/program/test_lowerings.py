@@ -91,6 +91,24 @@ def test_groups_join_by_a_barrier_of_their_own():
     ]
 
 
+def test_a_group_says_that_its_barrier_takes_time():
+    said = "the processes of a group join by a barrier, whose messages take their time"
+    assert said in lowered(phases({"group": 2}), 4)[1]
+    assert said not in lowered(phases({"group": 2}), 1)[1]
+
+
+def test_no_bytes_are_no_access():
+    made, _ = lowered(phases({"parallel": 4, "io_bytes": "0*p"}), 4)
+    assert [one[0] for one in ops(made)] == ["region", "compute"]
+
+
+def test_no_work_needs_no_rate():
+    made, _ = lowered(phases({"messages": 1, "bytes": 8}), 4)
+    assert [one[0] for one in ops(made)] == ["region", "sendrecv"]
+    made, _ = lowered(phases({"cycles": 2}), 4)
+    assert [one[0] for one in ops(made)] == ["region"]
+
+
 def test_asynchronous_files_are_each_process_own():
     made, _ = lowered(phases({"io": "async", "io_bytes": 8}), 4)
     assert ops(made)[-1] == ("write", 2.0, "own", False)
@@ -147,11 +165,48 @@ def test_cycles_are_the_accesses_to_files():
     assert (phase.cycles, phase.bursts, phase.io, phase.io_bytes) == (2, 4, "sync", 20)
 
 
+def test_what_comes_before_the_start_is_not_counted():
+    warm = ["compute(6)", "read(4)", "r = isend((rank + 1) % size, 2)", "recv((rank - 1) % size)"]
+    phase, notes = counted(program(*warm, "start()", "wait(r)", "compute(2)"), 4)
+    assert (phase.serial, phase.messages, phase.io_bytes) == (2.25, 0, 0)
+    assert len(notes) == 1
+    phase, notes = counted(program("compute(6)", "if rank == 0:", "    start()"), 4)
+    assert phase.serial == 6
+    assert "what comes before a start() that not all processes reach is counted too" in notes
+
+
+def test_an_access_by_all_together_says_what_it_leaves_out():
+    said = "an access by all together pays one startup of a disk"
+    assert said in counted(program("write(5, collective=True)"), 4)[1]
+    assert said not in counted(program("write(5, collective=True)"), 1)[1]
+    assert said not in counted(program("write(5)"), 4)[1]
+
+
+def test_what_a_phase_cannot_tell_of_access_and_messages_is_said():
+    _, notes = counted(program("if rank == 0:", "    write(5)"), 4)
+    assert "access by some processes is counted as access by all, of the mean bytes" in notes
+    said = "access by all together is spread over all disks, other access to one disk each"
+    cluster = REGISTRY.machine({**MACHINE.data, "storage": {"bandwidth": 1, "layout": "cluster"}})
+    for line, differs in [
+        ("write(5, collective=True)", True),
+        ("write(5, file='shared')", True),
+        ("write(5, file='shared', collective=True)", False),
+        ("write(5)", False),
+    ]:
+        asked = attrs.evolve(query(program(line), 4), machine=cluster, d=2)
+        assert (said in to_phases(asked.workload, asked)[1]) == differs
+        assert said not in counted(program(line), 4)[1]
+    alone = "messages of the only process to itself are left out"
+    assert alone in counted(program("sendrecv(rank, 8, rank)"), 1)[1]
+    assert alone not in counted(program("sendrecv(rank, 8, rank)"), 2)[1]
+
+
 def test_access_by_some_or_without_joining_is_asynchronous():
     assert counted(program("compute(1)", "write(5)"), 4)[0].io == "async"
     some = program("compute(1)", "barrier()", "if rank == 0:", "    write(5)")
     assert counted(some, 4)[0].io == "async"
     assert counted(program("write(5, collective=True)"), 4)[0].io == "sync"
+    assert counted(program("barrier(color=rank // 2)", "write(5)"), 4)[0].io == "async"
 
 
 def test_collectives_are_counted_as_their_messages():

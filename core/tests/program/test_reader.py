@@ -112,6 +112,33 @@ def test_a_function_is_a_workload():
     assert read_function(local).parameters == {"n": 3}
 
 
+def lost(rank, size):
+    compute(unknown)  # noqa: F821
+
+
+def test_a_mistake_in_a_function_is_told_with_the_line_of_its_file():
+    line = lost.__code__.co_firstlineno + 1
+    with pytest.raises(FileError, match=f"test_reader.py:{line}: nothing is called 'unknown'"):
+        read_function(lost)
+
+
+def test_a_function_is_the_same_workload_wherever_it_stands():
+    assert read_function(local).data["program"].startswith("def local")
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("def program(rank, size, n=1, n=2):\n    pass\n", "p.py:1: this is not Python: duplicate"),
+        ("\0", "p.py:1: this is not Python: source code"),
+    ],
+)
+def test_what_python_itself_refuses_is_refused(source, sentence):
+    with pytest.raises(FileError) as raised:
+        read_source(source, "p.py")
+    assert sentence in str(raised.value)
+
+
 def test_what_is_no_function_with_source_is_an_error():
     with pytest.raises(FileError, match="has no source to read; give a file"):
         read_function(len)

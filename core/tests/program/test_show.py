@@ -67,6 +67,16 @@ def test_show_takes_parameters_and_many_ranks(capsys, ring):
     assert "30,000 FLOP" in out
 
 
+def test_show_prints_an_operation_whole_and_alone(capsys, tmp_path):
+    file = tmp_path / "long.py"
+    lines = ["send(", "    0,", "    8,", ")  # to the first", "recv(0); region('a # b')"]
+    file.write_text("def program(rank, size):\n" + "".join(f"    {one}\n" for one in lines))
+    code, out, _ = show(capsys, str(file), "-p", "1")
+    assert code == 0
+    shown = [line.split("  ")[2].strip() for line in out.splitlines() if line.startswith("   ")]
+    assert shown[:3] == ["send(0, 8)", "recv(0)", "region('a # b')"]
+
+
 def test_show_in_json_has_the_same_numbers(capsys, ring):
     _, out, _ = show(capsys, ring, "-p", "2", "--json")
     found = json.loads(out)["unrolled"]
@@ -90,7 +100,10 @@ def test_show_says_what_is_wrong_in_one_sentence(capsys, ring, tmp_path):
     )
     code, _, said = show(capsys, ring, "--set", "n=1")
     assert code == 2
-    assert "give how many processes" in said
+    assert said.startswith("parcast: -p: give how many processes")
+    code, _, said = show(capsys, ring, "-p", "0")
+    assert code == 2
+    assert said.startswith("parcast: -p 0: give how many processes")
     code, _, said = show(capsys, ring, "-p", "2", "--set", "m=1")
     assert code == 2
     assert "No parameter, machine value or option is called 'm'" in said

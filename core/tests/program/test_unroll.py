@@ -208,6 +208,20 @@ def test_what_would_not_fit_in_memory_is_refused_with_its_count(lines, sentence)
     assert sentence in refusal(*lines)
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("recv(HUGE)", "from a number of 16,001 bits, which is"),
+        ("for i in range(HUGE): start()", "more than 4,000,000"),
+        ("for i in range(HUGE): x = i", "to more than 1,000,000"),
+        ("x = isqrt(-(HUGE))", "cannot compute 'isqrt': isqrt"),
+    ],
+)
+def test_numbers_too_long_to_print_are_told_otherwise(line, sentence):
+    huge = " * ".join(["2**2000"] * 8)
+    assert sentence in refusal(line.replace("HUGE", huge))
+
+
 def test_loops_that_are_short_but_many_are_refused_too(monkeypatch):
     monkeypatch.setattr("parcast.program.unroll.MOST_STEPS", MOST_STEPS // 1000)
     sentence = refusal(

@@ -169,7 +169,8 @@ def _program_query(
     if not isinstance(value, Workload) or value.kind != "program":
         raise ParcastError(f"{value.name} is no program; -p and --set show what a program does")
     if p is None or p < 1:
-        raise ParcastError(f"-p {p or ''}: give how many processes, 1 or more, such as -p 4")
+        asked = "-p" if p is None else f"-p {p}"
+        raise ParcastError(f"{asked}: give how many processes, 1 or more, such as -p 4")
     given = Settings.sort(dict(map(split_assignment, setting or [])), registry, [value])
     parameters = given.parameters_at(value, p, 1)
     return Query(workload=value, machine=Machine(name=""), p=p, parameters=parameters)

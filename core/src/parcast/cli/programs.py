@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import attrs
@@ -51,11 +52,15 @@ def print_program(query: Query) -> None:
     plural = "" if count == 1 else "s"
     print_text(f"at p={query.p}: {count:,} operation{plural} on all processes")
     print()
-    lines = program.source.splitlines()
+    calls: dict[Any, str] = {
+        (node.value.lineno, node.value.col_offset): ast.unparse(node)
+        for node in ast.walk(ast.parse(program.source))
+        if isinstance(node, ast.Expr | ast.Assign)
+    }
     rows = []
     for one in tally_sites(unrolled):
         site = unrolled.sites[one.site]
-        text = lines[site.line - 1].partition("#")[0].strip() if site.line else site.name
+        text = calls.get((site.line, site.col), site.name)
         unit = _UNITS.get(site.name, "B")
         amount = f"{_span(*one.amount)} {unit}" if one.amount else ""
         rows.append([str(site.line or ""), text, _ranks(one.ranks), _span(*one.times), amount])

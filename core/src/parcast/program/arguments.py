@@ -34,7 +34,7 @@ def column(value: Any, ranks: Ranks, size: int, argument: Argument) -> Column:
     return made
 
 
-def whole(value: Any, ranks: Ranks, says: Callable[[Value], str], bits: int | None = 64) -> Any:
+def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | None = 64) -> Any:
     """Return a value whose lanes must all be integers, of 64 bits unless ``bits`` is None.
 
     ``says`` puts a wrong value into words.
@@ -42,7 +42,8 @@ def whole(value: Any, ranks: Ranks, says: Callable[[Value], str], bits: int | No
 
     def wrong(v: Value) -> str:
         if isinstance(v, int):
-            return f"{says(v)}, which is beyond 64 bits"
+            known = v if v.bit_length() < 256 else f"a number of {v.bit_length():,} bits"
+            return f"{says(known)}, which is beyond 64 bits"
         return f"{says(v)}, where only whole numbers go; write // instead of /"
 
     def right(v: Value) -> bool:

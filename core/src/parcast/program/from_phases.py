@@ -79,8 +79,10 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
         f"region({phase.name or f'phase {index + 1}'!r})",
         f"for cycle in range(floor({text(phase.cycles)} + 0.5)):",
         f"    for burst in range(floor({text(phase.bursts)} + 0.5)):",
-        f"        compute({text(phase.parallel)} / size + {text(phase.serial)})",
+        "        pass",
     ]
+    if _some(phase.parallel) or _some(phase.serial):
+        lines += [f"        compute({text(phase.parallel)} / size + {text(phase.serial)})"]
     if _some(phase.messages) or _some(phase.bytes):
         sent = f"{text(phase.bytes)} * {text(phase.scale)}"
         lines += [
@@ -98,7 +100,8 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
         ]
     if _some(phase.io_bytes):
         shared = ", file='shared', collective=True" if phase.io == "sync" else ""
-        lines += [f"    write({text(phase.io_bytes)} / size{shared})"]
+        accessed = text(phase.io_bytes)
+        lines += [f"    if {accessed} > 0:", f"        write({accessed} / size{shared})"]
     return lines
 
 
@@ -126,6 +129,11 @@ def _notes(phases: Phases, query: Query) -> list[str]:
         notes.append("serial work is done by every process")
     if any(one.messages for one in found):
         notes.append("messages go to the nearest neighbors on a ring, by sendrecv")
+    if any(one.group > 1 for one in found):
+        notes.append("the processes of a group join by a barrier, whose messages take their time")
     if any(one.io_bytes for one in found):
-        notes.append("I/O is written; synchronous I/O goes to one shared file, by all together")
+        notes.append(
+            "I/O is written; synchronous I/O is a barrier, an access of each process to one "
+            "shared file, and a barrier"
+        )
     return notes

@@ -119,7 +119,8 @@ def _merged(old: Any, index: Ranks, new: Any, count: int) -> Any:
 def _same(a: Any, b: Any) -> bool:
     if a is None or isinstance(a, Partial) or isinstance(b, Partial):
         return False
-    return _dtype(a) == _dtype(b) and bool(np.all(a == b))
+    dtype = _dtype(a)  # equal numbers in objects may differ in type: 1 and 1.0
+    return dtype == _dtype(b) and dtype.kind != "O" and bool(np.all(a == b))
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
@@ -195,12 +196,13 @@ def _either(test: Any, scope: Scope, then: _Arm, otherwise: _Arm) -> Any:
 
 
 def _chain(word: str, args: Sequence[Expr], scope: Scope) -> Any:
-    value = evaluate(args[0], scope)
     if len(args) == 1:
-        return value
+        return evaluate(args[0], scope)
+    half = len(args) // 2  # so that no recursion runs out, however long the chain
+    value = _chain(word, args[:half], scope)
 
     def further(inner: Scope) -> Any:
-        return _chain(word, args[1:], inner)
+        return _chain(word, args[half:], inner)
 
     def settled(inner: Scope) -> Any:
         return value if inner is scope else take(value, inner.index)

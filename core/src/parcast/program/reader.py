@@ -32,9 +32,10 @@ def read_file(path: str | Path) -> Workload:
 def read_function(function: Callable[..., Any]) -> Workload:
     """Return the workload of a Python function, from its source (see `read_source`)."""
     try:
-        source = textwrap.dedent(inspect.getsource(function))
+        lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise FileError(f"{function!r} has no source to read; give a file") from None
+    source = "\n" * (first - 1) + textwrap.dedent("".join(lines))  # errors name the file's lines
     return read_source(source, inspect.getsourcefile(function) or "", function.__name__)
 
 
@@ -65,7 +66,12 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
         source=source,
     )
     origins = {f"parameters.{key}": text for key, text in stated.items() if key != "source"}
-    data = {"name": name, "kind": "program", "parameters": parameters, "program": source}
+    data = {
+        "name": name,
+        "kind": "program",
+        "parameters": parameters,
+        "program": source.lstrip("\n"),
+    }
     return Workload(
         name=name,
         kind="program",
@@ -84,8 +90,9 @@ def _parsed(source: str, where: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = ast.parse(source)
+            compile(module, where, "exec")  # it finds what parsing does not; nothing is executed
     except SyntaxError as error:
-        raise FileError(f"{where}:{error.lineno}: this is not Python: {error.msg}") from None
+        raise FileError(f"{where}:{error.lineno or 1}: this is not Python: {error.msg}") from None
     except (MemoryError, RecursionError):
         raise FileError(f"{where}: the program is nested too deeply") from None
     except ValueError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import BINARY, FUNCTIONS, Call, Expr, Name, Num, describe, from_ast
+from parcast.expressions import BINARY, FUNCTIONS, Call, Expr, Name, Num, describe, from_ast, reads
 from parcast.program import operations
 from parcast.program.operations import OPERATIONS, REQUESTS, REQUIRED
 from parcast.program.tree import Argument, Assign, For, If, Op, Statement
@@ -147,7 +147,7 @@ class Reader:
             made = from_ast(node)
         except FormulaError as error:
             self._fail(node.lineno, str(error))
-        self._read += _names(made)
+        self._read += reads(made)
         return made
 
     def _loop(self, node: ast.For, name: str) -> For:
@@ -236,11 +236,3 @@ def _default(argument: operations.Argument, at: tuple[int, int]) -> Argument:
     if isinstance(default, int) and not isinstance(default, bool):
         return Num(default, *at)
     return default  # type: ignore[return-value]  # a text, a flag or None
-
-
-def _names(expr: Expr) -> Iterator[Name]:
-    if isinstance(expr, Name):
-        yield expr
-    elif isinstance(expr, Call):
-        for argument in expr.args:
-            yield from _names(argument)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -54,14 +56,42 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     native = program.at(query)
     needs = {need for block in native.blocks if (need := _need(block))}
     costs = Costs.of(query, needs)
-    counts = count(expand(native, algorithms(costs.algorithms)), costs)
-    most, mean = _check_alike(counts, query)
+    counts = count(_timed(expand(native, algorithms(costs.algorithms))), costs)
+    native = _timed(native)
+    _check_alike(counts, query)
     phase = _phase(program, native, counts, costs, query)
-    notes = ["operations are counted: bursts are constant, and nothing of a process overlaps"]
-    if most > 1.01 * mean:
-        notes.append("the mean process is asked about; the busiest computes more")
     content = Phases(phase=(phase,))
-    return attrs.evolve(workload, kind="phases", content=content), tuple(notes)
+    notes = tuple(_notes(native, counts, phase, costs))
+    return attrs.evolve(workload, kind="phases", content=content), notes
+
+
+def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
+    """Yield what the phase leaves out."""
+    yield "operations are counted: bursts are constant, and nothing of a process overlaps"
+    if counts.seconds.max() > 1.01 * counts.seconds.mean():
+        yield "the mean process is asked about; the busiest computes more"
+    if any(block.op == "start" for block in native.blocks):
+        yield "what comes before a start() that not all processes reach is counted too"
+    if native.size == 1 and counts.messages.any():
+        yield "messages of the only process to itself are left out"
+    if counts.accesses.min() < counts.accesses.max():
+        yield "access by some processes is counted as access by all, of the mean bytes"
+    together = phase.io == "sync"
+    if together and counts.accesses.any() and native.size > 1 and costs.disk_startup:
+        yield "an access by all together pays one startup of a disk"
+    files = {one.arguments["file"] for one in native.blocks if one.op in {"read", "write"}}
+    if (
+        costs.layout == "cluster"
+        and costs.disks > 1
+        and (not together) in map(costs.striped, files)
+    ):
+        yield "access by all together is spread over all disks, other access to one disk each"
+
+
+def _timed(unrolled: Unrolled) -> Unrolled:
+    """Return what comes after the last ``start()`` of all processes at once, to be counted."""
+    starts = (i for i, one in enumerate(unrolled.blocks) if one.op == "start" and one.ranks is None)
+    return attrs.evolve(unrolled, blocks=unrolled.blocks[max(starts, default=-1) + 1 :])
 
 
 def count(unrolled: Unrolled, costs: Costs) -> Counts:
@@ -93,8 +123,8 @@ def _need(block: Block) -> Need | None:
     return "messages" if block.op in SENDS | COLLECTIVES else None
 
 
-def _check_alike(counts: Counts, query: Query) -> tuple[float, float]:
-    """Return the largest and the mean work in seconds, or refuse."""
+def _check_alike(counts: Counts, query: Query) -> None:
+    """Refuse processes whose largest work is far above the mean."""
     seconds = counts.seconds
     most, mean = float(seconds.max()), float(seconds.mean())
     if mean and most / mean > MOST_UNEQUAL:
@@ -104,7 +134,6 @@ def _check_alike(counts: Counts, query: Query) -> tuple[float, float]:
             f"{seconds[low]:.3g} s and rank {high} {most:.3g} s (largest/mean {most / mean:.3g} > "
             f"{MOST_UNEQUAL})"
         )
-    return most, mean
 
 
 def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
@@ -151,5 +180,6 @@ def _together(native: Unrolled) -> bool:
             if block.ranks is not None or not joined:
                 return False
         if block.op not in {"region", "start"}:
-            before = block.op if block.ranks is None else None
+            joining = block.ranks is None and block.arguments.get("color") is None
+            before = block.op if joining else None
     return True

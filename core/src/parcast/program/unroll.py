@@ -198,6 +198,8 @@ class _Run:
         self, loop: For, scope: Scope, values: Iterable[Any], count: int, more: str
     ) -> None:
         blocks, done, first = len(self.blocks), self._operations, True
+        if count > 10**18:  # too long to print
+            count, more = 10**18, "more than "
         for value in values:
             scope.values[loop.variable] = value
             self._iterations += 1
@@ -210,7 +212,9 @@ class _Run:
                     self._refuse(loop.line, f"the loop has {much}")
                 total = self._iterations + count - 1
                 if total > MOST_STEPS:
-                    said = f"the loop brings the program to {total:,} iterations, more than the"
+                    said = (
+                        f"the loop brings the program to {more}{total:,} iterations, more than the"
+                    )
                     self._fail(loop.line, f"{said} {MOST_STEPS:,} it may have; lower its bounds")
 
     def _steady(self, loop: For) -> bool:
