@@ -89,7 +89,7 @@ def main() -> None:
     """Print seconds, operations, blocks and peak memory for each program."""
     size = 10_000
     for name, source in {"stencil": STENCIL, "pipeline": PIPELINE, "master": MASTER_WORKER}.items():
-        program = read_source(source).content
+        program = read_source(source).content.tree
         found = unroll(program, size, program.parameters)
         seconds = best(lambda program=program: unroll(program, size, program.parameters))
         ranks = range(100)

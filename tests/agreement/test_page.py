@@ -46,9 +46,12 @@ def signature(name: str) -> str:
     return ", ".join(arguments)
 
 
-def test_the_example_of_the_page_runs(capsys):
-    exec(re.search(r"from parcast.testing import .*?(?=```)", PAGE, re.DOTALL)[0])
+def test_the_examples_of_the_page_run(capsys):
+    first, second = re.findall(r"```python\n(from parcast.*?)```", PAGE, re.DOTALL)
+    exec(first)
     assert "Reference(time=" in capsys.readouterr().out
+    exec(second)
+    assert "Parts(compute=" in capsys.readouterr().out
 
 
 def test_row_10_a_faster_processor_may_be_slower_with_contention():
@@ -67,5 +70,5 @@ def test_row_7_ports_may_be_slower_than_a_bus():
 def counterexample(source: str, p: int, **changes) -> Reference:
     placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
     numbers = {"rate": 1.0, "startup": 2.0, "per_byte": 1.0, **changes}
-    program = unroll(read_source(source).content, p, {})
+    program = unroll(read_source(source).content.tree, p, {})
     return by_sweep(program, Costs(placement=placement, **numbers))

@@ -198,7 +198,7 @@ def collective(named: str, p: int) -> float:
     name, _, algorithm = named.partition(" ")
     arguments = "" if name == "barrier" else str(BYTES)
     content = read_source(f"def program(rank, size):\n    {name}({arguments})\n").content
-    expanded = expand(unroll(content, p, {}), algorithms(named if algorithm else None))
+    expanded = expand(unroll(content.tree, p, {}), algorithms(named if algorithm else None))
     placement = Placement(np.arange(p), np.ones(p), np.ones(p, dtype=int), p)
     costs = Costs(placement=placement, startup=float(STARTUP), per_byte=float(PER_BYTE))
     return by_sweep(expanded, costs).time

@@ -69,6 +69,24 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.Pow: "**",
 }
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_SIGNS: Mapping[type[ast.AST], str] = {
+    ast.LShift: "'<<'",
+    ast.RShift: "'>>'",
+    ast.BitAnd: "'&'",
+    ast.BitOr: "'|'",
+    ast.Invert: "'~'",
+    ast.MatMult: "'@'",
+}
+#: What to write for Python's functions that are not among `FUNCTIONS`.
+_INSTEAD = {
+    "int": "floor(x)",
+    "round": "floor(x + 0.5)",
+    "float": "1.0 * x",
+    "pow": "x ** y",
+    "log": "log2(x)",
+    "sum": "a loop with +=",
+    "len": "a parameter",
+}
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
 
 
@@ -210,7 +228,6 @@ def from_ast(node: ast.expr) -> Expr:
 def describe(node: ast.AST) -> str:
     """Return the name a user has for a Python construct."""
     names = {
-        ast.Attribute: "an attribute ('a.b')",
         ast.Subscript: "a subscript ('a[i]')",
         ast.Lambda: "a lambda",
         ast.NamedExpr: "':='",
@@ -224,8 +241,11 @@ def describe(node: ast.AST) -> str:
         ast.Await: "'await'",
     }
     if isinstance(node, ast.Constant):
-        return f"the constant {node.value!r}"
-    return names.get(type(node), f"the construct {type(getattr(node, 'op', node)).__name__}")
+        return f"the constant {shorten(repr(node.value))}"
+    if isinstance(node, ast.Attribute):
+        return repr(shorten(ast.unparse(node)))
+    op: type[ast.AST] = type(getattr(node, "op", node))  # type: ignore[assignment]
+    return names.get(type(node)) or _SIGNS.get(op) or f"the construct {op.__name__}"
 
 
 def _finite_literal(value: Value, at: tuple[int, int]) -> Num:
@@ -248,8 +268,12 @@ def _comparison(terms: list[ast.expr], ops: list[ast.cmpop], at: tuple[int, int]
 
 def _call(node: ast.Call, at: tuple[int, int]) -> Expr:
     if not isinstance(node.func, ast.Name):
-        raise FormulaError(f"{describe(node.func)} is not allowed in a formula")
+        bare = getattr(node.func, "attr", "")
+        hint = f"; write {bare}(...)" if bare in FUNCTIONS else ""
+        raise FormulaError(f"{describe(node.func)} is not allowed in a formula{hint}")
     name = node.func.id
+    if name in _INSTEAD:
+        raise FormulaError(f"there is no function {name!r}; write {_INSTEAD[name]}")
     if name not in FUNCTIONS:
         hint = did_you_mean(name, FUNCTIONS) or f" Known: {', '.join(sorted(FUNCTIONS))}."
         raise FormulaError(f"there is no function {name!r}.{hint}")

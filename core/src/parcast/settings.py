@@ -57,6 +57,8 @@ class Settings:
                 chosen = sorted_out.options
             elif name.split(".")[0] in registry.parts and "." in name:
                 chosen = sorted_out.machine
+            elif name in {"p", "d"}:
+                raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
             else:
                 known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
                 hint = did_you_mean(name, known) or f" Known: {', '.join(known)}."

@@ -15,7 +15,7 @@ def depends(program, name="compute", argument="flops"):
     """What the argument of each such operation depends on, in order."""
     return [
         set(program.attributes.depends[place(op)][argument])
-        for op in operations(program.body)
+        for op in operations(program.tree.body)
         if op.name == name
     ]
 
@@ -55,7 +55,7 @@ def test_control_is_uniform_unless_a_test_or_a_bound_depends_on_the_rank():
         "    barrier()",
         "barrier()",
     )
-    found = [program.attributes.uniform(op) for op in operations(program.body)]
+    found = [program.attributes.uniform(op) for op in operations(program.tree.body)]
     assert found == [True, False, False, True]
 
 
@@ -80,7 +80,7 @@ def test_carried_variables_are_those_read_before_they_are_set_again():
         "        u = j",
         "    compute(u)",
     )
-    loops = [one for one in program.body if isinstance(one, For)]
+    loops = [one for one in program.tree.body if isinstance(one, For)]
     assert [set(program.attributes.carried[place(loop)]) for loop in loops] == [{"x"}, {"u"}]
 
 
@@ -89,4 +89,4 @@ def test_attributes_survive_pickling():
     before = program.attributes
     again = pickle.loads(pickle.dumps(program))
     assert again.attributes == before
-    assert again.body == program.body
+    assert again.tree.body == program.tree.body

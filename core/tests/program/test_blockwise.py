@@ -55,7 +55,7 @@ def plainly_ends(unrolled, limit) -> bool:
 @settings(deadline=None, max_examples=400)
 @given(sources(), st.integers(1, 5), st.sampled_from([0, 5, math.inf]))
 def test_what_is_accepted_by_blocks_ends_rank_by_rank(source, size, limit):
-    unrolled = unroll(read_source(source).content, size, {})
+    unrolled = unroll(read_source(source).content.tree, size, {})
     accepted = ends_in_block_order(unrolled, limit)
     event(f"accepted {accepted}")
     if accepted:
@@ -64,7 +64,7 @@ def test_what_is_accepted_by_blocks_ends_rank_by_rank(source, size, limit):
 
 def accepted(*lines: str, size: int = 6, limit: float = math.inf) -> bool:
     text = "def program(rank, size):\n" + "".join(f"    {line}\n" for line in lines)
-    return ends_in_block_order(unroll(read_source(text).content, size, {}), limit)
+    return ends_in_block_order(unroll(read_source(text).content.tree, size, {}), limit)
 
 
 @pytest.mark.parametrize("limit", [0, math.inf])

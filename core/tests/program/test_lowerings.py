@@ -3,13 +3,16 @@
 import attrs
 import pytest
 
+from parcast.costs import Costs
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.lowering import lower
 from parcast.program.from_phases import lower as to_program
 from parcast.program.reader import read_source
+from parcast.program.ready import matched
 from parcast.program.to_phases import lower as to_phases
 from parcast.query import Query
 from parcast.registry import Registry
+from parcast.testing import by_sweep
 
 REGISTRY = Registry([])
 MACHINE = REGISTRY.machine(
@@ -119,7 +122,7 @@ def test_formulas_and_parameters_stay_symbolic():
         {"parallel": "burst**2 kFLOP", "messages": "n", "bytes": "8*send*d"}, n=2, burst=3, send=5
     )
     made, _ = to_program(work, query(work, 4))
-    assert set(made.content.parameters) == {"n"}  # the others mean something in a program
+    assert set(made.content.tree.parameters) == {"n"}  # the others mean something in a program
     unrolled = made.content.at(query(made, 4, n=3))
     sent = [one[2] for one in ops(unrolled) if one[0] == "sendrecv"]
     assert sent == [pytest.approx(40 / 3)] * 3
@@ -196,9 +199,24 @@ def test_what_a_phase_cannot_tell_of_access_and_messages_is_said():
         asked = attrs.evolve(query(program(line), 4), machine=cluster, d=2)
         assert (said in to_phases(asked.workload, asked)[1]) == differs
         assert said not in counted(program(line), 4)[1]
-    alone = "messages of the only process to itself are left out"
-    assert alone in counted(program("sendrecv(rank, 8, rank)"), 1)[1]
-    assert alone not in counted(program("sendrecv(rank, 8, rank)"), 2)[1]
+
+
+def test_messages_of_a_process_alone_are_to_itself_and_cost_what_they_cost():
+    alone = program("isend(0, 8)", "recv(0)", "waitall()")
+    asked = query(alone, 1)
+    expected = by_sweep(matched(asked).unrolled, Costs.of(asked, {"messages"}))
+    assert counted(alone, 1)[0].serial == expected.time == 1 + 8 + 3 * 0.25  # at 1 FLOP/s
+
+
+def test_chains_of_messages_are_said_to_take_longer():
+    said = "some processes receive before others send"
+    pipeline = program(
+        "if rank > 0:", "    recv(rank - 1)", "if rank < size - 1:", "    send(rank + 1, 8)"
+    )
+    assert counted(pipeline, 4)[1][1].startswith(said)
+    assert not any(one.startswith(said) for one in counted(pipeline, 1)[1])
+    shift = program("sendrecv((rank + 1) % size, 8, (rank - 1) % size)")
+    assert not any(one.startswith(said) for one in counted(shift, 4)[1])
 
 
 def test_access_by_some_or_without_joining_is_asynchronous():

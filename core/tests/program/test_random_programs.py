@@ -67,7 +67,7 @@ def test_wildcards_are_used_only_where_asked():
 
 
 def test_nothing_but_a_program_is_left_without_all_features():
-    assert read_source(random_program(1, without=FEATURES).source).content.body == ()
+    assert read_source(random_program(1, without=FEATURES).source).content.tree.body == ()
 
 
 def test_a_feature_that_is_none_is_refused_with_the_nearest():

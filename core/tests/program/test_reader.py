@@ -34,14 +34,14 @@ def test_a_program_is_a_workload_with_parameters_description_and_sources():
     found = read_source(RING, "ring.py", "ring")
     assert (found.name, found.kind, found.parameters) == ("ring", "program", {"n": 480})
     assert found.summary == "Ring matrix multiplication: one block of rows per process."
-    assert found.content.description.endswith("Each process keeps its block of columns.")
+    assert found.content.tree.description.endswith("Each process keeps its block of columns.")
     assert found.source == "a textbook"
     assert found.sources == {"parameters.n": "assumed: the order of the matrices"}
     assert found.data["program"] == RING
 
 
 def test_every_node_has_its_line_and_column():
-    block, test, loop = read_source(RING).content.body
+    block, test, loop = read_source(RING).content.tree.body
     assert isinstance(block, Assign)
     assert (block.variable, block.line, block.col) == ("block", 13, 4)
     assert isinstance(test, If)
@@ -55,7 +55,7 @@ def test_every_node_has_its_line_and_column():
     (recv,) = loop.body
     assert recv.arguments["tag"] == Num(1)
     assert recv.site == 1
-    assert [(site.name, site.line) for site in read_source(RING).content.sites] == [
+    assert [(site.name, site.line) for site in read_source(RING).content.tree.sites] == [
         ("send", 15),
         ("recv", 17),
     ]
@@ -63,7 +63,7 @@ def test_every_node_has_its_line_and_column():
 
 def test_operations_get_their_defaults():
     listed = ("barrier()", "bcast(8)", "r = isend(0, 1)", "wait(r)", "write(1)", "compute(2)")
-    ops = read_source(body(*listed)).content.body
+    ops = read_source(body(*listed)).content.tree.body
     assert all(isinstance(op, Op) for op in ops)
     assert ops[0].arguments == {"color": None}
     assert ops[1].arguments == {"bytes": Num(8), "root": Num(0), "color": None}
@@ -74,7 +74,7 @@ def test_operations_get_their_defaults():
 
 
 def test_a_changed_variable_reads_itself():
-    (changed,) = read_source(body("n += 2")).content.body
+    (changed,) = read_source(body("n += 2")).content.tree.body
     assert changed == Assign("n", Call("+", (Name("n"), Num(2))))
 
 
@@ -82,7 +82,7 @@ def test_pass_and_docstrings_leave_nothing():
     source = 'def program(rank, size):\n    """Says."""\n    if rank == 0:\n        pass\n'
     found = read_source(source)
     assert found.summary == "Says."
-    assert found.content.body == (If(Call("==", (Name("rank"), Num(0))), ()),)
+    assert found.content.tree.body == (If(Call("==", (Name("rank"), Num(0))), ()),)
 
 
 def test_source_is_never_executed(tmp_path):
@@ -108,7 +108,7 @@ def local(rank, size, n=3):
 def test_a_function_is_a_workload():
     found = Registry([]).workload(local)
     assert found.name == "local"
-    assert found.content.body[0].name == "compute"
+    assert found.content.tree.body[0].name == "compute"
     assert read_function(local).parameters == {"n": 3}
 
 
@@ -164,7 +164,7 @@ BAD = {
     "odd request": (body("wait(1)"), r"request of wait\(\) must be the variable"),
     "any": (body("irecv(ANY)"), r"ANY stands only for the source of recv\(\)"),
     "list": (body("compute([1])"), "a list is not allowed"),
-    "text": (body("compute('1')"), "the constant '1' is not allowed"),
+    "text": (body("compute('1')"), "'1' is a text where a number belongs: seconds"),
     "file": (body("write(1, file='x')"), "file of write.. must be 'own' or 'shared'"),
     "flag": (body("write(1, collective=1)"), "collective of write.. must be True or False"),
     "region": (body("region(n)"), "name of region.. must be a text"),
@@ -172,8 +172,12 @@ BAD = {
     "twice": (body("send(1, 2, bytes=3)"), "is given 'bytes' twice"),
     "unknown": (body("send(1, byte=3)"), "has no argument 'byte'. Did you mean 'bytes'?"),
     "too many": (body("barrier(1, 2)"), "takes at most 1 plain arguments"),
+    "print": (body("print(n)"), "a program prints nothing; see what it does"),
+    "int": (body("compute(int(n))"), r"there is no function 'int'; write floor\(x\)"),
+    "module": (body("compute(np.sqrt(n))"), r"'np.sqrt' is not allowed in a formula; write sqrt"),
+    "shift": (body("compute(n << 2)"), "'<<' is not allowed"),
     "starred": (body("send(*n)"), "takes at most 3 plain arguments"),
-    "method": (body("comm.send(1, 2)"), "an attribute .'a.b'. is no operation"),
+    "method": (body("comm.send(1, 2)"), "'comm.send' is no operation; write send"),
     "targets": (body("a, b = 1, 2"), "assigns to one variable"),
     "chain": (body("a = b = 1"), "assigns to one variable"),
     "reserved": (body("max = 3"), "'max' has a meaning of its own"),
@@ -186,6 +190,9 @@ BAD = {
     "range": (body("for i in range():", "    pass"), "takes stop, or start"),
     "syntax": (body("compute("), "mine.py:2: this is not Python"),
     "empty": ("x = 1\n", "mine.py:1: a program is one function"),
+    "constant": ("n = 3\n" + body("pass"), "mine.py:1: .*; make this a parameter with a default"),
+    "dependent": ("def program(rank, size, n=1, m=n): pass\n", "it cannot depend on 'n'"),
+    "origin": ('"""Does.\n\nm: assumed: 3\n"""\n' + body("pass"), "is from, which is no parameter"),
     "two": (body("pass") + body("pass"), "mine.py:3: a program is one function"),
     "none": ('"""Only words."""\n', "mine.py: there is no function here"),
     "ranks": ("def program(size, n=1): pass\n", "mine.py:1: a program takes rank and size first"),

@@ -18,7 +18,7 @@ from .random_programs import random_source
 
 
 def unrolled(source, size, **parameters):
-    program = read_source(source, "stencil.py").content
+    program = read_source(source, "stencil.py").content.tree
     return unroll(program, size, {**program.parameters, **parameters})
 
 
@@ -134,7 +134,7 @@ def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size
             ["send(rank + 1, 8)"],
             "at p=1 rank 0 sends to 1, outside 0 .. 0; put it under 'if siz",
         ),
-        (4, ["recv(rank / 2)"], "rank 0 receives from 0.0, where only whole numbers go; write //"),
+        (4, ["recv(rank / 2)"], "rank 0 receives from 0.0, where only whole numbers go; make it"),
         (4, ["compute(-rank)"], "rank 1 gives flops -1; an amount cannot be negative"),
         (4, ["send(0, 8, tag=-rank)"], "rank 1 gives tag -1; it starts from 0"),
         (4, ["send(0, 8, tag=2**(60 + rank))"], "rank 3 gives tag 9223372036854775808, which is"),
@@ -192,7 +192,7 @@ def test_a_point_without_meaning_is_told_with_line_rank_and_value(size, lines, s
         (["for i in range(10**9 + rank):", "    start()"], "more than 4,000,000,000 operations"),
         (
             ["for i in range(10**4):", "    for j in range(10**4):", "        compute(i)"],
-            "stencil.py:2: at p=4 the loop has 400,000,000 operations in 100,000,000 steps",
+            "stencil.py:2: at p=4 the loop has 400,000,000 operations in 100,000,000 blocks",
         ),
         (
             ["for i in range(10**12):", "    x = i"],
@@ -227,13 +227,16 @@ def test_loops_that_are_short_but_many_are_refused_too(monkeypatch):
     sentence = refusal(
         "for i in range(3000):", "    for j in range(i % 7):", *["        compute(1)"] * 3
     )
-    assert "the program has more than 16,004 operations in 4,000 steps, more than fit" in sentence
+    assert (
+        "the program has more than 16,004 operations in 4,000 blocks, more than the 4,000"
+        in sentence
+    )
 
 
 def test_arguments_that_would_not_fit_in_memory_are_refused(monkeypatch):
     monkeypatch.setattr("parcast.program.unroll.MOST_BYTES", 10**6)
     sentence = refusal("for i in range(3000):", "    compute(rank * i)", size=1000)
-    assert "operations and 1,000,000 bytes of arguments, more than fit in memory" in sentence
+    assert "operations, whose arguments take over 1,000,000 bytes" in sentence
 
 
 STENCIL = """

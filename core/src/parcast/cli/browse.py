@@ -136,6 +136,8 @@ def show(
     registry: Registry = context.obj
     entry = registry.solvers.get(name) or registry.families.get(name)
     if entry is not None:
+        if p is not None or setting:
+            raise ParcastError(f"{name} is a solver; -p and --set show what a program does")
         facts = {**attrs.asdict(entry), "options": _options(entry)}
         if json:
             print_json(facts)
@@ -153,11 +155,13 @@ def show(
         more = {"unrolled": described(query)} if json else {}
     if json:
         print_json({**_described(value), **more})
-        return
-    _print(value)
-    if query is not None:
+    else:
+        _print(value)
+    if query is not None and not json:
         print()
         print_program(query)
+    if query is not None:
+        query.workload.content.check(query)  # what is wrong with it comes after what it does
 
 
 def _program_query(
@@ -172,6 +176,8 @@ def _program_query(
         asked = "-p" if p is None else f"-p {p}"
         raise ParcastError(f"{asked}: give how many processes, 1 or more, such as -p 4")
     given = Settings.sort(dict(map(split_assignment, setting or [])), registry, [value])
+    for other in (*given.machine, *given.options):
+        raise ParcastError(f"--set {other}: a program's operations depend on its parameters alone")
     parameters = given.parameters_at(value, p, 1)
     return Query(workload=value, machine=Machine(name=""), p=p, parameters=parameters)
 
@@ -221,8 +227,8 @@ def _print(value: Workload | Machine) -> None:
     if value.source:
         print_text(f"source: {value.source}")
     print()
-    if isinstance(value, Workload) and value.kind == "program":
-        paragraphs = value.content.description.split("\n\n")[1:]
+    if isinstance(value, Workload) and value.kind == "program" and value.content.tree:
+        paragraphs = value.content.tree.description.split("\n\n")[1:]
         for paragraph in paragraphs:
             print_text(" ".join(paragraph.split()))
             print()

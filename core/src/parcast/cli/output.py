@@ -46,5 +46,6 @@ def print_text(text: str) -> None:
 
 def short_number(value: float) -> str:
     """Return a count or an amount as people read it: ``460,800`` or ``1.382e+15``."""
-    whole = float(value).is_integer() and abs(value) < 1e12
-    return f"{int(value):,}" if whole else f"{value:.4g}"
+    if 1e12 > abs(value) >= 1000 or float(value).is_integer():
+        return f"{round(value):,}" if abs(value) < 1e12 else f"{value:.4g}"
+    return f"{value:.4g}"

@@ -26,6 +26,7 @@ def described(query: Query) -> dict[str, Any]:
     found = tally(unrolled)
     return {
         "p": query.p,
+        "parameters": {**query.workload.parameters, **query.parameters},
         "operations": unrolled.count(),
         "sites": [_site(unrolled, one) for one in tally_sites(unrolled)],
         "ranks": {f.name: getattr(found, f.name).tolist() for f in attrs.fields(Tally)},
@@ -48,13 +49,15 @@ def print_program(query: Query) -> None:
     """Print the operations of a ``program`` query: by line of its text, then by rank."""
     program: Program = query.workload.content
     unrolled = program.at(query)
+    source = program.tree.source if program.tree else ""
     count = unrolled.count()
     plural = "" if count == 1 else "s"
-    print_text(f"at p={query.p}: {count:,} operation{plural} on all processes")
+    given = "".join(f", {name}={value}" for name, value in query.parameters.items())
+    print_text(f"at p={query.p}{given}: {count:,} operation{plural} on all processes")
     print()
     calls: dict[Any, str] = {
         (node.value.lineno, node.value.col_offset): ast.unparse(node)
-        for node in ast.walk(ast.parse(program.source))
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Expr | ast.Assign)
     }
     rows = []
@@ -64,7 +67,7 @@ def print_program(query: Query) -> None:
         unit = _UNITS.get(site.name, "B")
         amount = f"{_span(*one.amount)} {unit}" if one.amount else ""
         rows.append([str(site.line or ""), text, _ranks(one.ranks), _span(*one.times), amount])
-    print_table(("line", "operation", "ranks", "times each", "amount each"), rows)
+    print_table(("line", "operation", "ranks", "times of each", "amount of each"), rows)
     print()
     _print_ranks(tally(unrolled))
 

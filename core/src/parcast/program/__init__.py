@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from parcast.program.content import Program
 from parcast.program.operations import ANY, OPERATIONS
-from parcast.program.tree import Assign, For, If, Op, Program, Site, Statement
+from parcast.program.tree import Assign, For, If, Op, Site, Statement, Tree
 from parcast.program.unrolled import Block, Operation, Request, Unrolled
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "Request",
     "Site",
     "Statement",
+    "Tree",
     "Unrolled",
 ]

@@ -44,7 +44,7 @@ def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | N
         if isinstance(v, int):
             known = v if v.bit_length() < 256 else f"a number of {v.bit_length():,} bits"
             return f"{says(known)}, which is beyond 64 bits"
-        return f"{says(v)}, where only whole numbers go; write // instead of /"
+        return f"{says(v)}, where only whole numbers go; make it whole by // or floor()"
 
     def right(v: Value) -> bool:
         return isinstance(v, int) and (bits is None or fits(v))

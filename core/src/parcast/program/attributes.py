@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from parcast.expressions import Expr, names_in
-from parcast.program.tree import Assign, For, If, Op, Program, Statement
+from parcast.program.tree import Assign, For, If, Op, Statement, Tree
 
 #: A statement's place in the source: line and column, which no two statements share.
 Place = tuple[int, int]
@@ -41,11 +41,11 @@ def place(statement: Statement) -> Place:
     return (statement.line, statement.col)
 
 
-def attributes(program: Program) -> Attributes:
-    """Return the attributes of a program with a tree."""
+def attributes(tree: Tree) -> Attributes:
+    """Return the attributes of a program's tree."""
     made = Attributes({}, {}, {})
-    known = {name: frozenset({name}) for name in ("rank", "size", *program.parameters)}
-    _flow(program.body or (), known, _NOTHING, made)
+    known = {name: frozenset({name}) for name in ("rank", "size", *tree.parameters)}
+    _flow(tree.body, known, _NOTHING, made)
     return made
 
 

@@ -63,7 +63,10 @@ def _on_lane(f: str, args: Sequence[Any], rank: int) -> Value:
         raise LaneError("meets a division by zero", rank) from None
     except OverflowError:
         raise LaneError("meets an overflow", rank) from None
-    except (FormulaError, ValueError, TypeError) as error:
+    except FormulaError as error:
+        shown = f"{f}()" if f in FUNCTIONS else f"'{f}'"
+        raise LaneError(f"cannot compute {shown}: {error}", rank) from None
+    except (ValueError, TypeError) as error:
         short = all(isinstance(arg, float) or arg.bit_length() < 256 for arg in args)
         shown = f"{f}({', '.join(map(str, args))})" if f in FUNCTIONS and short else f"'{f}'"
         raise LaneError(f"cannot compute {shown}: {error}", rank) from None

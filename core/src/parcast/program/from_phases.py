@@ -10,6 +10,7 @@ from parcast.errors import InvalidPointError
 from parcast.expressions import Call, Expr, Name, Num, Value, names_in, spell
 from parcast.formulas import Formula
 from parcast.phases import Phase, Phases
+from parcast.program.content import Program
 from parcast.program.reader import read_source
 from parcast.program.statements import RESERVED
 from parcast.query import Query
@@ -54,7 +55,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     for index, phase in enumerate(phases.phase):
         lines += [f"    {line}" for line in _phase(phase, index, text)]
     made = read_source("\n".join(lines) + "\n", f"{workload.name} as a program", workload.name)
-    content = attrs.evolve(made.content, description=workload.summary)
+    content = Program(attrs.evolve(made.content.tree, description=workload.summary))
     return attrs.evolve(workload, kind="program", content=content), tuple(notes)
 
 

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from parcast.errors import FileError, FormulaError
-from parcast.expressions import Value, deeper, evaluate, from_ast
+from parcast.errors import FileError, FormulaError, did_you_mean
+from parcast.expressions import Value, deeper, evaluate, from_ast, names_in
 from parcast.files import ORIGINS, read_text
+from parcast.program.content import Program
 from parcast.program.statements import RESERVED, Reader
-from parcast.program.tree import Program
+from parcast.program.tree import Tree
 from parcast.workload import Workload
 
 #: Programs nested deeper than this are refused, so that no recursion ever runs out.
@@ -35,6 +36,8 @@ def read_function(function: Callable[..., Any]) -> Workload:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise FileError(f"{function!r} has no source to read; give a file") from None
+    if function.__name__ == "<lambda>":
+        raise FileError("a lambda is no program; give a function made by 'def'")
     source = "\n" * (first - 1) + textwrap.dedent("".join(lines))  # errors name the file's lines
     return read_source(source, inspect.getsourcefile(function) or "", function.__name__)
 
@@ -54,10 +57,10 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     function = _function(module, where)
     parameters = _parameters(function.args, where)
     text = inspect.cleandoc(ast.get_docstring(module) or ast.get_docstring(function) or "")
-    description, stated = _described(text, {"source", *parameters})
+    description, stated = _described(text, {"source", *parameters}, where)
     start = 1 if ast.get_docstring(function) is not None else 0
     body = Reader(where, parameters).program(function.body[start:])
-    program = Program(
+    tree = Tree(
         name=name,
         where=where,
         description=description,
@@ -75,7 +78,7 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     return Workload(
         name=name,
         kind="program",
-        content=program,
+        content=Program(tree),
         parameters=parameters,
         summary=" ".join(description.partition("\n\n")[0].split()),
         source=stated.get("source", ""),
@@ -108,11 +111,13 @@ def _function(module: ast.Module, where: str) -> ast.FunctionDef:
     wanted = "a program is one function, 'def program(rank, size, ...):'"
     for one in statements:
         if one not in functions[:1]:
-            _fail(where, one, f"{wanted}, and nothing else beside its docstring")
+            constant = isinstance(one, ast.Assign | ast.AnnAssign)
+            mend = "make this a parameter with a default" if constant else "remove this"
+            _fail(where, one, f"{wanted}, and nothing else beside its docstring; {mend}")
     if not functions:
         raise FileError(f"{where}: there is no function here; {wanted}")
     if functions[0].decorator_list:
-        _fail(where, functions[0], "a program has no decorators")
+        _fail(where, functions[0].decorator_list[0], "a program has no decorators; remove this")
     return functions[0]
 
 
@@ -139,18 +144,25 @@ def _default(argument: ast.arg, default: ast.expr | None, where: str) -> Value:
     if default is None:
         _fail(where, argument, f"parameter {name!r} needs a default: '{name}=...'")
     try:
-        return evaluate(from_ast(default), {})
+        number = from_ast(default)
+        if names := names_in(number):
+            raise FormulaError(f"it cannot depend on {min(names)!r}")  # noqa: TRY301
+        return evaluate(number, {})
     except FormulaError as error:
         _fail(where, argument, f"the default of {name!r} must be a number: {error}")
 
 
-def _described(text: str, names: set[str]) -> tuple[str, dict[str, str]]:
+def _described(text: str, names: set[str], where: str) -> tuple[str, dict[str, str]]:
     """Return the docstring without its lines on sources, and these by name."""
     stated: dict[str, str] = {}
 
     def take(found: re.Match[str]) -> str:
         name, said = found[1], " ".join(found[2].split())
-        if name not in names or (name != "source" and not said.startswith(ORIGINS)):
+        origin = said.startswith(tuple(f"{origin}:" for origin in ORIGINS))
+        if origin and name not in names:
+            said = f"the docstring says where {name!r} is from, which is no parameter"
+            raise FileError(f"{where}: {said}.{did_you_mean(name, names)}")
+        if name != "source" and not origin:
             return found[0]
         stated[name] = said
         return ""
@@ -158,5 +170,5 @@ def _described(text: str, names: set[str]) -> tuple[str, dict[str, str]]:
     return _SOURCE.sub(take, text).strip(), stated
 
 
-def _fail(where: str, node: ast.stmt | ast.arg, sentence: str) -> NoReturn:
+def _fail(where: str, node: ast.stmt | ast.expr | ast.arg, sentence: str) -> NoReturn:
     raise FileError(f"{where}:{node.lineno}: {sentence}")

@@ -29,7 +29,7 @@ def matched(query: Query) -> Matched:
     """
     program, network = query.workload.content, query.machine.network
     # by their text: 1 and 1.0 are equal, but no program takes one for the other
-    values = tuple((name, repr(query.values[name])) for name in program.parameters)
+    values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
     key = (program, query.p, values, network.collectives, network.eager_limit)
     found = _found.get(key)
     if found is None:

@@ -143,6 +143,9 @@ class Reader:
                     self._fail(line, f"{name}() stands alone or as 'r = {name}(...)'")
                 if name in OPERATIONS:
                     self._fail(line, f"{name}() gives no value; write it on a line of its own")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            said = f"{node.value!r} is a text where a number belongs"
+            self._fail(node.lineno, f"{said}: seconds, bytes or operations, without a unit")
         try:
             made = from_ast(node)
         except FormulaError as error:
@@ -168,8 +171,12 @@ class Reader:
 
     def _operation(self, call: ast.Call, handle: str | None) -> Op:
         if not isinstance(call.func, ast.Name):
-            self._fail(call.lineno, f"{describe(call.func)} is no operation")
+            bare = getattr(call.func, "attr", "").lower()
+            hint = f"; write {bare}(...)" if bare in OPERATIONS else ""
+            self._fail(call.lineno, f"{describe(call.func)} is no operation{hint}")
         name = call.func.id
+        if name == "print":
+            self._fail(call.lineno, "a program prints nothing; see what it does by parcast show -p")
         if name not in OPERATIONS:
             if name in FUNCTIONS:
                 self._fail(call.lineno, f"{name}() on its own does nothing; assign its value")

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs, Need
+from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.formulas import Formula, Unit
 from parcast.phases import Phase, Phases
+from parcast.program.blockwise import ends_in_block_order
 from parcast.program.collectives import algorithms
 from parcast.program.expand import expand
 from parcast.program.operations import COLLECTIVES, SENDS
-from parcast.program.tree import Program
-from parcast.program.unrolled import Block, Unrolled
+from parcast.program.unrolled import Unrolled
 from parcast.query import Query
 from parcast.workload import Workload
 
 #: A program whose busiest process computes more than this times the mean is not SPMD.
 MOST_UNEQUAL = 1.5
+
+_COUNTED = (
+    "operations are counted: bursts are constant, nothing of a process overlaps, and who waits "
+    "for whom is not followed"
+)
+_CHAINED = (
+    "some processes receive before others send: chains of messages (pipelines, wavefronts) take "
+    "longer than is counted"
+)
 
 _RECEIVING = frozenset({"recv", "irecv", "sendrecv", "wait", "waitall"})
 
@@ -52,28 +62,25 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     InvalidPointError
         If the program has no meaning at this p.
     """
-    program: Program = workload.content
-    native = program.at(query)
-    needs = {need for block in native.blocks if (need := _need(block))}
-    costs = Costs.of(query, needs)
-    counts = count(_timed(expand(native, algorithms(costs.algorithms))), costs)
+    native: Unrolled = workload.content.at(query)
+    expanded = expand(native, algorithms(query.machine.network.collectives))
+    costs = Costs.of(query, expanded.needs())
+    counts = count(_timed(expanded), costs)
+    chained = not ends_in_block_order(native, math.inf)
     native = _timed(native)
     _check_alike(counts, query)
-    phase = _phase(program, native, counts, costs, query)
+    phase = _phase(native, counts, costs, query)
     content = Phases(phase=(phase,))
-    notes = tuple(_notes(native, counts, phase, costs))
+    notes = (_COUNTED, *([_CHAINED] if chained else []), *_notes(native, counts, phase, costs))
     return attrs.evolve(workload, kind="phases", content=content), notes
 
 
 def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
     """Yield what the phase leaves out."""
-    yield "operations are counted: bursts are constant, and nothing of a process overlaps"
     if counts.seconds.max() > 1.01 * counts.seconds.mean():
         yield "the mean process is asked about; the busiest computes more"
     if any(block.op == "start" for block in native.blocks):
         yield "what comes before a start() that not all processes reach is counted too"
-    if native.size == 1 and counts.messages.any():
-        yield "messages of the only process to itself are left out"
     if counts.accesses.min() < counts.accesses.max():
         yield "access by some processes is counted as access by all, of the mean bytes"
     together = phase.io == "sync"
@@ -115,14 +122,6 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
     return made
 
 
-def _need(block: Block) -> Need | None:
-    if block.op in {"compute", "elapse"}:
-        return "compute"
-    if block.op in {"read", "write"}:
-        return "io"
-    return "messages" if block.op in SENDS | COLLECTIVES else None
-
-
 def _check_alike(counts: Counts, query: Query) -> None:
     """Refuse processes whose largest work is far above the mean."""
     seconds = counts.seconds
@@ -136,22 +135,20 @@ def _check_alike(counts: Counts, query: Query) -> None:
         )
 
 
-def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
+def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
     accesses = float(counts.accesses.max())
     repeats = _repeats(native)
     cycles = accesses or 1.0
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
-    # The overhead of receiving that no message of the process's own answers for
-    idle_calls = max(0.0, float((counts.calls - counts.messages).mean()))
-    seconds = float(counts.seconds.mean()) + idle_calls * costs.overhead_receive
+    seconds = float(counts.seconds.mean()) + _own_overhead(counts, costs)
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 
     def number(value: float, dimension: str) -> Formula:
         return Formula.read(value, Unit(dimension))
 
     return Phase(
-        name=program.name,
+        name=query.workload.name,
         cycles=number(cycles, "1"),
         bursts=number(bursts, "1"),
         serial=number(seconds * rate * per_burst, "FLOP"),
@@ -161,6 +158,21 @@ def _phase(program: Program, native: Unrolled, counts: Counts, costs: Costs, que
         io_bytes=number(float(counts.accessed.sum()) / cycles, "B"),
         distribution="constant",
     )
+
+
+def _own_overhead(counts: Counts, costs: Costs) -> float:
+    """Return the seconds of a mean process in calls that the phase's messages do not count.
+
+    That is the overhead of receiving that no message of its own answers for; and phases send
+    nothing at p = 1, so there it is all of its messages to itself.
+    """
+    columns = (counts.messages, counts.bytes, counts.calls)
+    messages, sent, calls = (float(column.mean()) for column in columns)
+    if len(counts.messages) > 1:
+        return max(0.0, calls - messages) * float(costs.overhead_receive)
+    each = costs.overhead + costs.local_startup
+    of_bytes = costs.overhead_per_byte + costs.local_per_byte
+    return float(messages * each + sent * of_bytes + calls * costs.overhead_receive)
 
 
 def _repeats(native: Unrolled) -> float:

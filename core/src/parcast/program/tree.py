@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Value
-
-if TYPE_CHECKING:
-    from parcast.program.attributes import Attributes
-    from parcast.program.unrolled import Unrolled
-    from parcast.query import Query
 
 #: An argument of an operation: an expression, or what is written out in the source: a file's
 #: or a region's name, the variable of a request, a flag, or None where there is no color.
@@ -101,68 +94,17 @@ class Site:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Program:
-    """The content of a ``program`` workload.
-
-    A program read from source has a tree in ``body``. A recorded one has only ``recorded``,
-    its operations at its own number of processes.
-    """
+class Tree:
+    """What a program's source says."""
 
     name: str
     where: str = ""  #: the file, as errors name it
     description: str = ""  #: the docstring
     parameters: Mapping[str, Value] = attrs.field(factory=dict)
-    body: tuple[Statement, ...] | None = attrs.field(default=None, repr=False)
+    body: tuple[Statement, ...] = attrs.field(repr=False)
     source: str = attrs.field(default="", repr=False)  #: the text that was read
-    recorded: Unrolled | None = attrs.field(default=None, repr=False)
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:
         """Every operation of the text, by its ``site``."""
-        if self.body is None:
-            return self.recorded.sites if self.recorded else ()
         return tuple(Site(op.name, op.line, op.col) for op in operations(self.body))
-
-    @cached_property
-    def attributes(self) -> Attributes:
-        """What its expressions depend on, where control is uniform, what its loops carry."""
-        from parcast.program.attributes import attributes
-
-        return attributes(self)
-
-    def at(self, query: Query) -> Unrolled:
-        """Return the operations of all processes at the query's p and parameters.
-
-        Raises
-        ------
-        InvalidPointError
-            If the program has no meaning there; the line and the rank are named.
-        """
-        if self.body is None:
-            return self._as_recorded(query.p)
-        from parcast.program.unroll import unroll
-
-        names = {name: query.values[name] for name in self.parameters}
-        return unroll(self, query.p, names)
-
-    def check(self, query: Query) -> None:
-        """Check that every message at the query's point is matched and nobody waits for ever.
-
-        Raises
-        ------
-        InvalidPointError
-            If the program has no meaning there; ranks and lines are named.
-        """
-        from parcast.program.ready import matched
-
-        matched(query)
-
-    def _as_recorded(self, p: int) -> Unrolled:
-        if self.recorded is None:
-            raise InvalidPointError(f"program {self.name!r} has no operations")
-        if p != self.recorded.size:
-            raise InvalidPointError(
-                f"{self.where or self.name}: recorded with {self.recorded.size} processes, so it "
-                f"cannot be asked at p={p}; give -p {self.recorded.size}"
-            )
-        return self.recorded

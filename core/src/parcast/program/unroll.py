@@ -12,12 +12,12 @@ import numpy as np
 from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Name, Num, Value, names_in
 from parcast.program.arguments import column, whole
-from parcast.program.attributes import place
+from parcast.program.attributes import attributes, place
 from parcast.program.exact import LaneError, apply
 from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
 from parcast.program.operations import ANY, OPERATIONS, REQUESTS
 from parcast.program.requests import OpenRequests, Waited
-from parcast.program.tree import Assign, For, If, Op, Program, Statement, nested, operations
+from parcast.program.tree import Assign, For, If, Op, Statement, Tree, nested, operations
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
 
 #: A program of more blocks (some 100 bytes each), or with loops of more iterations, is refused.
@@ -26,8 +26,8 @@ MOST_STEPS = 4_000_000
 #: A program whose arguments need more memory, in bytes, is refused.
 MOST_BYTES = 2**31
 
-#: More processes than this are refused: a number for each would be 80 MB.
-MOST_RANKS = 10_000_000
+#: More processes than this are refused: a number for each is 8 MB.
+MOST_RANKS = 2**20
 
 #: Values kept for each place in the tree: fewer where there are many ranks.
 _KEPT, _KEPT_RANKS = 64, 2**22
@@ -36,7 +36,7 @@ _Finish = Callable[[Any, Ranks], Any]
 _Plan = tuple[dict[str, Any], list[tuple[str, Expr, _Finish]]]
 
 
-def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unrolled:
+def unroll(tree: Tree, size: int, parameters: Mapping[str, Value]) -> Unrolled:
     """Return the operations of all ``size`` processes.
 
     Every value is what Python gives on that rank. Blocks of a loop share what does not change
@@ -48,7 +48,7 @@ def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unro
         If the program has no meaning for this size and these parameters, or too many
         operations; the line and the rank are named.
     """
-    run = _Run(program, size)
+    run = _Run(tree, size)
     if size > MOST_RANKS:
         raise InvalidPointError(
             f"{run.where}: p={size:,} is more processes than a program can be unrolled for "
@@ -56,16 +56,16 @@ def unroll(program: Program, size: int, parameters: Mapping[str, Value]) -> Unro
         )
     ranks = np.arange(size)
     names = {"rank": ranks if size > 1 else 0, "size": size, **parameters}
-    run.execute(program.body or (), Scope(Lanes(ranks, whole=True), names))
+    run.execute(tree.body, Scope(Lanes(ranks, whole=True), names))
     run.check_waited()
-    return Unrolled(size, run.blocks, program.sites, run.where)
+    return Unrolled(size, run.blocks, tree.sites, run.where)
 
 
 class _Run:
-    def __init__(self, program: Program, size: int) -> None:
-        self.program = program
+    def __init__(self, tree: Tree, size: int) -> None:
+        self.tree = tree
         self.size = size
-        self.where = program.where or program.name
+        self.where = tree.where or tree.name
         self.blocks: list[Block] = []
         self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
         self._names: dict[int, tuple[str, ...]] = {}
@@ -89,7 +89,7 @@ class _Run:
         """Refuse requests that are open where the program ends."""
         found = self._open.first()
         if found is not None:
-            op = list(operations(self.program.body or ()))[self.blocks[found[0]].site]
+            op = list(operations(self.tree.body))[self.blocks[found[0]].site]
             rank = found[1].ranks[0]
             self._fail(op.line, f"rank {rank} never waits for this {op.name}; add a waitall()")
 
@@ -126,11 +126,12 @@ class _Run:
         self._bytes += nbytes
         if self._bytes > MOST_BYTES:
             count = f"more than {self._operations:,} operations"
-            self._refuse(line, f"the program has {count} and {MOST_BYTES:,} bytes of arguments")
+            said = f"the program has {count}, whose arguments take over {MOST_BYTES:,} bytes"
+            self._fail(line, f"{said}; ask a smaller p or lower its iterations")
 
     def _refuse(self, line: int, much: str) -> NoReturn:
-        most = f"{MOST_STEPS:,} steps of one or many ranks"
-        self._fail(line, f"{much}, more than fit in memory ({most}); lower its iterations or p")
+        most = f"more than the {MOST_STEPS:,} that fit in memory"
+        self._fail(line, f"{much}, {most}; lower its iterations")
 
     def _lanes(self, scope: Scope, index: Ranks, line: int) -> Lanes:
         ranks = index if scope.lanes.whole else scope.lanes.ranks[index]
@@ -208,7 +209,7 @@ class _Run:
                 added, first = len(self.blocks) - blocks, False
                 if blocks + added * count > MOST_STEPS and self._steady(loop):
                     total, steps = (self._operations - done) * count, added * count
-                    much = f"{more}{total:,} operations in {steps:,} steps"
+                    much = f"{more}{total:,} operations in {steps:,} blocks"
                     self._refuse(loop.line, f"the loop has {much}")
                 total = self._iterations + count - 1
                 if total > MOST_STEPS:
@@ -219,10 +220,10 @@ class _Run:
 
     def _steady(self, loop: For) -> bool:
         """Tell whether all iterations have the same operations, whatever their arguments."""
-        attributes = self.program.attributes
-        inside = (attributes.control[place(one)] for one in nested(loop.body))
+        found = attributes(self.tree)
+        inside = (found.control[place(one)] for one in nested(loop.body))
         steady = not any(loop.variable in roots for roots in inside)
-        return steady and not attributes.carried[place(loop)]
+        return steady and not found.carried[place(loop)]
 
     def _operate(self, op: Op, scope: Scope) -> None:
         lanes = scope.lanes
@@ -251,7 +252,7 @@ class _Run:
         self._operations += len(lanes.ranks)
         if ordinal == MOST_STEPS:
             count = f"more than {self._operations:,} operations"
-            self._refuse(op.line, f"the program has {count} in {MOST_STEPS:,} steps")
+            self._refuse(op.line, f"the program has {count} in {MOST_STEPS:,} blocks")
         if op.name in REQUESTS:
             self._open.post(ordinal, lanes)
             if op.handle is not None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.tree import Site
+
+if TYPE_CHECKING:
+    from parcast.costs import Need
 
 Ranks = NDArray[np.int64]
 
@@ -74,6 +78,16 @@ class Unrolled:
     def count(self) -> int:
         """Return how many operations all ranks have."""
         return sum(self.size if b.ranks is None else len(b.ranks) for b in self.blocks)
+
+    def needs(self) -> frozenset[Need]:
+        """Return what it uses of a machine, as `Costs.of` takes it."""
+        ops = {block.op for block in self.blocks}
+        used: dict[Need, frozenset[str]] = {
+            "compute": frozenset({"compute", "elapse"}),
+            "messages": SENDS | COLLECTIVES,
+            "io": frozenset({"read", "write"}),
+        }
+        return frozenset(need for need, names in used.items() if ops & names)
 
     def line(self, site: int) -> str:
         """Return ``file:line`` of a site, as errors name it."""

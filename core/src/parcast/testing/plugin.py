@@ -61,8 +61,8 @@ def check_plugin(plugin: Any) -> Registry:
 def _check_entry(entry: Any, word: str, who: str) -> None:
     named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
     expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
-    if hasattr(entry, "suffix"):
-        expect(entry.name[0] == ".", f"{who}: the suffix must start with a dot")
+    if getattr(entry, "suffix", None) is not None:
+        expect(entry.suffix.startswith("."), f"{who}: the suffix must start with a dot")
     with promised(f"{who} must pickle whole"):
         expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
     if hasattr(entry, "path"):
