@@ -246,7 +246,8 @@ def test_unlike_processes_are_refused_with_the_ranks():
     ):
         counted(farm, 4)
     _, notes = counted(program("compute(4 + rank % 2)"), 4)
-    assert "the mean process is asked about; the busiest computes more" in notes
+    assert "processes compute unequally: all are counted as the busiest" in notes
+    assert counted(program("compute(4 + rank % 2)"), 4)[0].serial == 5
 
 
 def test_a_number_that_is_not_used_need_not_be_stated():

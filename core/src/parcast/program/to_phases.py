@@ -51,8 +51,9 @@ class Counts:
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a ``program`` workload as one phase of constant bursts, and what that leaves out.
 
-    The phase is of the query's own p: work, messages and bytes of a burst are the means over
-    processes of what they have in the whole program, collectives expanded. A cycle is an
+    The phase is of the query's own p: messages and bytes of a burst are the means over
+    processes of what they have in the whole program, collectives expanded; the work is that
+    of the busiest, below whose own no time can be. A cycle is an
     access to files, and a burst is a run of the computation that all processes repeat most.
 
     Raises
@@ -78,7 +79,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
 def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
     """Yield what the phase leaves out."""
     if counts.seconds.max() > 1.01 * counts.seconds.mean():
-        yield "the mean process is asked about; the busiest computes more"
+        yield "processes compute unequally: all are counted as the busiest"
     if any(block.op == "start" for block in native.blocks):
         yield "what comes before a start() that not all processes reach is counted too"
     if counts.accesses.min() < counts.accesses.max():
@@ -141,7 +142,7 @@ def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phas
     cycles = accesses or 1.0
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
-    seconds = float(counts.seconds.mean()) + _own_overhead(counts, costs)
+    seconds = float(counts.seconds.max()) + _own_overhead(counts, costs)
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 
     def number(value: float, dimension: str) -> Formula:
