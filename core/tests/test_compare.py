@@ -371,3 +371,15 @@ def test_arguments_of_the_wrong_kind_are_one_sentence(
 def test_a_solver_that_exits_costs_its_row_only(make_registry, workload, machine):
     rows = make_registry("exits", "works").compare(workload, machine, p=1).rows
     assert [row.status for row in rows] == [Status.FAILED, Status.OK]
+
+
+def test_measured_times_say_what_is_asked_and_give_errors(make_registry, workload, machine):
+    registry = make_registry("works")
+    (alone,) = registry.compare(workload, machine, p=2, d=1).rows
+    times = [{"p": 2, "d": 1, "time": 2 * alone.time}, {"p": 3, "d": 1, "time": 1.0}]
+    found = registry.compare(workload, machine, measured=times)
+    assert [row.p for row in found.rows] == [2, 3]
+    assert found.rows[0].error == -0.5
+    assert found.provenance["measured"] == {"source": "measured", "points": 2, "unused": []}
+    (row,) = registry.compare(workload, machine, p=2, d=1, measured=times).rows
+    assert row.measured == 2 * alone.time

@@ -17,6 +17,7 @@ from parcast.errors import (
     did_you_mean,
 )
 from parcast.machine import Machine
+from parcast.measured import join, read_measured
 from parcast.provenance import provenance
 from parcast.query import Prediction, Query, Status
 from parcast.results import Results, Row
@@ -54,6 +55,7 @@ def compare(
     mapping: str | tuple[int, ...] = "block",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    measured: Any = None,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
 
@@ -64,7 +66,8 @@ def compare(
     workload, machine
         A name, path, mapping or value, or a list of them.
     p, d
-        Numbers of processes and disks; d is the machine's own where not given.
+        Numbers of processes and disks; where not given, those of the measured times, or
+        else powers of 2 and the machine's own d.
     solvers
         Names of solvers or families; every family's default where not given.
     mapping
@@ -74,6 +77,8 @@ def compare(
         formula of p and d.
     seed
         For solvers that draw random numbers.
+    measured
+        Measured times to set beside the predictions: whatever `read_measured` takes.
 
     Returns
     -------
@@ -91,6 +96,10 @@ def compare(
     asked = _asked(registry, solvers)
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
+    times = None if measured is None else read_measured(measured)
+    if times is not None:
+        p = (times.values("p") or None) if p is None else p
+        d = (times.values("d") or None) if d is None else d
     grid = [
         found
         for work in workloads
@@ -116,7 +125,11 @@ def compare(
         _row(point, task, outcome, reference)
         for (point, task), outcome, reference in zip(tasks, outcomes, references, strict=True)
     )
-    return Results(rows, provenance(registry, workloads, machines, settings or {}, seed))
+    origin = provenance(registry, workloads, machines, settings or {}, seed)
+    if times is not None:
+        rows, unused = join(rows, times, workloads)
+        origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
+    return Results(rows, origin)
 
 
 def predict(

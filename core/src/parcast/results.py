@@ -91,6 +91,8 @@ class Results:
             "solver": [row.solver for row in self.rows],
             "time": [_time(row.time) for row in self.rows],
             "between": [_interval(row) for row in self.rows],
+            "measured": [_time(row.measured) for row in self.rows],
+            "error": [_error(row.error) for row in self.rows],
             "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
             **{
                 part.name: [_part(row.parts, part.name) for row in self.rows]
@@ -123,6 +125,10 @@ def _unless_same(cells: Sequence[str]) -> list[str]:
 
 def _time(seconds: float | None) -> str:
     return "" if seconds is None else format_seconds(seconds)
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f"{100 * error:+.1f} %"
 
 
 def _interval(row: Row) -> str:

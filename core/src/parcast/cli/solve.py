@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +12,12 @@ import typer
 
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.ranges import parse_numbers
-from parcast.errors import InvalidPointError
+from parcast.errors import InvalidPointError, ParcastError, UnitError
 from parcast.query import Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
 from parcast.settings import split_assignment
-from parcast.units import format_seconds
+from parcast.units import format_seconds, to_base
 
 Processes = Annotated[
     str | None,
@@ -64,20 +65,29 @@ def compare(
     mapping: Mapping = "block",
     settings: Setting = None,
     seed: Seed = 0,
+    measured: Annotated[
+        Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
+    ] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
+    ] = None,
     json: Json = False,
     output: Output = None,
 ) -> int:
     """Ask every solver about a workload on a machine, side by side.
 
-    The speedup is over the same solver's time with one process and one disk.
+    The speedup is over the same solver's time with one process and one disk; the error is over
+    the measured time.
     """
     registry: Registry = context.obj
+    most = _tolerance(tolerance, measured)
     if output is not None:
         registry.writer(output)
     results = registry.compare(
         workload.split(","),
         machine.split(","),
         solvers=",".join(solver) if solver else None,
+        measured=measured,
         **_asked(p, d, mapping, settings, seed),
     )
     _refuse_one_invalid_point(results)
@@ -87,7 +97,46 @@ def compare(
         print_json(results.to_dict())
     else:
         _print_results(results)
-    return _exit_code(results)
+    return max(_exit_code(results), _compared(results, most))
+
+
+def _tolerance(text: str | None, measured: Path | None) -> float:
+    """Return the largest error that is accepted, as a fraction."""
+    if text is None:
+        return math.inf
+    if measured is None:
+        raise ParcastError("--tolerance compares with measured times; give --measured FILE")
+    try:
+        most = to_base(text, "1")
+    except UnitError as error:
+        raise ParcastError(f"--tolerance: {error}; write a part such as 10% or 0.1") from None
+    if most < 0:
+        raise ParcastError(f"--tolerance {text}: it must be 0 or more, such as 10%")
+    return most
+
+
+def _compared(results: Results, most: float) -> int:
+    """Say what of the measured times is not compared, and which errors are too large."""
+    unused = results.provenance.get("measured", {}).get("unused", [])
+    if unused:
+        places = ", ".join(unused[:3]) + (", ..." if len(unused) > 3 else "")
+        belong = (
+            "1 measured time belongs"
+            if len(unused) == 1
+            else f"{len(unused)} measured times belong"
+        )
+        print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
+    errors = [(row, row.error) for row in results.rows if row.error is not None]
+    large = [(row, error) for row, error in errors if abs(error) > most]
+    for row, error in large[:5]:
+        print(
+            f"parcast: {row.solver} at p={row.p}, d={row.d} is {100 * error:+.1f} % off the "
+            f"measured time, more than {100 * most:g} %",
+            file=sys.stderr,
+        )
+    if len(large) > 5:
+        print(f"parcast: and {len(large) - 5} more", file=sys.stderr)
+    return 1 if large else 0
 
 
 def predict(

@@ -1,0 +1,151 @@
+"""Measured times: read from every form, refused with their place, and set beside predictions."""
+
+import json
+
+import pytest
+
+from parcast.errors import FileError, UnknownNameError
+from parcast.measured import join, read_measured
+from parcast.results import Row
+from parcast.workload import Workload
+
+EXTRAP = {
+    "parameters": ["p", "n"],
+    "measurements": {
+        "main": {
+            "time": [
+                {"point": [2, 64], "values": [3.0, 1.0, 2.0]},
+                {"point": [4, 64], "values": [1.5]},
+            ],
+            "visits": [{"point": [2, 64], "values": [7]}],
+        },
+        "main->solve": {"time": [{"point": [2, 64], "values": [1.0]}]},
+    },
+}
+
+
+def file(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def points(found):
+    return [(one.time, *one.at.values()) for one in found.items]
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_table_gives_times_with_or_without_units(tmp_path, sign):
+    lines = ["# a run", "p, time, n", "2, 1500 ms, 64", "", "4, 0.75, 1 kB"]
+    found = read_measured(file(tmp_path, "t.csv", "\n".join(lines).replace(",", sign)))
+    assert found.columns == ("p", "n")
+    assert points(found) == [(1.5, 2, 64.0), (0.75, 4, 1000.0)]
+    assert found.items[1].place.endswith("t.csv:5")
+    assert found.values("p") == [2, 4]
+    assert found.values("d") == []
+
+
+def test_extrap_gives_the_median_of_the_whole_programs_time(tmp_path):
+    found = read_measured(file(tmp_path, "e.json", json.dumps(EXTRAP)))
+    assert points(found) == [(2.0, 2, 64.0), (1.5, 4, 64.0)]
+
+
+def test_extraps_lines_give_the_median_of_equal_points(tmp_path):
+    lines = [{"params": {"p": p}, "value": v} for p, v in ((2, 3.0), (4, 1.0), (2, 1.0), (2, 2.0))]
+    found = read_measured(file(tmp_path, "e.jsonl", "\n".join(map(json.dumps, lines))))
+    assert points(found) == [(2.0, 2), (1.0, 4)]
+
+
+def test_mappings_and_frames_are_tables():
+    class Frame:
+        def to_dict(self, orient):
+            assert orient == "records"
+            return [{"p": 2, "time": 1.0}]
+
+    assert points(read_measured(Frame())) == points(read_measured([{"p": 2, "time": "1 s"}]))
+    again = read_measured([{"p": 2, "time": 1}])
+    assert read_measured(again) is again
+
+
+BAD = {
+    "empty.csv": ("# nothing\n", "empty.csv: there are no measured times in it"),
+    "time.csv": ("p,seconds\n2,3\n", "time.csv: there is no column 'time', only p, seconds"),
+    "p.csv": ("time\n3\n", "p.csv: there is no column 'p', only time"),
+    "word.csv": ("p,time\n2,long\n", "word.csv:2: time = 'long': 'long' is not a number with"),
+    "unit.csv": ("p,time\n2,3 kB\n", "unit.csv:2: time = '3 kB': '3 kB'"),
+    "zero.csv": ("p,time\n2,0\n", "zero.csv:2: time = 0 must be above 0"),
+    "half.csv": ("p,time\n2.5,1\n", "half.csv:2: p = '2.5': it must be a whole number"),
+    "param.csv": ("p,time,n\n2,1,big\n", "param.csv:2: n = 'big': 'big' is not a number"),
+    "twice.csv": ("p,time\n2,1\n2,3\n", "twice.csv:3: p=2 stands in .*twice.csv:2 too; give one"),
+    "short.csv": ("p,time\n2\n", "short.csv:2: 1 values for 2 columns"),
+    "heads.csv": ("p,p,time\n2,2,1\n", "heads.csv:1: a column stands twice"),
+    "no.json": ("{", "no.json: not valid JSON"),
+    "other.json": ("[1]", "other.json: this is not Extra-P's JSON"),
+    "many.json": (
+        json.dumps(
+            {"parameters": ["p"], "measurements": {"a": {"time": [], "x": []}, "b": {"time": []}}}
+        ),
+        r"many.json: several series are measured \(a/time, a/x, b/time\); keep one",
+    ),
+    "values.json": (
+        json.dumps(
+            {"parameters": ["p"], "measurements": {"a": {"t": [{"point": 2, "values": []}]}}}
+        ),
+        r"values.json: point 1: values = \[\] must be numbers",
+    ),
+    "line.jsonl": ('{"p": 3}\n', "line.jsonl:1: a line is"),
+    "mixed.jsonl": (
+        '{"params": {"p": 2}, "value": 1}\n{"params": {"q": 2}, "value": 1}\n',
+        "mixed.jsonl:2: its columns differ from those of .*mixed.jsonl:1",
+    ),
+    "times.xls": ("x", "times.xls: measured times are read from .csv, .tsv"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_measured_times_are_told_with_their_place(tmp_path, name):
+    text, sentence = BAD[name]
+    with pytest.raises(FileError, match=sentence) as caught:
+        read_measured(file(tmp_path, name, text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [(3, "measured=3 is no file, DataFrame or list"), ([4], r"measured\[0\] = 4 is no mapping")],
+)
+def test_what_is_no_table_is_refused(source, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read_measured(source)
+
+
+def row(p, *, time=1.0, d=1, **params):
+    return Row(workload="w", machine="m", solver="s", p=p, d=d, params=params, time=time)
+
+
+WORKLOAD = Workload(name="w", kind="phases", content=None, parameters={"n": 64})
+
+
+def test_a_measured_time_joins_every_row_of_its_point():
+    measured = read_measured(
+        [
+            {"p": 2, "n": 64, "time": 2.0},
+            {"p": 4, "n": 128, "time": 4.0},
+            {"p": 8, "n": 1, "time": 1},
+        ]
+    )
+    rows = [row(2), row(2, time=3.0), row(4, n=128.0), row(4), row(2, time=None)]
+    joined, unused = join(rows, measured, [WORKLOAD])
+    assert [one.measured for one in joined] == [2.0, 2.0, 4.0, None, 2.0]
+    assert [one.error for one in joined] == [-0.5, 0.5, -0.75, None, None]
+    assert unused == ["measured[2]"]
+
+
+def test_a_column_that_tells_nothing_apart_is_refused():
+    with pytest.raises(UnknownNameError, match=r"column 'nn' is no parameter .* Did you mean 'n'"):
+        join([row(2)], read_measured([{"p": 2, "nn": 1, "time": 1}]), [WORKLOAD])
+
+
+def test_rows_that_only_a_missing_column_tells_apart_are_refused():
+    with pytest.raises(UnknownNameError, match="there is no column 'd', but 2 are asked about"):
+        join([row(2), row(2, d=2)], read_measured([{"p": 2, "time": 1}]), [WORKLOAD])
