@@ -383,3 +383,19 @@ def test_measured_times_say_what_is_asked_and_give_errors(make_registry, workloa
     assert found.provenance["measured"] == {"source": "measured", "points": 2, "unused": []}
     (row,) = registry.compare(workload, machine, p=2, d=1, measured=times).rows
     assert row.measured == 2 * alone.time
+
+
+def test_the_fastest_and_the_cheapest_of_several_machines_are_named(make_registry, workload):
+    registry = make_registry("works")
+    fast, cheap = (
+        {"name": name, "processor": {"rate": rate}, "cost": {"price": price}}
+        for name, rate, price in (("fast", 10, "9 USD/h"), ("cheap", 1, "0.1 USD/h"))
+    )
+    results = registry.compare(workload, [fast, cheap], p=[1, 2], d=1)
+    best = results.best()
+    assert [one.split(":")[0] for one in best] == ["fastest", "cheapest"]
+    assert "on fast, p=2" in best[0]
+    assert "on cheap" in best[1]
+    assert best[1].endswith(" USD")
+    assert "price" in results.table()[0]
+    assert registry.compare(workload, {"processor": {"rate": 1}}, p=[1, 2], d=1).best() == []

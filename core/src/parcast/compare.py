@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.charge import charge
 from parcast.errors import (
     FileError,
     FormulaError,
@@ -275,6 +276,8 @@ def _row(point: Point, task: Task | Prediction, outcome: Outcome, reference: flo
     details = dict(prediction.details)
     if prediction.assumptions:
         details["assumptions"] = list(prediction.assumptions)
+    if seconds is not None and (charged := charge(query, seconds)):
+        details["charge"] = charged
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,

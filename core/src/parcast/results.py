@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -99,10 +99,38 @@ class Results:
                 for part in attrs.fields(Parts)
             },
             "binding": [row.binding or "" for row in self.rows],
+            "price": [_price(row) for row in self.rows],
+            "energy": [_energy(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],
         }
         shown = {head: cells for head, cells in columns.items() if any(cells)}
         return list(shown), [list(cells) for cells in zip(*shown.values(), strict=True)]
+
+    def best(self) -> list[str]:
+        """Return which row of each workload is fastest, cheapest and takes least energy.
+
+        Where only one machine is asked and it states neither price nor power, there is nothing
+        to choose.
+        """
+        if len({row.machine for row in self.rows}) < 2 and not any(map(_price, self.rows)):
+            return []
+        ways: dict[str, tuple[Callable[[Row], float | None], Callable[[Row], str]]] = {
+            "fastest": (lambda row: row.time, lambda row: _time(row.time)),
+            "cheapest": (lambda row: _charged(row).get("price"), _price),
+            "least energy": (lambda row: _charged(row).get("energy"), _energy),
+        }
+        said = []
+        for workload in dict.fromkeys(row.workload for row in self.rows):
+            rows = [r for r in self.rows if r.workload == workload and r.status is Status.OK]
+            for word, (value, text) in ways.items():
+                known = [(found, row) for row in rows if (found := value(row)) is not None]
+                if len({_charged(row).get("currency") for _, row in known}) > 1:
+                    continue  # prices in several currencies
+                if len(known) > 1:
+                    _, row = min(known, key=lambda pair: pair[0])
+                    place = f"{workload} on {row.machine}, p={row.p}, d={row.d} by {row.solver}"
+                    said.append(f"{word}: {place}: {text(row)}")
+        return said
 
     def notes(self) -> list[str]:
         """Return every row's notes, each once, with the solver it is from."""
@@ -129,6 +157,21 @@ def _time(seconds: float | None) -> str:
 
 def _error(error: float | None) -> str:
     return "" if error is None else f"{100 * error:+.1f} %"
+
+
+def _charged(row: Row) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = row.details.get("charge", {})
+    return found
+
+
+def _price(row: Row) -> str:
+    price = _charged(row).get("price")
+    return "" if price is None else f"{price:.4g} {_charged(row)['currency']}".strip()
+
+
+def _energy(row: Row) -> str:
+    energy = _charged(row).get("energy")
+    return "" if energy is None else f"{energy / 3.6e6:.4g} kWh"
 
 
 def _interval(row: Row) -> str:

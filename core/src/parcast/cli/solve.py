@@ -199,6 +199,8 @@ def _print_results(results: Results) -> None:
     if len({(row.workload, row.machine) for row in results.rows}) == 1:
         print(f"{first.workload} on {first.machine}\n")
     print_table(*results.table())
+    for index, sentence in enumerate(results.best()):
+        print_text(("\n" if index == 0 else "") + sentence)
     for index, note in enumerate(results.notes()):
         print_text(("\n" if index == 0 else "") + note)
 
