@@ -300,3 +300,14 @@ def test_a_program_in_block_order_is_expanded_only_when_asked_for():
         assert {block.op for block in one.unrolled.blocks} == {"sendrecv"}
         assert len(one.columns.op) == 12
         assert (one.matching.sent_to >= 0).all()
+
+
+def test_what_is_wrong_is_found_once_for_all_solvers(monkeypatch):
+    workload = read_source("def program(rank, size):\n    send((rank + 1) % size, 8)\n", "lost.py")
+    query = Query(workload=workload, machine=Machine(name="any"), p=3)
+    with pytest.raises(InvalidPointError, match=r"lost\.py:2: at p=3") as first:
+        ready.matched(query)
+    monkeypatch.setattr(ready, "match", None)
+    with pytest.raises(InvalidPointError) as second:
+        ready.matched(query)
+    assert str(second.value) == str(first.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from parcast.errors import InvalidPointError
 from parcast.program.collectives import algorithms
 from parcast.program.deadlock import Matched
 from parcast.program.deadlock import matched as match
@@ -13,7 +14,7 @@ from parcast.query import Query
 #: How many programs are kept; several solvers are asked about each in turn.
 _KEPT = 2
 
-_found: dict[Any, Matched] = {}
+_found: dict[Any, Matched | InvalidPointError] = {}
 
 
 def matched(query: Query) -> Matched:
@@ -36,6 +37,11 @@ def matched(query: Query) -> Matched:
         for old in list(_found)[: 1 - _KEPT]:  # before memory is needed for the next
             _found.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
-        found = match(program.at(query), algorithms(network.collectives), limit)
+        try:
+            found = match(program.at(query), algorithms(network.collectives), limit)
+        except InvalidPointError as error:
+            found = error.with_traceback(None)  # no frame keeps what was unrolled
         _found[key] = found
+    if isinstance(found, InvalidPointError):
+        raise InvalidPointError(*found.args)
     return found
