@@ -13,7 +13,10 @@ import pytest
 from parcast import Registry
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("numpy", "scipy", "networkx", "numba", "pandas", "matplotlib", "rich", "cattrs")
+HEAVY = (
+    "numpy", "scipy", "networkx", "numba", "pandas", "xarray", "pyarrow", "h5netcdf", "h5py",
+    "matplotlib", "rich", "cattrs",
+)  # fmt: skip
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

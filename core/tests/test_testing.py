@@ -25,6 +25,7 @@ from parcast import (
     SolverEntry,
     Status,
     UnsupportedError,
+    Writer,
     hookimpl,
 )
 from parcast.testing import (
@@ -152,6 +153,12 @@ BAD_RECORDS = {
 def test_a_bad_solver_record_is_caught(sentence: str) -> None:
     with pytest.raises(AssertionError, match=sentence.replace(".", r"\.")):
         check_plugin(plugin(BAD_RECORDS[sentence]))
+
+
+def test_a_suffix_may_have_two_dots() -> None:
+    record = Writer(".tiny.jsonl", f"{HERE}:choose", "Tiny lines.")
+    registry = check_plugin(plugin(record, hook="parcast_writers"))
+    assert registry.writer("a.tiny.jsonl") == record
 
 
 @pytest.mark.parametrize(

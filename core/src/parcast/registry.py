@@ -319,19 +319,20 @@ class Registry:
         return self._read_file(None, Path(path), Path(path).stem)
 
     def writer(self, path: str | Path) -> Writer:
-        """Return the writer for a file's suffix."""
-        suffix = Path(path).suffix.lower()
-        if suffix not in self.writers:
-            known = ", ".join(self.writers)
-            raise FileError(f"{path}: no writer for {suffix!r} files. Known: {known}.")
-        return self.writers[suffix]
+        """Return the writer for the longest known suffix: of ``.extrap.jsonl``, then ``.jsonl``."""
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+        for start in range(len(suffixes)):
+            if writer := self.writers.get("".join(suffixes[start:])):
+                return writer
+        last, known = "".join(suffixes[-1:]), ", ".join(self.writers)
+        raise FileError(f"{path}: no writer for {last!r} files. Known: {known}.")
 
     def write(self, results: Results, path: str | Path) -> None:
         """Write results in the format of the file's suffix."""
         try:
             load(self.writer(path).target)(results, Path(path))
         except OSError as error:
-            raise FileError(f"{path} cannot be written: {error.strerror}") from None
+            raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
 
     def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
         """Ask solvers about workloads on machines; see `parcast.compare.compare`."""

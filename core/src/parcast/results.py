@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.query import Parts, Status
 from parcast.units import format_seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
 
 #: Raised when a key of the rows changes its meaning.
 SCHEMA = 1
@@ -80,6 +84,18 @@ class Results:
         """Return the one JSON object that every command prints."""
         rows = [row.to_dict() for row in self.rows]
         return {"schema": SCHEMA, "rows": rows, "provenance": _plain(self.provenance)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a data frame (see `parcast.frames.to_frame`)."""
+        from parcast.frames import to_frame
+
+        return to_frame(self)
+
+    def to_dataset(self) -> xarray.Dataset:
+        """Return the rows as a grid (see `parcast.frames.to_dataset`)."""
+        from parcast.frames import to_dataset
+
+        return to_dataset(self)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text; columns that would say nothing are left out."""

@@ -91,12 +91,12 @@ def compare(
         **_asked(p, d, mapping, settings, seed),
     )
     _refuse_one_invalid_point(results)
-    if output is not None:
-        registry.write(results, output)
     if json:
         print_json(results.to_dict())
     else:
         _print_results(results)
+    if output is not None:
+        registry.write(results, output)  # last, so that no failure here loses what was found
     return max(_exit_code(results), _compared(results, most))
 
 

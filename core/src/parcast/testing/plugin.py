@@ -18,7 +18,9 @@ from parcast.registry import Registry
 from parcast.testing.promises import expect, is_sentence, promised
 
 #: Libraries too slow to import before a solver that needs them is asked.
-HEAVY = frozenset({"matplotlib", "networkx", "numba", "numpy", "pandas", "scipy"})
+HEAVY = frozenset(
+    {"matplotlib", "networkx", "numba", "numpy", "pandas", "pyarrow", "scipy", "xarray"}
+)
 
 _RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "readers",
             "writers", "lowerings")  # fmt: skip
