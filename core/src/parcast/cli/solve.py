@@ -12,7 +12,7 @@ import typer
 
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.ranges import parse_numbers
-from parcast.errors import InvalidPointError, ParcastError, UnitError
+from parcast.errors import FileError, InvalidPointError, ParcastError, UnitError
 from parcast.query import Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
@@ -83,6 +83,8 @@ def compare(
     most = _tolerance(tolerance, measured)
     if output is not None:
         registry.writer(output)
+        if not output.parent.is_dir():
+            raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
     results = registry.compare(
         workload.split(","),
         machine.split(","),
