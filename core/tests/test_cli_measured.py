@@ -90,3 +90,9 @@ def test_what_cannot_be_compared_is_one_sentence(compare, arguments, sentence):
     assert (code, out) == (2, "")
     assert sentence in said
     assert len(said.splitlines()) == 1
+
+
+def test_a_tolerance_that_nothing_was_held_to_is_an_error(compare):
+    code, _, said = compare("p,time\n3,1\n", *MEASURED, "-p", "2", "--tolerance", "1%")
+    assert code == 2
+    assert said.splitlines()[-1].startswith("parcast: --tolerance: no measured time belongs to any")

@@ -128,6 +128,8 @@ def _compared(results: Results, most: float) -> int:
             else f"{len(unused)} measured times belong"
         )
         print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
+    if most < math.inf and all(row.measured is None for row in results.rows):
+        raise ParcastError("--tolerance: no measured time belongs to any row; ask about its points")
     errors = [(row, row.error) for row in results.rows if row.error is not None]
     large = [(row, error) for row, error in errors if abs(error) > most]
     for row, error in large[:5]:
