@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parcast.errors import InvalidPointError
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
-from parcast.program.expand import collectives, expand
+from parcast.program.expand import Collective, collectives, expand
 from parcast.program.matching import Matching, match
 from parcast.program.operations import ANY, SENDS
 from parcast.program.sweep import sweep
@@ -26,11 +26,12 @@ class Matched:
 
     native: Unrolled = attrs.field(repr=False)
     algorithms: Mapping[str, str]
+    calls: Sequence[Collective] = attrs.field(repr=False)  #: its collectives
 
     @cached_property
     def unrolled(self) -> Unrolled:
         """The program with its collectives expanded."""
-        return expand(self.native, self.algorithms)
+        return expand(self.native, self.algorithms, self.calls)
 
     @cached_property
     def columns(self) -> Columns:
@@ -57,8 +58,8 @@ def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str])
 
 def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float) -> Matched:
     """Return a program's messages, checked as `check` does."""
-    found = Matched(unrolled, algorithms)
     calls = collectives(unrolled)
+    found = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
     if in_blocks and ends_in_block_order(unrolled, eager_limit):
         return found

@@ -206,19 +206,23 @@ def _together(call: Collective, name: str) -> Any:
     return column.tolist()[0] if same else column
 
 
-def expand(unrolled: Unrolled, algorithms: Mapping[str, str]) -> Unrolled:
+def expand(
+    unrolled: Unrolled,
+    algorithms: Mapping[str, str],
+    calls: Sequence[Collective] | None = None,
+) -> Unrolled:
     """Return the program with its collectives put as messages between two processes.
 
     Each collective's messages carry a negative tag of its own. Collective reads and writes
     become a barrier, the access and a barrier. A program without collectives is returned
-    as it is.
+    as it is. ``calls`` is what `collectives` gave, where that was asked before.
 
     Raises
     ------
     InvalidPointError
         If a collective is not complete or not the same on all of its processes.
     """
-    calls = collectives(unrolled)
+    calls = collectives(unrolled) if calls is None else calls
     if not calls:
         return unrolled
     expansion = _Expansion(unrolled, algorithms)
