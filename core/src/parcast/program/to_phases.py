@@ -14,9 +14,8 @@ from parcast.errors import UnsupportedError
 from parcast.formulas import Formula, Unit
 from parcast.phases import Phase, Phases
 from parcast.program.blockwise import ends_in_block_order
-from parcast.program.collectives import algorithms
-from parcast.program.expand import expand
 from parcast.program.operations import COLLECTIVES, SENDS
+from parcast.program.ready import matched
 from parcast.program.unrolled import Unrolled
 from parcast.query import Query
 from parcast.workload import Workload
@@ -61,14 +60,13 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     UnsupportedError
         If the processes are not alike: the largest work is over 1.5 times the mean.
     InvalidPointError
-        If the program has no meaning at this p.
+        If the program has no meaning at this p, or does not end.
     """
-    native: Unrolled = workload.content.at(query)
-    expanded = expand(native, algorithms(query.machine.network.collectives))
-    costs = Costs.of(query, expanded.needs())
-    counts = count(_timed(expanded), costs)
-    chained = not ends_in_block_order(native, math.inf)
-    native = _timed(native)
+    found = matched(attrs.evolve(query, workload=workload))
+    costs = Costs.of(query, found.unrolled.needs())
+    counts = count(_timed(found.unrolled), costs)
+    chained = not ends_in_block_order(found.native, math.inf)
+    native = _timed(found.native)
     _check_alike(counts, query)
     phase = _phase(native, counts, costs, query)
     content = Phases(phase=(phase,))
