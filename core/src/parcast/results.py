@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.query import Parts, Status
+from parcast.query import Parts, Prediction, Status
 from parcast.units import format_seconds
 
 if TYPE_CHECKING:
@@ -48,6 +48,16 @@ class Row:
     details: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
     lowering: tuple[str, ...] = ()
     solve_seconds: float | None = None
+
+    @property
+    def prediction(self) -> Prediction:
+        """What the solver said, without the point it was asked about."""
+        own = {
+            field.name: getattr(self, field.name)
+            for field in attrs.fields(Prediction)
+            if hasattr(self, field.name)
+        }
+        return Prediction(**{**own, "quantiles": {float(k): v for k, v in self.quantiles.items()}})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""

@@ -93,11 +93,19 @@ class Settings:
 
     def shown(self, query: Query, asked: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
+        values = self.machine_values(query.p, query.d)
+        return {**query.parameters, **values, **self._options_shown(asked)}
+
+    def given(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what was set, as it was given, where there is no value of it at the query."""
+        own = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
+        return {**own, **self.machine, **self._options_shown(asked)}
+
+    def _options_shown(self, asked: str) -> dict[str, Any]:
         family = asked.partition(".")[0]
-        options = {
+        return {
             name: value for name, value in self.options.items() if name.partition(".")[0] == family
         }
-        return {**query.parameters, **self.machine_values(query.p, query.d), **options}
 
     def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
         """Return the solver's options, or None where it takes none."""

@@ -1,0 +1,153 @@
+"""Answers: the rows of many questions, each with its solver's prediction and its speedup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.asking import Asked
+from parcast.charge import charge
+from parcast.query import Prediction, Query, Status
+from parcast.results import Row
+from parcast.tasks import Outcome, Task, resolve, solve_all
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+#: More times than this with one process and one disk are not remembered.
+MOST_KNOWN = 10_000
+
+
+@attrs.frozen
+class References:
+    """Times with one process and one disk, by solver, workload, machine and parameters."""
+
+    _times: dict[Any, float | None] = attrs.field(factory=dict, repr=False)
+    _alive: dict[int, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
+
+    def key(self, task: Task | Prediction, query: Query) -> Any:
+        """Return what the reference of a task depends on, or None where it has none."""
+        if isinstance(task, Prediction) or query.workload.processes is not None:
+            return None
+        self._alive[id(query.workload)] = query.workload
+        self._alive[id(query.machine)] = query.machine
+        parameters = tuple(sorted(query.parameters.items()))
+        options = repr(task.query.options)
+        return (task.entry.name, id(query.workload), id(query.machine), parameters, options)
+
+    def learn(self, key: Any, time: float | None) -> None:
+        """Remember a time."""
+        self._times.setdefault(key, time)
+
+    def known(self, key: Any) -> bool:
+        """Tell whether the time for ``key`` is known."""
+        return key is None or key in self._times
+
+    def time(self, key: Any) -> float | None:
+        """Return the time, None where the solver has none."""
+        return self._times.get(key)
+
+    def forget(self) -> None:
+        """Forget all where there is too much to remember."""
+        if len(self._times) + len(self._alive) > MOST_KNOWN:
+            self._times.clear()
+            self._alive.clear()
+
+
+def answer(
+    registry: Registry, asked: Sequence[Asked], references: References | None = None
+) -> list[Row]:
+    """Return a row for each question; solvers that can are asked about all of theirs at once.
+
+    Parameters
+    ----------
+    registry
+        Where solvers are looked up.
+    asked
+        The questions.
+    references
+        Times with one process and one disk that are known; new ones are added.
+    """
+    references = references or References()
+    tasks = [_task(registry, one) for one in asked]
+    outcomes = solve_all(registry, tasks)
+    keys = _find_references(registry, references, asked, tasks, outcomes)
+    rows = [
+        _row(one, task, outcome, references.time(key))
+        for one, task, outcome, key in zip(asked, tasks, outcomes, keys, strict=True)
+    ]
+    references.forget()
+    return rows
+
+
+def _task(registry: Registry, one: Asked) -> Task | Prediction:
+    if one.error is not None:
+        return Prediction(status=Status.INVALID, message=str(one.error))
+    return resolve(registry, one.solver, one.query, one.settings)
+
+
+def _find_references(
+    registry: Registry,
+    references: References,
+    asked: Sequence[Asked],
+    tasks: Sequence[Task | Prediction],
+    outcomes: Sequence[Outcome],
+) -> list[Any]:
+    """Solve what is not known with one process and one disk; return each task's key."""
+    keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
+    for one, outcome, key in zip(asked, outcomes, keys, strict=True):
+        if one.query.p == one.query.d == 1:
+            references.learn(key, outcome.prediction.time)
+    missing: dict[Any, Task | Prediction] = {}
+    for one, task, key in zip(asked, tasks, keys, strict=True):
+        if isinstance(task, Task) and not references.known(key) and key not in missing:
+            query = attrs.evolve(one.query, p=1, d=1, mapping=_first(one.query.mapping))
+            missing[key] = resolve(registry, task.entry.name, query, one.settings)
+    for key, outcome in zip(missing, solve_all(registry, list(missing.values())), strict=True):
+        references.learn(key, outcome.prediction.time)
+    return keys
+
+
+def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
+    return mapping if isinstance(mapping, str) else mapping[:1]
+
+
+def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:
+    prediction, query = outcome.prediction, asked.query
+    seconds = prediction.time
+    return Row(
+        workload=query.workload.name,
+        machine=query.machine.name,
+        solver=task.entry.name if isinstance(task, Task) else asked.solver,
+        p=query.p,
+        d=query.d,
+        mapping=query.mapping,
+        params=asked.params,
+        seed=query.seed,
+        time=seconds,
+        lower=prediction.lower,
+        upper=prediction.upper,
+        std=prediction.std,
+        ci=prediction.ci,
+        quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
+        speedup=reference / seconds if reference and seconds else None,
+        parts=prediction.parts,
+        status=prediction.status,
+        message=prediction.message,
+        notes=prediction.notes,
+        binding=prediction.binding,
+        details=_details(query, prediction),
+        lowering=task.steps if isinstance(task, Task) else (),
+        solve_seconds=outcome.seconds,
+    )
+
+
+def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
+    details = dict(prediction.details)
+    if prediction.assumptions:
+        details["assumptions"] = list(prediction.assumptions)
+    if prediction.time is not None and (charged := charge(query, prediction.time)):
+        details["charge"] = charged
+    return details
