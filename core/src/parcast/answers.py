@@ -37,20 +37,13 @@ class References:
         options = repr(task.query.options)
         return (task.entry.name, id(query.workload), id(query.machine), parameters, options)
 
-    def learn(self, key: Any, time: float | None) -> None:
-        """Remember a time."""
-        self._times.setdefault(key, time)
+    def known(self) -> dict[Any, float | None]:
+        """Return the times by key."""
+        return {None: None, **self._times}
 
-    def known(self, key: Any) -> bool:
-        """Tell whether the time for ``key`` is known."""
-        return key is None or key in self._times
-
-    def time(self, key: Any) -> float | None:
-        """Return the time, None where the solver has none."""
-        return self._times.get(key)
-
-    def forget(self) -> None:
-        """Forget all where there is too much to remember."""
+    def learn(self, times: Mapping[Any, float | None]) -> None:
+        """Remember these times, and forget all where there is too much to remember."""
+        self._times.update(times)
         if len(self._times) + len(self._alive) > MOST_KNOWN:
             self._times.clear()
             self._alive.clear()
@@ -73,13 +66,8 @@ def answer(
     references = references or References()
     tasks = [_task(registry, one) for one in asked]
     outcomes = solve_all(registry, tasks)
-    keys = _find_references(registry, references, asked, tasks, outcomes)
-    rows = [
-        _row(one, task, outcome, references.time(key))
-        for one, task, outcome, key in zip(asked, tasks, outcomes, keys, strict=True)
-    ]
-    references.forget()
-    return rows
+    times = _reference_times(registry, references, asked, tasks, outcomes)
+    return [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
 
 
 def _task(registry: Registry, one: Asked) -> Task | Prediction:
@@ -88,26 +76,28 @@ def _task(registry: Registry, one: Asked) -> Task | Prediction:
     return resolve(registry, one.solver, one.query, one.settings)
 
 
-def _find_references(
+def _reference_times(
     registry: Registry,
     references: References,
     asked: Sequence[Asked],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
-) -> list[Any]:
-    """Solve what is not known with one process and one disk; return each task's key."""
+) -> list[float | None]:
+    """Return each task's time with one process and one disk, solving what is not known."""
     keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
+    times = references.known()
     for one, outcome, key in zip(asked, outcomes, keys, strict=True):
         if one.query.p == one.query.d == 1:
-            references.learn(key, outcome.prediction.time)
-    missing: dict[Any, Task | Prediction] = {}
+            times.setdefault(key, outcome.prediction.time)
+    alone: dict[Any, Task | Prediction] = {}
     for one, task, key in zip(asked, tasks, keys, strict=True):
-        if isinstance(task, Task) and not references.known(key) and key not in missing:
+        if isinstance(task, Task) and key not in times and key not in alone:
             query = attrs.evolve(one.query, p=1, d=1, mapping=_first(one.query.mapping))
-            missing[key] = resolve(registry, task.entry.name, query, one.settings)
-    for key, outcome in zip(missing, solve_all(registry, list(missing.values())), strict=True):
-        references.learn(key, outcome.prediction.time)
-    return keys
+            alone[key] = resolve(registry, task.entry.name, query, one.settings)
+    for key, outcome in zip(alone, solve_all(registry, list(alone.values())), strict=True):
+        times[key] = outcome.prediction.time
+    references.learn(times)
+    return [times[key] for key in keys]
 
 
 def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:

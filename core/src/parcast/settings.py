@@ -68,6 +68,14 @@ class Settings:
             chosen[name] = value  # type: ignore[index]
         return sorted_out
 
+    def with_values(self, given: Mapping[str, Any]) -> Settings:
+        """Return settings of the same names with the values in ``given``."""
+        return Settings(
+            {name: given[name] for name in self.parameters},
+            {name: given[name] for name in self.machine},
+            {name: given[name] for name in self.options},
+        )
+
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
         names = {**workload.parameters, "p": p, "d": d}

@@ -1,0 +1,97 @@
+"""The plan of a study: a grid of questions, numbered, of which any part can be made anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.asking import Asked, Line, Placed
+from parcast.machine import Machine
+from parcast.settings import Settings
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Plan:
+    """Every solver at every p and d of every line; a line fixes everything else.
+
+    Points are numbered from 0, for each solver alike: d varies fastest, then p, seed, settings
+    (the last one first), mapping, machine and workload.
+    """
+
+    workloads: tuple[Workload, ...]
+    machines: tuple[Machine, ...]
+    solvers: tuple[str, ...]
+    p: tuple[int, ...] | None = None
+    d: tuple[int, ...] | None = None
+    mappings: tuple[Placed, ...] = ("block",)
+    settings: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)  #: the values of each
+    kinds: Settings = attrs.field(factory=lambda: Settings({}, {}, {}))  #: what each sets
+    seeds: tuple[int, ...] = (0,)
+
+    @cached_property
+    def _axes(self) -> tuple[Sequence[Any], ...]:
+        """What distinguishes lines of one workload, the slowest first."""
+        return (self.machines, self.mappings, *self.settings.values(), self.seeds)
+
+    @cached_property
+    def _per_line(self) -> tuple[int, ...]:
+        """Return how many points a line of each workload has."""
+        disks = 1 if self.d is None else len(self.d)
+        return tuple(len(self._line(one, 0).processes(self.p)) * disks for one in self.workloads)
+
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Return the number after each workload's last point."""
+        lines = prod(map(len, self._axes))
+        return tuple(accumulate(count * lines for count in self._per_line))
+
+    @property
+    def count(self) -> int:
+        """How many points each solver is asked about."""
+        return self._ends[-1]
+
+    def __len__(self) -> int:
+        return self.count * len(self.solvers)
+
+    def _line(self, workload: Workload, number: int) -> Line:
+        chosen = []
+        for axis in reversed(self._axes):
+            number, index = divmod(number, len(axis))
+            chosen.append(axis[index])
+        machine, mapping, *values, seed = reversed(chosen)
+        return Line(
+            workload=workload,
+            machine=machine,
+            settings=self.kinds.with_values(dict(zip(self.settings, values, strict=True))),
+            mapping=mapping,
+            seed=seed,
+        )
+
+    def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
+        """Yield line, p and d of the points from ``start`` to before ``stop``."""
+        first = 0
+        for workload, each, end in zip(self.workloads, self._per_line, self._ends, strict=True):
+            for number in range(max(start, first) - first, min(stop, end) - first, 1):
+                index, place = divmod(number, each)
+                if place == 0 or number == max(start, first) - first:
+                    line = self._line(workload, index)
+                    points = [(p, d) for p in line.processes(self.p) for d in line.disks(self.d, p)]
+                yield line, *points[place]
+            first = end
+
+    def asked(self, registry: Registry, solver: str, start: int, stop: int) -> list[Asked]:
+        """Return a solver's questions at these points."""
+        return [
+            one
+            for line, p, d in self.places(start, stop)
+            for one in line.asked(registry, p, d, [solver])
+        ]
