@@ -34,7 +34,7 @@ class References:
         self._alive[id(query.workload)] = query.workload
         self._alive[id(query.machine)] = query.machine
         parameters = tuple(sorted(query.parameters.items()))
-        options = repr(task.query.options)
+        options = task.query.options and repr(task.query.options)
         return (task.entry.name, id(query.workload), id(query.machine), parameters, options)
 
     def known(self) -> dict[Any, float | None]:

@@ -7,6 +7,7 @@ tables with the same keys, and ``{"items": [columns]}`` for lists of as many tab
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
@@ -34,10 +35,19 @@ class Pack:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Pack:
         """Return the rows packed."""
-        columns = {name: [plain(getattr(row, name)) for row in rows] for name in _FIELDS}
+        columns = {name: [getattr(row, name) for row in rows] for name in _FIELDS}
         columns["status"] = [row.status.value for row in rows]
         columns["parts"] = [row.parts and attrs.asdict(row.parts) for row in rows]
         return cls(len(rows), {name: _column(values) for name, values in columns.items()})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Pack]) -> Pack:
+        """Return the rows of several packs as one."""
+        counts = [part.count for part in parts]
+        return cls(
+            sum(counts),
+            {name: _joined([part.columns[name] for part in parts], counts) for name in _FIELDS},
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Pack:
@@ -93,19 +103,44 @@ def values(column: Column, count: int) -> list[Any]:
 
 
 def _column(found: list[Any]) -> Column:
+    """Return values of any type as a column of JSON values."""
     first: Any = found[0] if found else None
-    kind = type(first)
-    if all(type(one) is kind for one in found):
-        if kind is dict and all(one.keys() == first.keys() for one in found):
-            return {"keys": {key: _column([one[key] for one in found]) for key in first}}
-        if kind is list and first and all(_are_tables(one, len(first)) for one in found):
-            return {"items": [_column([one[at] for one in found]) for at in range(len(first))]}
-        if all(one == first for one in found):
-            return {"same": first}
+    kinds = set(map(type, found))
+    if kinds == {dict} and all(one.keys() == first.keys() for one in found):
+        return {"keys": {str(key): _column([one[key] for one in found]) for key in first}}
+    if kinds <= {list, tuple} and first and all(_are_tables(one, len(first)) for one in found):
+        return {"items": [_column([one[at] for one in found]) for at in range(len(first))]}
+    found = _plain(found, kinds)
+    if len(kinds) == 1 and found.count(found[0]) == len(found):
+        return {"same": found[0]}
     return {"each": found}
 
 
-def _are_tables(value: list[Any], count: int) -> bool:
+def _plain(found: list[Any], kinds: set[type]) -> list[Any]:
+    """Return JSON values (see `plain`), the whole column at once where it needs no change."""
+    kinds = kinds - {type(None), str, int, bool}
+    if not kinds or (kinds == {float} and all(one is None or isfinite(one) for one in found)):
+        return found
+    return [plain(one) for one in found]
+
+
+def _joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
+    """Return one column of several, in the form they share, or else each value."""
+    forms = {next(iter(column)) for column in columns}
+    first = columns[0]
+    if forms == {"same"} and all(column == first for column in columns):
+        return first
+    if forms == {"keys"} and all(c["keys"].keys() == first["keys"].keys() for c in columns):
+        inner = {key: [column["keys"][key] for column in columns] for key in first["keys"]}
+        return {"keys": {key: _joined(found, counts) for key, found in inner.items()}}
+    if forms == {"items"} and len({len(column["items"]) for column in columns}) == 1:
+        items = zip(*(column["items"] for column in columns), strict=True)
+        return {"items": [_joined(found, counts) for found in items]}
+    pieces = [_values(column, count) for column, count in zip(columns, counts, strict=True)]
+    return {"each": [value for piece in pieces for value in piece]}
+
+
+def _are_tables(value: Sequence[Any], count: int) -> bool:
     return len(value) == count and all(type(item) is dict for item in value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,7 +19,7 @@ from parcast.errors import (
     did_you_mean,
     shorten,
 )
-from parcast.expressions import Value, evaluate, names_in, parse
+from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
 from parcast.units import is_quantity, parse_quantity
@@ -119,6 +120,8 @@ class Settings:
         """Return the solver's options, or None where it takes none."""
         if entry.options is None:
             return None
+        if not self.options:
+            return _options(entry.options, entry.name, ())
         kind = load_class(entry.options)
         given = {}
         for prefix in (entry.family, entry.name):
@@ -126,7 +129,12 @@ class Settings:
                 name = f"{prefix}.{field.name}"
                 if name in self.options:
                     given[field.name] = _plain(name, self.options[name], p, d)
-        return structure(given, kind, "option", entry.name)
+        return _options(entry.options, entry.name, tuple(given.items()))
+
+
+@lru_cache(maxsize=256)
+def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
+    return structure(dict(given), load_class(target), "option", solver)
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:
@@ -175,16 +183,23 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return value
     if value in {"true", "false"}:
         return value == "true"
-    try:
-        expr = parse(value)
-    except FormulaError:
-        return value
-    if not names_in(expr) <= {"p", "d"}:
+    expr = _of_p_and_d(value)
+    if expr is None:
         return value
     try:
         return evaluate(expr, {"p": p, "d": d})
     except FormulaError as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _of_p_and_d(text: str) -> Expr | None:
+    """Return the formula that a text is, where it reads nothing but p and d."""
+    try:
+        expr = parse(text)
+    except FormulaError:
+        return None
+    return expr if names_in(expr) <= {"p", "d"} else None
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Asked, Line, Placed
+from parcast.asking import Asked, Line, Placed, whole_numbers
 from parcast.machine import Machine
 from parcast.settings import Settings
 from parcast.workload import Workload
@@ -43,16 +43,20 @@ class Plan:
         return (self.machines, self.mappings, *self.settings.values(), self.seeds)
 
     @cached_property
-    def _per_line(self) -> tuple[int, ...]:
-        """Return how many points a line of each workload has."""
-        disks = 1 if self.d is None else len(self.d)
-        return tuple(len(self._line(one, 0).processes(self.p)) * disks for one in self.workloads)
+    def _processes(self) -> tuple[tuple[int, ...], ...]:
+        """Return the p that each workload is asked about."""
+        return tuple(whole_numbers("p", self.p, one.processes) for one in self.workloads)
+
+    @cached_property
+    def _disks(self) -> tuple[int, ...] | None:
+        """Return the d that are asked about, None for each machine's own."""
+        return None if self.d is None else whole_numbers("d", self.d, None)
 
     @cached_property
     def _ends(self) -> tuple[int, ...]:
         """Return the number after each workload's last point."""
-        lines = prod(map(len, self._axes))
-        return tuple(accumulate(count * lines for count in self._per_line))
+        lines, disks = prod(map(len, self._axes)), 1 if self._disks is None else len(self._disks)
+        return tuple(accumulate(lines * len(own) * disks for own in self._processes))
 
     @property
     def count(self) -> int:
@@ -78,14 +82,18 @@ class Plan:
 
     def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
         """Yield line, p and d of the points from ``start`` to before ``stop``."""
-        first = 0
-        for workload, each, end in zip(self.workloads, self._per_line, self._ends, strict=True):
-            for number in range(max(start, first) - first, min(stop, end) - first, 1):
-                index, place = divmod(number, each)
-                if place == 0 or number == max(start, first) - first:
-                    line = self._line(workload, index)
-                    points = [(p, d) for p in line.processes(self.p) for d in line.disks(self.d, p)]
-                yield line, *points[place]
+        first, disks = 0, self._disks or (None,)
+        for workload, processes, end in zip(
+            self.workloads, self._processes, self._ends, strict=True
+        ):
+            reached, line = -1, None
+            for number in range(max(start, first) - first, min(stop, end) - first):
+                place, at_d = divmod(number, len(disks))
+                index, at_p = divmod(place, len(processes))
+                if line is None or index != reached:
+                    reached, line = index, self._line(workload, index)
+                p, d = processes[at_p], disks[at_d]
+                yield line, p, line.settings.disks_at(line.machine, p) if d is None else d
             first = end
 
     def asked(self, registry: Registry, solver: str, start: int, stop: int) -> list[Asked]:

@@ -71,16 +71,19 @@ class Store:
         """Return where the block with this key is, or will be."""
         return self.folder / key[:2] / f"{key}.json"
 
-    def has(self, key: str) -> bool:
-        """Tell whether the block is there."""
-        return os.path.exists(self.path(key))  # noqa: PTH110  (many are asked for: twice as fast)
-
     def get(self, key: str) -> Pack | None:
         """Return the block's rows, or None where it is not there, or not whole."""
         try:
             return decode(self.path(key).read_bytes())
         except OSError:
             return None
+
+    def _has(self, key: str, count: int) -> bool:
+        """Tell whether the block is there, and whole."""
+        if not os.path.exists(self.path(key)):  # noqa: PTH110  (twice as fast, for many)
+            return False
+        found = self.get(key)
+        return found is not None and found.count == count
 
     def put(self, key: str, content: bytes) -> None:
         """Write a block: whole, or, if this fails or is interrupted, not at all.
@@ -108,7 +111,7 @@ class Store:
             block = waiting.pop()
             if block.start >= count:
                 continue
-            if block.stop <= count and self.has(block_key(digests, block)):
+            if block.stop <= count and self._has(block_key(digests, block), len(block)):
                 yield block
             elif len(block) > 1:
                 middle = (block.start + block.stop) // 2

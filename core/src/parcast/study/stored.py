@@ -16,9 +16,6 @@ from parcast.results import Row
 from parcast.study.store import Store, decode
 from parcast.study.work import Done
 
-#: Blocks of fewer rows are put together before they are handed on.
-SMALL = 512
-
 
 @attrs.frozen(slots=False, eq=False)
 class StoredRows(Sequence[Row]):
@@ -52,19 +49,15 @@ class StoredRows(Sequence[Row]):
             yield from pack.rows()
 
     def packs(self) -> Iterator[Pack]:
-        """Yield all rows in order; small blocks are put together."""
-        waiting: list[Row] = []
+        """Yield all rows in order; blocks are put together."""
+        waiting: list[Pack] = []
         for part in range(len(self.parts)):
-            pack = self._pack(part)
-            if pack.count < SMALL:
-                waiting += pack.rows()
-            if waiting and (pack.count >= SMALL or len(waiting) >= CHUNK):
-                yield Pack.of(waiting)
+            waiting.append(self._pack(part))
+            if sum(pack.count for pack in waiting) >= CHUNK:
+                yield Pack.joined(waiting)
                 waiting = []
-            if pack.count >= SMALL:
-                yield pack
         if waiting:
-            yield Pack.of(waiting)
+            yield Pack.joined(waiting)
 
     def _pack(self, part: int) -> Pack:
         store, done = self.parts[part]

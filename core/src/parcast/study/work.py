@@ -134,5 +134,5 @@ def put(store: Store, key: str, content: bytes) -> str:
     try:
         store.put(key, content)
     except OSError as error:
-        return f"{store.folder}: {error.strerror or error}"
+        return f"{store.folder.parent}: {error.strerror or error}"
     return ""
