@@ -9,6 +9,7 @@ import attrs
 
 from parcast.asking import Asked
 from parcast.charge import charge
+from parcast.errors import ParcastError
 from parcast.query import Prediction, Query, Status
 from parcast.results import Row
 from parcast.tasks import Outcome, Task, resolve, solve_all
@@ -50,7 +51,10 @@ class References:
 
 
 def answer(
-    registry: Registry, asked: Sequence[Asked], references: References | None = None
+    registry: Registry,
+    asked: Sequence[Asked],
+    references: References | None = None,
+    uncertainty: int = 0,
 ) -> list[Row]:
     """Return a row for each question; solvers that can are asked about all of theirs at once.
 
@@ -62,12 +66,17 @@ def answer(
         The questions.
     references
         Times with one process and one disk that are known; new ones are added.
+    uncertainty
+        How often to draw the uncertain numbers of each point.
     """
     references = references or References()
     tasks = [_task(registry, one) for one in asked]
     outcomes = solve_all(registry, tasks)
     times = _reference_times(registry, references, asked, tasks, outcomes)
-    return [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
+    rows = [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
+    if not uncertainty:
+        return rows
+    return [_uncertain(registry, *each, uncertainty) for each in zip(asked, rows, strict=True)]
 
 
 def _task(registry: Registry, one: Asked) -> Task | Prediction:
@@ -132,6 +141,25 @@ def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, reference: flo
         lowering=task.steps if isinstance(task, Task) else (),
         solve_seconds=outcome.seconds,
     )
+
+
+def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int) -> Row:
+    """Return the row with what its uncertain numbers make of its time."""
+    from parcast.uncertainty import spread
+
+    if row.status is not Status.OK:
+        return row
+    try:
+        found = spread(registry, asked, samples)
+    except ParcastError as error:
+        return attrs.evolve(row, status=Status.FAILED, message=str(error))
+    if found is None:
+        return row
+    details, notes = {**row.details, "uncertainty": found}, row.notes
+    if found["samples"] < samples:
+        lost = f"{samples - found['samples']} of {samples} samples of the uncertain numbers"
+        notes = (*notes, f"{lost} have no answer; the interval is without them")
+    return attrs.evolve(row, details=details, notes=notes)
 
 
 def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from parcast.query import Prediction
 from parcast.results import Results
 from parcast.settings import Settings
 from parcast.tasks import resolve, solve_all
+from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -40,6 +41,7 @@ def compare(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     measured: Any = None,
+    uncertainty: int = 0,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
 
@@ -63,6 +65,8 @@ def compare(
         For solvers that draw random numbers.
     measured
         Measured times to set beside the predictions: whatever `read_measured` takes.
+    uncertainty
+        How often to draw the numbers that are stated with an uncertainty, such as 200.
 
     Returns
     -------
@@ -91,10 +95,11 @@ def compare(
     ]
     if not lines:
         raise UnknownNameError("No workload or no machine was given")
+    check_uncertainty(uncertainty, registry, lines)
     asked = [one for line in lines for one in _asked(registry, line, p, d, solvers)]
     if all(one.error for one in asked):
         raise next(one.error for one in asked if one.error)
-    rows = tuple(answer(registry, asked))
+    rows = tuple(answer(registry, asked, uncertainty=uncertainty))
     for one, row in zip(asked, rows, strict=True):
         registry.point_done(one.query, row.prediction)
     origin = provenance(registry, workloads, machines, settings or {}, seed)

@@ -124,6 +124,8 @@ class Results:
             "solver": [row.solver for row in self.rows],
             "time": [_time(row.time) for row in self.rows],
             "between": [_interval(row) for row in self.rows],
+            "95 % of samples": [_sampled(row) for row in self.rows],
+            "mostly from": [_cause(row) for row in self.rows],
             "measured": [_time(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
             "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
@@ -227,6 +229,17 @@ def _interval(row: Row) -> str:
     if row.lower is None and row.upper is None:
         return ""
     return f"{_time(row.lower) or '0'} .. {_time(row.upper) or '?'}"
+
+
+def _sampled(row: Row) -> str:
+    interval = row.details.get("uncertainty", {}).get("interval")
+    return " .. ".join(map(_time, interval)) if interval else ""
+
+
+def _cause(row: Row) -> str:
+    """Return which uncertain number explains most of the variance, and how much of it."""
+    causes = row.details.get("uncertainty", {}).get("causes", {})
+    return next((f"{name} ({100 * part:.0f} %)" for name, part in causes.items()), "")
 
 
 def _part(parts: Parts | None, name: str) -> str:

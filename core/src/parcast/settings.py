@@ -22,7 +22,7 @@ from parcast.errors import (
 from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
-from parcast.units import is_quantity, parse_quantity
+from parcast.units import is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _fields(target: str) -> list[str]:
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or is_uncertain(value):
             number = parse_quantity(value).value
             return value if isinstance(value, int) else number
         try:
@@ -183,6 +183,8 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return value
     if value in {"true", "false"}:
         return value == "true"
+    if is_uncertain(value):  # 27 +- 1 is no sum
+        return value
     expr = _of_p_and_d(value)
     if expr is None:
         return value

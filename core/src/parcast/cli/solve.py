@@ -42,6 +42,14 @@ Output = Annotated[
 ]
 
 
+Uncertainty = Annotated[
+    int,
+    typer.Option(
+        help="Draw the numbers stated with an uncertainty so often, such as 200.", metavar="N"
+    ),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add both commands."""
     app.command()(compare)
@@ -71,6 +79,7 @@ def compare(
     tolerance: Annotated[
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
     ] = None,
+    uncertainty: Uncertainty = 0,
     json: Json = False,
     output: Output = None,
 ) -> int:
@@ -87,6 +96,7 @@ def compare(
         machine.split(","),
         solvers=",".join(solver) if solver else None,
         measured=measured,
+        uncertainty=uncertainty,
         **_asked(p, d, mapping, settings, seed),
     )
     _refuse_one_invalid_point(results)
@@ -109,12 +119,13 @@ def predict(
     mapping: Mapping = "block",
     settings: Setting = None,
     seed: Seed = 0,
+    uncertainty: Uncertainty = 0,
     json: Json = False,
 ) -> int:
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
     asked = _asked(p, d, mapping, settings, seed)
-    results = registry.compare(workload, machine, solvers=solver, **asked)
+    results = registry.compare(workload, machine, solvers=solver, uncertainty=uncertainty, **asked)
     _refuse_one_invalid_point(results)
     if json:
         print_json(results.to_dict())

@@ -40,7 +40,7 @@ def digests_of(plan: Plan, code: bytes) -> bytes:
     line, of_line = None, b""
     for at, p, d in plan.places(0, plan.count):
         if at is not line:
-            line, of_line = at, digest(code, digest_of_line(at))
+            line, of_line = at, digest(code, digest_of_line(at), plan.uncertainty)
         found += blake2b(b"%b%d,%d" % (of_line, p, d), digest_size=SIZE).digest()
     return bytes(found)
 

@@ -36,6 +36,7 @@ class Plan:
     settings: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)  #: the values of each
     kinds: Settings = attrs.field(factory=lambda: Settings({}, {}, {}))  #: what each sets
     seeds: tuple[int, ...] = (0,)
+    uncertainty: int = 0  #: how often to draw the uncertain numbers of each point
 
     @cached_property
     def _axes(self) -> tuple[Sequence[Any], ...]:
@@ -79,6 +80,12 @@ class Plan:
             mapping=mapping,
             seed=seed,
         )
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line."""
+        for workload in self.workloads:
+            for number in range(prod(map(len, self._axes))):
+                yield self._line(workload, number)
 
     def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
         """Yield line, p and d of the points from ``start`` to before ``stop``."""

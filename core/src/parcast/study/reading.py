@@ -15,6 +15,7 @@ from parcast.measured import Measurements, read_measured
 from parcast.ranges import parse_numbers
 from parcast.settings import Settings
 from parcast.study.plan import Plan
+from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -89,7 +90,7 @@ class _Reading:
         workloads = self._read("workload", lambda one: [of.workload(x) for x in self._all(one)])
         settings = {key: tuple(_several(value)) for key, value in self._table("set").items()}
         first = {key: values[0] for key, values in settings.items()}
-        return Plan(
+        plan = Plan(
             workloads=tuple(workloads or self._lack("workload")),
             machines=tuple(
                 self._read("machine", lambda one: [of.machine(x) for x in self._all(one)])
@@ -102,7 +103,10 @@ class _Reading:
             settings=settings,
             kinds=self._read("set", lambda _: Settings.sort(first, of, workloads), default=True),
             seeds=tuple(self._read("seed", _seeds) or (0,)),
+            uncertainty=self.data.get("uncertainty", 0),
         )
+        self._read("uncertainty", lambda one: check_uncertainty(one, of, list(plan.lines())))
+        return plan
 
     def _read(self, key: str, make: Callable[[Any], Any], *, default: bool = False) -> Any:
         """Return what a key's value means, or None where the key is not there."""

@@ -123,7 +123,8 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
 def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
     start = time.perf_counter()
     asked = opened.plan.asked(opened.registry, job.solver, block.start, block.stop)
-    content = encode(Pack.of(answer(opened.registry, asked, opened.references)))
+    rows = answer(opened.registry, asked, opened.references, opened.plan.uncertainty)
+    content = encode(Pack.of(rows))
     problem = "" if job.folder is None else put(Store(job.folder), key, content)
     kept = content if job.folder is None or problem else None
     return Done(block, key, kept, problem, time.perf_counter() - start)
