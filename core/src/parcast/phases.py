@@ -8,7 +8,7 @@ followed by one burst of I/O.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
@@ -97,7 +97,48 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        return tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+        kept = _kept_of(self)
+        values = query.values
+        key = (query.p, *((value, type(value)) for value in map(values.get, kept.names)))
+        found = kept.found.get(key)
+        if found is None:
+            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(kept.found) >= _MOST_KEPT:
+                kept.found.clear()
+            kept.found[key] = found
+        return found
+
+
+#: More points than this are not kept.
+_MOST_KEPT = 100_000
+
+
+@attrs.frozen
+class _Kept:
+    """The numbers of one workload's phases, by what its formulas read."""
+
+    content: Phases
+    names: tuple[str, ...]
+    found: dict[Any, tuple[PhaseValues, ...]]
+
+
+_latest: list[_Kept] = []
+
+
+def _kept_of(content: Phases) -> _Kept:
+    """Return what is kept of this workload; only the latest one has anything kept.
+
+    A grid asks for the same numbers again and again: where no formula reads d, at every d,
+    and whenever a solver is first asked whether it can answer and then for the answer.
+    """
+    for kept in _latest:
+        if kept.content is content:
+            return kept
+    formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
+    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
+    kept = _Kept(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [kept]
+    return kept
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:

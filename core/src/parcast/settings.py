@@ -110,7 +110,7 @@ class Settings:
                 name = f"{prefix}.{field.name}"
                 if name in self.options:
                     given[field.name] = _plain(name, self.options[name], p, d)
-        return structure(given, kind, "option", entry.name)
+        return structure(given, kind, "option", entry.name) if given else kind()
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:
