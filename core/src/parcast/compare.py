@@ -176,19 +176,27 @@ def _queries(
     made: dict[Any, Machine] = {}
     for processes in _whole("p", p, workload.processes):
         for disks in _whole("d", d, settings.disks_at(machine, processes)):
-            query = Query(
-                workload=workload, machine=machine, p=processes, d=disks, mapping=mapping, seed=seed
-            )
+            error, here, parameters = None, machine, {}
             try:
                 values = settings.machine_values(processes, disks)
                 key = tuple(values.items())
                 if key not in made:
                     made[key] = set_values(machine, registry, values)
-                parameters = settings.parameters_at(workload, processes, disks)
-            except (FormulaError, FileError) as error:
-                yield query, error
-            else:
-                yield attrs.evolve(query, machine=made[key], parameters=parameters), None
+                here, parameters = made[key], settings.parameters_at(workload, processes, disks)
+            except (FormulaError, FileError) as found:
+                error = found
+            yield (
+                Query(
+                    workload=workload,
+                    machine=here,
+                    p=processes,
+                    d=disks,
+                    mapping=mapping,
+                    parameters=parameters,
+                    seed=seed,
+                ),
+                error,
+            )
 
 
 def _listed(one_or_many: Any) -> list[Any]:

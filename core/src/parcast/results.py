@@ -59,6 +59,8 @@ class Row:
 
 def _plain(value: Any) -> Any:
     """Return JSON values: lists for tuples, None for what is not finite, numbers unwrapped."""
+    if value is None or isinstance(value, str | int):  # most are, so they come first
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -67,7 +69,7 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+    return str(value)
 
 
 @attrs.frozen

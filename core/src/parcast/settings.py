@@ -104,13 +104,15 @@ class Settings:
         if entry.options is None:
             return None
         kind = load_class(entry.options)
+        if not self.options:
+            return kind()
         given = {}
         for prefix in (entry.family, entry.name):
             for field in attrs.fields(kind):
                 name = f"{prefix}.{field.name}"
                 if name in self.options:
                     given[field.name] = _plain(name, self.options[name], p, d)
-        return structure(given, kind, "option", entry.name) if given else kind()
+        return structure(given, kind, "option", entry.name)
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast_spmd.surface.command import surface
+
 if TYPE_CHECKING:
     from parcast_spmd.network import ClosedNetwork, NetworkSolution
 
@@ -17,6 +19,9 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="SPMD queuin
 @app.callback()
 def _group() -> None:
     """Queuing networks of SPMD programs."""
+
+
+app.command()(surface)
 
 
 @app.command()

@@ -171,6 +171,7 @@ def _details(phase: Demands, found: Answer) -> dict[str, object]:
         "cycles": phase.cycles,
         "bursts": phase.bursts,
         "groups": phase.groups,
+        "disks": phase.disks,
         "delay": phase.delay,
         "network_service": phase.shared,
         "io_service": phase.io,
