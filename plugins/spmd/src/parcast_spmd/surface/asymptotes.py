@@ -25,7 +25,7 @@ class Asymptotes:
 
     def to_data(self) -> dict[str, Any]:
         """Return the bounds as JSON-ready data."""
-        return {"asymptotic": self.asymptotic, "balanced": self.balanced}
+        return {"asymptotic": self.asymptotic, "balanced_job": self.balanced}
 
 
 def asymptotes(phases: Sequence[Mapping[str, Any]]) -> Asymptotes:
