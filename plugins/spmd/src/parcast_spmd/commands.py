@@ -1,4 +1,4 @@
-"""``parcast spmd``: surfaces, and closed queuing networks from files."""
+"""``parcast spmd``: surfaces, machines from kernels, and closed networks from files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast_spmd.calibration.command import machine
 from parcast_spmd.surface.command import surface
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def _group() -> None:
 
 
 app.command()(surface)
+app.command()(machine)
 
 
 @app.command()
