@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,7 +19,7 @@ from parcast.errors import (
     did_you_mean,
     shorten,
 )
-from parcast.expressions import Value, evaluate, names_in, parse
+from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
 from parcast.units import is_quantity, parse_quantity
@@ -161,16 +162,23 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return value
     if value in {"true", "false"}:
         return value == "true"
-    try:
-        expr = parse(value)
-    except FormulaError:
-        return value
-    if not names_in(expr) <= {"p", "d"}:
+    expr = _formula(value)
+    if expr is None:
         return value
     try:
         return evaluate(expr, {"p": p, "d": d})
     except FormulaError as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
+
+
+@lru_cache(maxsize=256)  # the same text is asked at every point
+def _formula(text: str) -> Expr | None:
+    """Return the formula of p and d that a text is, or None."""
+    try:
+        expr = parse(text)
+    except FormulaError:
+        return None
+    return expr if names_in(expr) <= {"p", "d"} else None
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.columns import axes, flat, is_number, short
+from parcast.columns import GRID, axes, is_number, short
 from parcast.units import unit_factor
 
 #: More than these cannot be told apart in one picture.
@@ -67,8 +67,10 @@ def choose(results: Results) -> Picture:
     rows = [row for row in results.rows if row.time is not None]
     if not rows:
         raise ParcastError("No row has a time, so there is nothing to draw; see the rows' messages")
-    names, columns = flat(attrs.evolve(results, rows=tuple(rows)))
-    counts = {name: len({value(row, name) for row in rows}) for name in axes(names, columns)}
+    settings = dict.fromkeys(f"params.{name}" for row in rows for name in row.params)
+    names = [*GRID, "mapping", "seed", *settings]
+    places = [{name: value(row, name) for name in names} for row in rows]
+    counts = {name: len({place[name] for place in places}) for name in axes(names, places)}
     varying = [name for name, count in counts.items() if count > 1]
     numbers = [name for name in varying if all(is_number(value(row, name)) for row in rows)]
     numbers = [name for name in numbers if name != "seed"]

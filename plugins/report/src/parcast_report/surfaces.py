@@ -135,12 +135,13 @@ def _draw_ridge(axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequ
 
     Where some d have no answer at some p there is no such line, only their gaps.
     """
+    columns: dict[int, list[Row]] = {p: [] for p in processes}
+    for (p, _), row in grid.items():
+        columns.get(p, []).append(row)
     ridge = []
-    for p in processes:
-        column = [row for (at, _), row in grid.items() if at == p]
-        if column:
-            most = _WITHIN * min(row.time or 0.0 for row in column)
-            ridge.append((p, min(row.d for row in column if (row.time or 0.0) <= most)))
+    for p, column in columns.items():
+        most = _WITHIN * min(row.time or 0.0 for row in column)
+        ridge.append((p, min(row.d for row in column if (row.time or 0.0) <= most)))
     if len(grid) == len({p for p, _ in grid}) * len({d for _, d in grid}):
         axes.plot(
             *zip(*ridge, strict=True),
