@@ -45,6 +45,16 @@ def test_a_few_wild_points_do_not_move_it(line, data):
     assert found.bandwidth == pytest.approx(line[1], rel=1e-6)
 
 
+def test_wild_points_among_noisy_ones_are_left_out():
+    noise, line = random.Random(11), (1e-4, 1e8)
+    table = [time * noise.uniform(0.98, 1.02) for time in times(line)]
+    for index in (1, 5, 8):
+        table[index] *= 4
+    found = fit_line(SIZES, table, "x")
+    assert found.startup == pytest.approx(line[0], rel=0.03)
+    assert found.bandwidth == pytest.approx(line[1], rel=0.03)
+
+
 def test_of_repeated_sizes_the_median_counts():
     line = (1e-4, 1e8)
     good = times(line)
