@@ -61,6 +61,7 @@ def row(p, d, time, speedup=None, **more):
         ("n=1..3", ["1", "2", "3"]),
         ("x=1e3..4e3*2 B", ["1000 B", "2000 B", "4000 B"]),
         ("spmd.passages=one,each", ["one", "each"]),
+        ("n=1,1.0,1e0,2", ["1", "2"]),
     ],
 )  # fmt: skip
 def test_values_of_over(text, values):
@@ -85,6 +86,8 @@ def test_numbers_of_over_are_in_base_units():
         ("n=1 2 3", "then one unit"),
         ("n=1..100000", "more than 1000 values"),
         ("n", "no NAME=VALUE"),
+        ("n=p,2", "neither a number nor a word"),
+        ("n=2*p", "a formula of p and d is for --set"),
     ],
 )
 def test_over_refuses(text, said):
@@ -175,6 +178,7 @@ def test_a_budget_in_money_is_the_price_of_the_run():
         ("5 EUR", "p + d", "leave it out"),
         ("5", "p + q", "formula of p and d"),
         ("5", "p +", "formula of p and d"),
+        (None, "p", "give --budget as well"),
     ],
 )
 def test_budgets_that_are_refused(budget, cost, said):

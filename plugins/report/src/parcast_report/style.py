@@ -102,12 +102,14 @@ def ticks(values: Iterable[float], most: int = 11) -> list[float]:
 
 
 def log_axis(axis: Axis) -> None:
-    """Make an axis of positive values logarithmic, marked at 1, 2, 5 and their multiples."""
+    """Make an axis of positive values logarithmic, marked at 1, 2, 5 or more of each decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     scale = getattr(axis.axes, f"set_{axis.axis_name}scale")  # type: ignore[attr-defined]
     scale("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high > 12 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:,.6g}"))
 

@@ -84,8 +84,10 @@ def _draw_contours(
             processes, disks, heights, levels=levels, colors=INK, linewidths=0.5, alpha=0.6
         )
         places = _crossings(heights, levels, processes, disks)
-        for text in axes.clabel(drawn, fontsize=7, fmt="%g", manual=places, inline=False):
-            text.set(rotation=0, path_effects=_casing(2.0))
+        for text in axes.clabel(
+            drawn, fontsize=7, fmt="%g", manual=places, colors=INK, inline=False
+        ):
+            text.set(rotation=0, alpha=1, path_effects=_casing(2.0))
     bar = figure.colorbar(cells, ax=axes, pad=0.02, format="%g", ticks=levels)
     bar.set_label("speedup over p=1, d=1" if known else "time [s]")
     bar.outline.set_visible(False)

@@ -37,7 +37,7 @@ class Budget:
         return float(charge["price"])
 
 
-def parse_budget(text: str, cost: str | None) -> Budget:
+def parse_budget(text: str | None, cost: str | None) -> Budget | None:
     """Return the budget of ``64`` (by the formula ``cost``) or of ``10 EUR`` (for the run).
 
     Raises
@@ -45,6 +45,10 @@ def parse_budget(text: str, cost: str | None) -> Budget:
     ParcastError
         If it is neither, is not above 0, or ``cost`` is no formula of p and d.
     """
+    if text is None:
+        if cost is not None:
+            raise ParcastError("--cost says what --budget counts; give --budget as well")
+        return None
     try:
         quantity = parse_quantity(text)
     except UnitError as error:

@@ -77,7 +77,7 @@ def surface(
 
     registry: Registry = context.obj
     _check_output(registry, output)
-    most, least = _budget(parse_budget, budget, cost), _threshold(threshold)
+    most, least = parse_budget(budget, cost), _threshold(threshold)
     results = survey(
         registry,
         workload,
@@ -107,12 +107,6 @@ def _check_output(registry: Registry, output: Path | None) -> None:
     registry.writer(output)
     if not output.parent.is_dir():
         raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
-
-
-def _budget(parse: Any, budget: str | None, cost: str | None) -> Budget | None:
-    if budget is None and cost is not None:
-        raise ParcastError("--cost says what --budget counts; give --budget as well")
-    return None if budget is None else parse(budget, cost)
 
 
 def _threshold(text: str) -> float:

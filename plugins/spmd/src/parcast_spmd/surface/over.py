@@ -15,6 +15,7 @@ from parcast.units import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
+_ONE = re.compile(rf"{_NUMBER}|[^\W\d][\w.-]*")
 _VALUES = re.compile(r"(?P<pieces>\S+)(?:\s+(?P<unit>\S+))?")
 
 #: More values than this are a slip of the finger.
@@ -57,12 +58,13 @@ def parse_over(text: str) -> Over:
             "processor.rate=60..480*2 MFLOP/s"
         )
     pieces, unit = match["pieces"].split(","), match["unit"] or ""
-    found: dict[str, None] = {}
+    found: dict[float | int | str, str] = {}  # by value: 1 and 1.0 are one
     for one in itertools.chain.from_iterable(_values(piece, text) for piece in pieces):
-        found[f"{one} {unit}".strip()] = None
+        value = f"{one} {unit}".strip()
+        found.setdefault(_in_base_units(value), value)
         if len(found) > MOST:
             raise ParcastError(f"--over {text!r}: more than {MOST} values; use a larger step")
-    return Over(name, tuple(found), unit)
+    return Over(name, tuple(found.values()), unit)
 
 
 def combinations(overs: Sequence[Over]) -> list[dict[str, str]]:
@@ -87,6 +89,11 @@ def _values(piece: str, text: str) -> Iterator[str]:
     if ".." not in piece:
         if not piece:
             raise ParcastError(f"--over {text!r}: a value is missing between commas")
+        if not _ONE.fullmatch(piece) or piece in {"p", "d"}:
+            raise ParcastError(
+                f"--over {text!r}: {piece!r} is neither a number nor a word; a formula of p and d "
+                "is for --set"
+            )
         yield piece
         return
     match = _RANGE.fullmatch(piece)

@@ -88,7 +88,7 @@ def lines(
         body = _whole(found[0], budget, threshold, width)
     else:
         body = _combinations(results, found, budget, threshold)
-    notes = [f"{one}" for one in results.notes()]
+    notes = results.notes()
     return [head, "", *body, *([""] if notes else []), *notes]
 
 
