@@ -61,6 +61,8 @@ def _plain(value: Any) -> Any:
     """Return JSON values: lists for tuples, None for what is not finite, numbers unwrapped."""
     if value is None or isinstance(value, str | int):  # most are, so they come first
         return value
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
