@@ -28,6 +28,30 @@ def test_formulas_see_p_d_and_parameters():
     assert (values.parallel, values.io_bytes, values.messages) == (36e6, 3e3, 18)
 
 
+def test_numbers_that_are_kept_follow_what_the_formulas_read():
+    workload = REGISTRY.workload(
+        {"name": "w", "parameters": {"n": 4}, "phase": [{"parallel": "n + p", "io_bytes": "d"}]}
+    )
+    found = {
+        (p, d, n): workload.content.at(
+            Query(workload=workload, machine=MACHINE, p=p, d=d, parameters={"n": n})
+        )[0]
+        for p in (1, 2, 1)
+        for d in (3, 4)
+        for n in (1, 2.5)
+    }
+    assert {(p, d, n): (p + n, d) for p, d, n in found} == {
+        place: (values.parallel, values.io_bytes) for place, values in found.items()
+    }
+
+
+def test_a_point_without_meaning_is_told_with_its_own_d():
+    workload = REGISTRY.workload({"name": "w", "phase": [{"parallel": "log2(p - 2)"}]})
+    for d in (1, 7):
+        with pytest.raises(InvalidPointError, match=f"p=2, d={d}"):
+            workload.content.at(Query(workload=workload, machine=MACHINE, p=2, d=d))
+
+
 def test_overrides_win_over_the_workloads_own_parameters():
     assert phases_at(2, parallel="n", parameters={"n": 10}).parallel == 10
 

@@ -8,7 +8,7 @@ followed by one burst of I/O.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
@@ -61,9 +61,6 @@ class Phase:
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
 
 
-_OF = attrs.fields(Phase)
-
-
 @attrs.frozen(kw_only=True)
 class PhaseValues:
     """A phase at one p, d and set of parameters, in base units.
@@ -100,10 +97,48 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        return query.once((Phases, id(self)), self._at)
+        kept = _kept_of(self)
+        values = query.values
+        key = (query.p, *((value, type(value)) for value in map(values.get, kept.names)))
+        found = kept.found.get(key)
+        if found is None:
+            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(kept.found) >= _MOST_KEPT:
+                kept.found.clear()
+            kept.found[key] = found
+        return found
 
-    def _at(self, query: Query) -> tuple[PhaseValues, ...]:
-        return tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+
+#: More points than this are not kept.
+_MOST_KEPT = 100_000
+
+
+@attrs.frozen
+class _Kept:
+    """The numbers of one workload's phases, by what its formulas read."""
+
+    content: Phases
+    names: tuple[str, ...]
+    found: dict[Any, tuple[PhaseValues, ...]]
+
+
+_latest: list[_Kept] = []
+
+
+def _kept_of(content: Phases) -> _Kept:
+    """Return what is kept of this workload; only the latest one has anything kept.
+
+    A grid asks for the same numbers again and again: where no formula reads d, at every d,
+    and whenever a solver is first asked whether it can answer and then for the answer.
+    """
+    for kept in _latest:
+        if kept.content is content:
+            return kept
+    formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
+    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
+    kept = _Kept(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [kept]
+    return kept
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
@@ -120,18 +155,19 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
                 f"{formula.text!r} at p={query.p}, d={query.d}: {error}"
             ) from None
 
+    of = attrs.fields(Phase)
     alone = query.p == 1
     return PhaseValues(
         name=phase.name or f"phase {index + 1}",
-        cycles=number(_OF.cycles, _FROM_ABOVE_ZERO),
-        bursts=number(_OF.bursts, _FROM_ABOVE_ZERO),
-        parallel=number(_OF.parallel, _WORK),
-        serial=number(_OF.serial, _WORK),
-        messages=0.0 if alone else number(_OF.messages, _NUMBER),
-        bytes=0.0 if alone else number(_OF.bytes, _BYTES) * number(_OF.scale, _SCALE),
-        group=1 if alone else _group(number(_OF.group, _FROM_ABOVE_ZERO), index, query),
+        cycles=number(of.cycles, _FROM_ABOVE_ZERO),
+        bursts=number(of.bursts, _FROM_ABOVE_ZERO),
+        parallel=number(of.parallel, _WORK),
+        serial=number(of.serial, _WORK),
+        messages=0.0 if alone else number(of.messages, _NUMBER),
+        bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
+        group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
         io=phase.io,
-        io_bytes=number(_OF.io_bytes, _BYTES),
+        io_bytes=number(of.io_bytes, _BYTES),
         distribution=phase.distribution,
         pattern=phase.pattern,
     )

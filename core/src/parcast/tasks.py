@@ -108,9 +108,12 @@ def solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Ou
 
 def _as_asked(task: Task, outcome: Outcome) -> Outcome:
     """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
-    found = outcome.prediction
-    if task.notes:
-        found = attrs.evolve(found, notes=(*task.notes, *found.notes))
+    if task.exact and not task.notes:
+        return outcome
+    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
+    if not task.exact:
+        found = attrs.evolve(found, lower=None, upper=None)
+    return Outcome(found, outcome.seconds)
     if not task.exact:
         found = attrs.evolve(found, lower=None, upper=None)
     return Outcome(found, outcome.seconds)
