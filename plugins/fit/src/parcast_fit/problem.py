@@ -1,0 +1,162 @@
+"""A fit's problem: model, measurements and their logarithms, with parameters in sensible units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParcastError, SolveError
+from parcast.registry import Registry
+from parcast.settings import Settings
+from parcast_fit.identifiability import Rank, take_apart
+from parcast_fit.model import Jacobian, Model, make_model
+from parcast_fit.observations import Observations
+from parcast_fit.parameters import Floats, Parameter
+
+#: A coordinate that is this close to a bound, or to 0, is there.
+STUCK = 1e-6
+
+
+@attrs.frozen(kw_only=True)
+class Problem:
+    """What is fitted to what."""
+
+    registry: Registry
+    solver: str
+    settings: Settings
+    observations: Observations
+    model: Model
+    targets: Floats  #: logarithms of what was measured, and of T(1, 1) if anchored; shape (rows,)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The free parameters."""
+        return self.model.parameters
+
+    @property
+    def speedups(self) -> bool:
+        """Whether speedups are fitted."""
+        return self.observations.quantity == "speedup"
+
+    def part(self, chosen: NDArray[np.bool_]) -> Problem:
+        """Return the problem of some of the observations."""
+        observations = self.observations.subset(chosen)
+        model = make_model(
+            self.registry,
+            self.solver,
+            observations.queries,
+            self.parameters,
+            self.settings,
+            speedups=self.speedups,
+        )
+        targets = np.append(self.targets[:-1][chosen], self.targets[-1])
+        if not self.model.anchored:
+            return attrs.evolve(
+                self, observations=observations, model=model, targets=self.targets[chosen]
+            )
+        model = attrs.evolve(model, anchored=True)
+        return attrs.evolve(self, observations=observations, model=model, targets=targets)
+
+    def values(self, inner: Floats) -> Floats:
+        """Return the parameters' values as an array."""
+        return np.array(list(self.model.values(inner).values()))
+
+    def relative(self, inner: Floats) -> Floats:
+        """Return relative changes of the parameters per unit of their coordinates."""
+        pairs = zip(self.parameters, inner, strict=True)
+        return np.array([1.0 if one.log or abs(u) < STUCK else 1 / u for one, u in pairs])
+
+    def stuck(self, inner: Floats) -> list[int]:
+        """Return the parameters at one of their bounds."""
+        low, high = self.model.bounds
+        return np.flatnonzero(np.minimum(inner - low, high - inner) < STUCK).tolist()
+
+    def measured_rank(self, jacobian: Jacobian) -> Rank:
+        """Return the rank of what was measured, without the anchor."""
+        rows = slice(self.model.points)
+        return take_apart(
+            attrs.evolve(jacobian, matrix=jacobian.matrix[rows], error=jacobian.error[rows])
+        )
+
+
+def make_problem(
+    registry: Registry,
+    solver: str,
+    settings: Settings,
+    parameters: tuple[Parameter, ...],
+    observations: Observations,
+) -> Problem:
+    """Return the problem, with the scale anchored where speedups leave it open.
+
+    Raises
+    ------
+    ParcastError
+        If a parameter changes no answer, or the solver cannot take a point.
+    """
+    speedups = observations.quantity == "speedup"
+    model = make_model(
+        registry, solver, observations.queries, parameters, settings, speedups=speedups
+    )
+    problem = Problem(
+        registry=registry,
+        solver=solver,
+        settings=settings,
+        observations=observations,
+        model=_in_sensible_units(model),
+        targets=np.log(observations.values),
+    )
+    jacobian = problem.model.jacobian(problem.model.start, checked=True)
+    _refuse_ignored(problem.model, take_apart(jacobian).ignored)
+    return _anchored(problem) if speedups else problem
+
+
+def _in_sensible_units(model: Model) -> Model:
+    """Choose the scale of parameters that may be 0, so that a step of 1 matters."""
+    for _ in range(8):
+        start = model.start
+        logs = model.logs([start])[0]
+        if not np.isfinite(logs).all():
+            raise SolveError(model.why(start))
+        effects = np.abs(model.jacobian(start).matrix).max(axis=0)
+        far = [
+            not one.log and effect > 0 and not 0.1 < effect < 10
+            for one, effect in zip(model.parameters, effects, strict=True)
+        ]
+        if not any(far):
+            break
+        parameters = tuple(
+            attrs.evolve(one, scale=one.scale / effect) if off else one
+            for one, effect, off in zip(model.parameters, effects, far, strict=True)
+        )
+        model = attrs.evolve(model, parameters=parameters)
+    return model
+
+
+def _refuse_ignored(model: Model, ignored: tuple[int, ...]) -> None:
+    """Refuse parameters whose column of the Jacobian is zero, however far they are moved."""
+    start = model.start
+    low, high = model.bounds
+    for j in ignored:
+        moved = [start.copy(), start.copy()]
+        for one, step in zip(moved, (-0.7, 0.7), strict=True):
+            one[j] = np.clip(one[j] + step, low[j], high[j])
+        logs = model.logs([start, *moved])
+        if not np.isfinite(logs).all() or np.ptp(logs, axis=0).max() > 1e-12:
+            continue
+        raise ParcastError(
+            f"{model.parameters[j].name} changes no answer of {', '.join(model.solvers)} at the "
+            "measured points (its column of the Jacobian is zero); take it out of the free ones"
+        )
+
+
+def _anchored(problem: Problem) -> Problem:
+    """Hold T(1, 1) at its start where speedups leave the scale of all times open."""
+    model: Any = attrs.evolve(problem.model, anchored=True)
+    jacobian = model.jacobian(model.start, checked=True)
+    if take_apart(jacobian).rank == problem.measured_rank(jacobian).rank:
+        return problem
+    serial = model.logs([model.start])[0][-1]
+    return attrs.evolve(problem, model=model, targets=np.append(problem.targets, serial))
