@@ -9,8 +9,8 @@ from parcast import hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from parcast_fit.amounts import scaling
     from parcast_fit.calibration import fit
-    from parcast_fit.scaling import scaling
 
 __all__ = ["fit", "parcast_commands", "scaling"]
 
@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return fit
     if name == "scaling":
-        from parcast_fit.scaling import scaling
+        from parcast_fit.amounts import scaling
 
         return scaling
     raise AttributeError(name)

@@ -97,7 +97,7 @@ def fit(
         )
     problem = make_problem(registry, _solver(registry, solver), chosen, parameters, observations)
     found = solve(problem, interval, seed)
-    return _described(problem, found, work, mach, dict(settings or {}), seed)
+    return _described(found, work, mach, dict(settings or {}), seed)
 
 
 def _solver(registry: Registry, name: str | None) -> str:
@@ -113,7 +113,6 @@ def _solver(registry: Registry, name: str | None) -> str:
 
 
 def _described(
-    problem: Problem,
     found: Solution,
     workload: Workload,
     machine: Machine,
@@ -121,7 +120,8 @@ def _described(
     seed: int,
 ) -> Fit:
     """Say everything about where a search ended."""
-    model, observations, best = problem.model, problem.observations, found.best
+    problem, best = found.problem, found.best
+    model, observations = problem.model, problem.observations
     names = [one.name for one in problem.parameters]
     grid = candidates(problem, best.inner)
     suggested = next_point(
@@ -140,7 +140,7 @@ def _described(
         where=observations.where,
         status="ok" if best.converged else "not_converged",
         message=best.message,
-        estimates=tuple(estimate(problem, j, found) for j in range(len(names))),
+        estimates=tuple(estimate(found, j) for j in range(len(names))),
         points=fitted_points(observations, best.residuals[: model.points]),
         scatter=None if math.isnan(found.scatter) else found.scatter,
         repeatability=_repeatability(observations),

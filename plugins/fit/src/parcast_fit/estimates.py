@@ -24,6 +24,7 @@ MOST_RESTARTS = 4
 class Solution:
     """Where the search ended, and what is known there."""
 
+    problem: Problem  #: in units that are sensible there
     best: Found
     rank: Rank  #: with the anchor, where there is one
     measured: Rank  #: of the measurements alone
@@ -38,7 +39,9 @@ def solve(problem: Problem, kind: str, seed: int) -> Solution:
     """Return the best fit with intervals of a kind: ``profile`` or ``bootstrap``."""
     start = problem.model.start
     for _ in range(MOST_RESTARTS):
-        found = _at(problem, search(problem.model, problem.targets, start), kind)
+        best = search(problem.model, problem.targets, start)
+        problem, inner = problem.rescaled(best.inner)
+        found = _at(problem, attrs.evolve(best, inner=inner), kind)
         if found.spare <= 0 or not found.best.converged:
             return found
         if kind == "bootstrap":
@@ -57,6 +60,7 @@ def _at(problem: Problem, best: Found, kind: str) -> Solution:
     measured = problem.measured_rank(jacobian)
     spare = len(problem.observations) - measured.rank
     return Solution(
+        problem=problem,
         best=best,
         rank=take_apart(jacobian),
         measured=measured,
@@ -68,8 +72,9 @@ def _at(problem: Problem, best: Found, kind: str) -> Solution:
     )
 
 
-def estimate(problem: Problem, j: int, found: Solution) -> Estimate:
+def estimate(found: Solution, j: int) -> Estimate:
     """Return what is known of parameter ``j``."""
+    problem = found.problem
     one, inner = problem.parameters[j], found.best.inner[j]
     low, high = problem.model.bounds
     ends = _ends(problem, j, found.intervals.get(j))

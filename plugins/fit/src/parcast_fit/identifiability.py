@@ -1,7 +1,7 @@
 """What the data determine: rank of the Jacobian, null directions, and what is known in spite.
 
 Columns are scaled to length 1 first, so that the rank does not depend on units. A singular value
-counts as zero below a threshold: 1e-7, or ten times the error of the derivatives if that is more.
+counts as zero below a threshold: 1e-7, or the error of the derivatives if that is more.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def take_apart(jacobian: Jacobian) -> Rank:
     ignored = norms <= np.maximum(1e-9 * largest, 0.5 * noise)
     scale = np.where(ignored, 1.0, np.maximum(norms, 1e-300))
     scaled = np.where(ignored, 0.0, matrix / scale)
-    threshold = max(LEAST, 10 * float(np.linalg.norm(jacobian.error / scale * ~ignored)))
+    threshold = max(LEAST, float(np.linalg.norm(jacobian.error / scale * ~ignored)))
     _, values, rows = np.linalg.svd(scaled, full_matrices=True)
     values = np.concatenate([values, np.zeros(matrix.shape[1] - len(values))])
     rank = int((values > threshold).sum())
@@ -83,10 +83,11 @@ def sparse_basis(null: Floats, effects: Floats) -> Floats:
         tried = tried / np.abs(tried).max(axis=0)
         tried[np.abs(tried) < NEGLIGIBLE] = 0.0
         if np.count_nonzero(tried) < fewest:
-            best, fewest = tried, np.count_nonzero(tried)
+            best, fewest = tried, int(np.count_nonzero(tried))
     first = [np.flatnonzero(best[:, i])[0] for i in range(count)]
     best = best * np.sign(best[first, range(count)]) / np.abs(best).max(axis=0)
-    return best / effects[:, None]
+    basis: Floats = best / effects[:, None]
+    return basis
 
 
 def another_fit(model: Model, inner: Floats, direction: Floats) -> Floats | None:
@@ -191,4 +192,5 @@ def _annihilator(changes: Floats) -> Floats | None:
     rank = int((values > 1e-6).sum())
     if rank != len(changes) - 1 or np.abs(left[:, rank]).min() < 1e-6:
         return None
-    return left[:, rank] / scale
+    weights: Floats = left[:, rank] / scale
+    return weights

@@ -64,8 +64,8 @@ class Parameter:
         return self.inner(self.low), self.inner(self.high)
 
     def step(self, inner: float) -> float:
-        """Return the step of a difference: a relative one of 1e-4."""
-        return 1e-4 if self.log else 1e-4 * max(1.0, abs(inner))
+        """Return the step of a difference."""
+        return 3e-5 if self.log else 3e-5 * max(1.0, abs(inner))
 
 
 def read_parameters(

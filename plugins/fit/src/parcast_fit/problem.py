@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -52,13 +53,19 @@ class Problem:
             self.settings,
             speedups=self.speedups,
         )
-        targets = np.append(self.targets[:-1][chosen], self.targets[-1])
-        if not self.model.anchored:
-            return attrs.evolve(
-                self, observations=observations, model=model, targets=self.targets[chosen]
-            )
-        model = attrs.evolve(model, anchored=True)
+        targets = self.targets[: len(chosen)][chosen]
+        if self.model.anchored:
+            model = attrs.evolve(model, anchored=True)
+            targets = np.append(targets, self.targets[-1])
         return attrs.evolve(self, observations=observations, model=model, targets=targets)
+
+    def rescaled(self, inner: Floats) -> tuple[Problem, Floats]:
+        """Return the problem in units that are sensible at ``inner``, and ``inner`` in them."""
+        values = self.values(inner).tolist()
+        made = attrs.evolve(self, model=in_sensible_units(self.model, values))
+        pairs = zip(made.parameters, values, strict=True)
+        moved = np.array([one.inner(value) for one, value in pairs])
+        return made, np.clip(moved, *made.model.bounds)
 
     def values(self, inner: Floats) -> Floats:
         """Return the parameters' values as an array."""
@@ -105,7 +112,7 @@ def make_problem(
         solver=solver,
         settings=settings,
         observations=observations,
-        model=_in_sensible_units(model),
+        model=in_sensible_units(model, [one.start for one in parameters]),
         targets=np.log(observations.values),
     )
     jacobian = problem.model.jacobian(problem.model.start, checked=True)
@@ -113,14 +120,14 @@ def make_problem(
     return _anchored(problem) if speedups else problem
 
 
-def _in_sensible_units(model: Model) -> Model:
-    """Choose the scale of parameters that may be 0, so that a step of 1 matters."""
+def in_sensible_units(model: Model, values: Sequence[float]) -> Model:
+    """Choose the scale of parameters that may be 0, so that a step of 1 matters at ``values``."""
     for _ in range(8):
-        start = model.start
-        logs = model.logs([start])[0]
-        if not np.isfinite(logs).all():
-            raise SolveError(model.why(start))
-        effects = np.abs(model.jacobian(start).matrix).max(axis=0)
+        pairs = zip(model.parameters, values, strict=True)
+        inner = np.array([one.inner(value) for one, value in pairs])
+        if not np.isfinite(model.logs([inner])).all():
+            raise SolveError(model.why(inner))
+        effects = np.abs(model.jacobian(inner).matrix).max(axis=0)
         far = [
             not one.log and effect > 0 and not 0.1 < effect < 10
             for one, effect in zip(model.parameters, effects, strict=True)
@@ -128,7 +135,7 @@ def _in_sensible_units(model: Model) -> Model:
         if not any(far):
             break
         parameters = tuple(
-            attrs.evolve(one, scale=one.scale / effect) if off else one
+            attrs.evolve(one, scale=one.scale / float(effect)) if off else one
             for one, effect, off in zip(model.parameters, effects, far, strict=True)
         )
         model = attrs.evolve(model, parameters=parameters)
