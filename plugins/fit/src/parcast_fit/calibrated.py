@@ -10,9 +10,9 @@ from typing import Any
 import tomlkit
 from tomlkit import TOMLDocument
 
-from parcast.errors import FileError
+from parcast.errors import FileError, UnitError
 from parcast.machine import Machine
-from parcast.units import is_quantity, parse_quantity
+from parcast.units import parse_quantity
 from parcast.workload import Workload
 from parcast_fit.result import Estimate, Fit
 from parcast_fit.wording import show
@@ -77,10 +77,18 @@ def _constants(fit: Fit, kind: str) -> dict[str, Any]:
         ours = own if kind == "workload" else (not own and name.split(".")[0] in _PARTS)
         if name in free or not ours:
             continue
-        plain = not isinstance(value, str) or is_quantity(value)
+        plain = not isinstance(value, str) or _is_number(value)
         if plain or (kind == "machine" and value.replace("_", "").isalpha()):
             made[name] = value
     return made
+
+
+def _is_number(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except UnitError:  # a formula such as 1e7*p
+        return False
+    return True
 
 
 _PARTS = ("processor", "nodes", "network", "storage", "cost")
@@ -102,7 +110,7 @@ def _put(document: TOMLDocument, kind: str, name: str, value: Any, source: str) 
         if word not in table:
             table[word] = tomlkit.table()
         table = table[word]
-    if isinstance(value, str) and is_quantity(value) and not parse_quantity(value).dimension:
+    if isinstance(value, str) and _is_number(value) and not parse_quantity(value).dimension:
         quantity = parse_quantity(value)
         value = value if quantity.spread else quantity.value
     table[key] = value

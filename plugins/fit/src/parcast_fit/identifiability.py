@@ -19,6 +19,9 @@ from parcast_fit.parameters import Floats
 #: Singular values below this are zero, of a Jacobian with columns of length 1.
 LEAST = 1e-7
 
+#: A column no longer than this is rounding.
+INVISIBLE = 1e-9
+
 #: A parameter whose part in a null direction is this much smaller than the largest has none.
 NEGLIGIBLE = 1e-4
 
@@ -46,7 +49,7 @@ def take_apart(jacobian: Jacobian) -> Rank:
     matrix = jacobian.matrix
     norms, noise = np.linalg.norm(matrix, axis=0), np.linalg.norm(jacobian.error, axis=0)
     largest = norms.max(initial=0.0)
-    ignored = norms <= np.maximum(1e-9 * largest, 0.5 * noise)
+    ignored = norms <= np.maximum(max(INVISIBLE, 1e-9 * largest), 0.5 * noise)
     scale = np.where(ignored, 1.0, np.maximum(norms, 1e-300))
     scaled = np.where(ignored, 0.0, matrix / scale)
     threshold = max(LEAST, float(np.linalg.norm(jacobian.error / scale * ~ignored)))

@@ -28,7 +28,7 @@ CONFIDENCE = 0.95
 FARTHEST = 1000.0
 
 #: Resamples of a bootstrap.
-RESAMPLES = 400
+RESAMPLES = 200
 
 
 @attrs.frozen
@@ -149,7 +149,7 @@ def bootstrap(
         resampled = fitted.copy()
         resampled[:n] -= residuals[drawn]
         try:
-            refits.append(search(model, resampled, best.inner).inner)
+            refits.append(search(model, resampled, best.inner, tolerance=1e-6).inner)
         except SolveError:
             continue
     if len(refits) < RESAMPLES // 2:

@@ -52,7 +52,11 @@ class Parameter:
 
     def value(self, inner: float) -> float:
         """Return the value in base units."""
-        return math.exp(min(float(inner), 700.0)) if self.log else float(inner) * self.scale
+        return (
+            math.exp(min(max(float(inner), -700.0), 700.0))
+            if self.log
+            else float(inner) * self.scale
+        )
 
     def slope(self, inner: float) -> float:
         """Return d value / d inner."""

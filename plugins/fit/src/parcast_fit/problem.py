@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parcast.errors import ParcastError, SolveError
 from parcast.registry import Registry
 from parcast.settings import Settings
-from parcast_fit.identifiability import Rank, take_apart
+from parcast_fit.identifiability import INVISIBLE, Rank, take_apart
 from parcast_fit.model import Jacobian, Model, make_model
 from parcast_fit.observations import Observations
 from parcast_fit.parameters import Floats, Parameter
@@ -128,18 +128,22 @@ def in_sensible_units(model: Model, values: Sequence[float]) -> Model:
         if not np.isfinite(model.logs([inner])).all():
             raise SolveError(model.why(inner))
         effects = np.abs(model.jacobian(inner).matrix).max(axis=0)
-        far = [
-            not one.log and effect > 0 and not 0.1 < effect < 10
-            for one, effect in zip(model.parameters, effects, strict=True)
-        ]
-        if not any(far):
+        scales = [_sensible(*pair) for pair in zip(model.parameters, effects, strict=True)]
+        if all(one.scale == scale for one, scale in zip(model.parameters, scales, strict=True)):
             break
-        parameters = tuple(
-            attrs.evolve(one, scale=one.scale / float(effect)) if off else one
-            for one, effect, off in zip(model.parameters, effects, far, strict=True)
-        )
+        pairs = zip(model.parameters, scales, strict=True)
+        parameters = tuple(attrs.evolve(one, scale=scale) for one, scale in pairs)
         model = attrs.evolve(model, parameters=parameters)
     return model
+
+
+def _sensible(one: Parameter, effect: float) -> float:
+    """Return a scale with an effect of about 1; larger units where nothing is seen from 0."""
+    if one.log or 0.1 < effect < 10:
+        return one.scale
+    if effect > INVISIBLE:
+        return one.scale / float(effect)
+    return one.scale * 1e3 if one.start == 0 and one.scale < 1e18 else one.scale
 
 
 def _refuse_ignored(model: Model, ignored: tuple[int, ...]) -> None:

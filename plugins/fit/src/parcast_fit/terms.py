@@ -24,10 +24,14 @@ _WITH_LOG = "0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 2 5/2 3"
 _WITH_LOG_SQUARED = "0 1/4 1/3 1/2 2/3 3/4 1 3/2 2 5/2"
 
 #: Distinct p that a formula of so many coefficients needs, so that one can be left out and checked.
-NEEDED = {1: 3, 2: 4, 3: 6}
+NEEDED = {1: 3, 2: 5, 3: 7}
 
-#: A formula with one more coefficient must lower the held-out error to this part to be believed.
-BETTER = 0.5
+#: A formula with one more coefficient must lower the held-out error to this part to be believed:
+#: among a thousand of them some fit noise.
+BETTER = 0.1
+
+#: Within so many times the least held-out error the plainest formula is taken.
+ALIKE = 1.5
 
 #: Formulas with a held-out error up to this many times the chosen one's are its rivals.
 RIVAL = 2.0
@@ -176,8 +180,8 @@ def choose(
 ) -> tuple[Hypothesis | None, list[Hypothesis]]:
     """Return the formula to use and its rivals, those that predict held-out points about as well.
 
-    Formulas that fall below 0 up to ``farthest`` are none: no amount is negative. Within 10 % of
-    the least held-out error the plainest is taken.
+    Formulas that fall below 0 up to ``farthest`` are none: no amount is negative. Of those
+    with about the least held-out error the plainest is taken.
     """
     chosen: Hypothesis | None = None
     fitted: list[Hypothesis] = []
@@ -189,17 +193,22 @@ def choose(
             continue
         fitted += good
         least = min(one.held_out for one in good)
-        plainest = next(one for one in good if one.held_out <= 1.1 * least + EXACT)
+        plainest = next(one for one in good if one.held_out <= ALIKE * least + EXACT)
         if chosen is None or (
             chosen.held_out > EXACT and plainest.held_out < BETTER * chosen.held_out
         ):
             chosen = plainest
     if chosen is None:
         return None, []
-    limit, size = RIVAL * chosen.held_out + EXACT, len(chosen.coefficients)
-    return chosen, [
-        one for one in fitted if one.held_out <= limit and len(one.coefficients) <= size
-    ]
+    return chosen, [one for one in fitted if _rivals(one, chosen)]
+
+
+def _rivals(one: Hypothesis, chosen: Hypothesis) -> bool:
+    """Tell whether ``one`` predicts as well: no more terms, or a constant more and no worse."""
+    if len(one.coefficients) <= len(chosen.coefficients):
+        return one.held_out <= RIVAL * chosen.held_out + EXACT
+    more = len(one.coefficients) == len(chosen.coefficients) + 1 and one.constant
+    return more and EXACT < one.held_out <= chosen.held_out
 
 
 def _rises_nowhere_below_zero(one: Hypothesis, reach: Floats) -> bool:
