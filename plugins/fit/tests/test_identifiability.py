@@ -8,6 +8,8 @@ import pytest
 from parcast import Registry
 from parcast.settings import Settings
 from parcast_fit import fit
+from parcast_fit.identifiability import take_apart
+from parcast_fit.model import Jacobian
 from parcast_fit.observations import observe
 from parcast_fit.parameters import read_parameters
 from parcast_fit.problem import make_problem
@@ -57,6 +59,17 @@ def rank(registry, solver, scale, quantity="speedup"):
 def test_the_rank_of_the_qcrd_procedure(registry, scale, quantity, expected):
     """Speedups lose the scale; g = 1/p loses one more, because volume / p looks like work / p."""
     assert rank(registry, "queues", scale, quantity) == expected
+
+
+@pytest.mark.parametrize(
+    ("apart", "error", "expected"), [(1e-5, 0, 2), (1e-9, 0, 1), (1e-5, 1e-4, 1), (1e-5, 1e-6, 2)]
+)
+def test_almost_equal_columns_count_as_one_below_the_error_of_derivatives(apart, error, expected):
+    matrix = np.array([[1.0, 1.0], [1.0, 1.0 + apart], [1.0, 1.0]])
+    jacobian = Jacobian(matrix=matrix, error=np.full((3, 2), error), exact=())
+    found = take_apart(jacobian)
+    assert found.rank == expected
+    assert found.involved == ([0, 1] if expected == 1 else [])
 
 
 def test_the_same_rank_by_spmd():

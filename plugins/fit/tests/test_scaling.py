@@ -11,6 +11,7 @@ import pytest
 from parcast import cli as command
 from parcast.errors import FileError
 from parcast_fit import scaling
+from parcast_fit.terms import TERMS, fit_terms
 
 #: Class A, per process and time step, counted in NPB 3.3-MPI BT; bytes of faces and solves.
 BTIO = """p,messages,bytes
@@ -40,6 +41,21 @@ def test_an_exact_term_is_found(amount, formula):
     (one,) = scaling(rows, at=[1024]).amounts
     assert one.formula == formula
     assert one.predictions[0].value == pytest.approx(amount(1024.0))
+
+
+def test_the_held_out_error_is_that_of_refits_without_each_point():
+    p = np.array([4.0, 8, 16, 32, 64])
+    amounts = np.array([10.0, 15, 19, 30, 37])
+    term = next(one for one in TERMS if one.text() == "sqrt(p)")
+    missed = []
+    for i in range(5):
+        kept = np.arange(5) != i
+        rows = np.column_stack([np.ones(4), p[kept] ** 0.5]) / amounts[kept, None]
+        found = np.linalg.lstsq(rows, np.ones(4), rcond=None)[0]
+        missed.append((found[0] + found[1] * p[i] ** 0.5) / amounts[i] - 1)
+    made = fit_terms(constant=True, terms=(term,), p=p, amounts=amounts)
+    assert made.held_out == pytest.approx(np.sqrt(np.mean(np.square(missed))))
+    assert made.largest_out == pytest.approx(missed[-1])
 
 
 def test_three_points_of_a_power_reach_1024():
