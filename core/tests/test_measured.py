@@ -31,7 +31,7 @@ def file(tmp_path, name, text):
 
 
 def points(found):
-    return [(one.time, *one.at.values()) for one in found.items]
+    return [(one.value, *one.at.values()) for one in found.items]
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])

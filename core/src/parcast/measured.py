@@ -28,27 +28,33 @@ _Raw = tuple[str, Mapping[str, Any]]
 
 @attrs.frozen
 class Measurement:
-    """One measured time, in seconds, and the point where it was measured."""
+    """One measured time, in seconds, or speedup, and the point where it was measured."""
 
-    time: float
+    value: float
     at: Mapping[str, Any] = attrs.field(hash=False)
     place: str = ""  #: the line or item it was read from
 
 
 @attrs.frozen
 class Measurements:
-    """Measured times at points that all have the same columns, each once."""
+    """Measured times or speedups at points that all have the same columns, each once.
+
+    Only where repetitions were asked for may a point stand more than once.
+    """
 
     where: str
     columns: tuple[str, ...]  #: p, and any of d, workload, machine and parameters
     items: tuple[Measurement, ...] = attrs.field(repr=False)
+    quantity: str = "time"  #: or speedup
 
     def values(self, column: str) -> list[Any]:
         """Return the distinct values of a column, in order; empty without it."""
         return list(dict.fromkeys(one.at[column] for one in self.items if column in one.at))
 
 
-def read_measured(source: Any) -> Measurements:
+def read_measured(
+    source: Any, *, speedups: bool = False, repetitions: bool = False
+) -> Measurements:
     """Return the measured times of a file, a DataFrame or a list of mappings.
 
     Parameters
@@ -58,6 +64,11 @@ def read_measured(source: Any) -> Measurements:
         ``to_dict``, or mappings. Columns are ``p``, ``time`` (seconds, or text with a
         unit) and any of ``d``, ``workload``, ``machine`` and workload parameters. Extra-P's
         repeated values become their median.
+    speedups
+        Whether there may be a column ``speedup`` in place of ``time``.
+    repetitions
+        Whether a point may stand more than once: runs of it, which differ in their time or in a
+        column ``run``. The same time twice is a line copied by mistake.
 
     Raises
     ------
@@ -66,31 +77,64 @@ def read_measured(source: Any) -> Measurements:
     """
     if isinstance(source, Measurements):
         return source
-    where, raw = _raw(source)
+    where, raw = read_table(source)
     if not raw:
         raise FileError(f"{where}: there are no measured times in it")
-    for name in ("p", "time"):
-        if name not in raw[0][1]:
-            found = ", ".join(map(str, raw[0][1]))
-            raise FileError(f"{where}: there is no column {name!r}, only {found}")
-    columns = tuple(name for name in raw[0][1] if name != "time")
+    quantity = _quantity(where, list(raw[0][1]), speedups=speedups)
+    columns = tuple(name for name in raw[0][1] if name != quantity)
     seen: dict[Any, Measurement] = {}
     for place, row in raw:
         if row.keys() != raw[0][1].keys():
             raise FileError(f"{place}: its columns differ from those of {raw[0][0]}")
-        one = _measurement(place, row)
-        key = _key(one.at, columns)
+        one = _measurement(place, row, quantity)
+        key = (_key(one.at, columns), one.value if repetitions else None)
         if key in seen:
-            at = ", ".join(f"{name}={one.at[name]}" for name in columns)
-            raise FileError(
-                f"{place}: {at} stands in {seen[key].place} too; give one time for each point, "
-                "such as the median"
-            )
+            raise FileError(_twice(one, seen[key], columns, quantity, repetitions=repetitions))
         seen[key] = one
-    return Measurements(where, columns, tuple(seen.values()))
+    return Measurements(where, columns, tuple(seen.values()), quantity)
 
 
-def _raw(source: Any) -> tuple[str, list[_Raw]]:
+def _quantity(where: str, heads: Sequence[str], *, speedups: bool) -> str:
+    """Return the name of the column that holds what was measured."""
+    found = ", ".join(map(str, heads))
+    if speedups and {"time", "speedup"} <= set(heads):
+        raise FileError(f"{where}: there are both times and speedups; keep one of the columns")
+    quantity = "speedup" if speedups and "speedup" in heads else "time"
+    for name in ("p", quantity):
+        if name not in heads:
+            either = " or 'speedup'" if speedups and name == "time" else ""
+            raise FileError(f"{where}: there is no column {name!r}{either}, only {found}")
+    return quantity
+
+
+def _twice(
+    one: Measurement,
+    first: Measurement,
+    columns: Sequence[str],
+    quantity: str,
+    *,
+    repetitions: bool,
+) -> str:
+    at = ", ".join(f"{name}={one.at[name]}" for name in columns)
+    if repetitions:
+        return (
+            f"{one.place}: {at} with {quantity}={one.value:g} stands in {first.place} too; remove "
+            "the copy, or number the runs in a column 'run'"
+        )
+    return (
+        f"{one.place}: {at} stands in {first.place} too; give one time for each point, "
+        "such as the median"
+    )
+
+
+def read_table(source: Any) -> tuple[str, list[_Raw]]:
+    """Return where a table stands, and each of its rows with its place, as it was written.
+
+    Raises
+    ------
+    FileError
+        If ``source`` is none of what `read_measured` takes.
+    """
     if isinstance(source, str | Path):
         path = Path(source)
         text, suffix = read_text(path), path.suffix.lower()
@@ -196,19 +240,19 @@ def _chosen(names: Sequence[tuple[str, str]], where: str) -> tuple[str, str]:
     )
 
 
-def _measurement(place: str, row: Mapping[str, Any]) -> Measurement:
+def _measurement(place: str, row: Mapping[str, Any], quantity: str) -> Measurement:
     at: dict[str, Any] = {}
     for name, value in row.items():
         try:
-            if name == "time":
-                time = to_base(_number(value), "s")
+            if name == quantity:
+                found = to_base(_number(value), "s" if quantity == "time" else "1")
             else:
                 at[name] = _value(name, value)
         except (UnitError, ValueError) as error:
             raise FileError(f"{place}: {name} = {shorten(repr(value))}: {error}") from None
-    if not (math.isfinite(time) and time > 0):
-        raise FileError(f"{place}: time = {time:g} must be above 0")
-    return Measurement(time, at, place)
+    if not (math.isfinite(found) and found > 0):
+        raise FileError(f"{place}: {quantity} = {found:g} must be above 0")
+    return Measurement(found, at, place)
 
 
 def _number(value: Any) -> Any:
@@ -271,8 +315,8 @@ def join(
             joined.append(row)
             continue
         used.add(found.place)
-        error = None if row.time is None else row.time / found.time - 1
-        joined.append(attrs.evolve(row, measured=found.time, error=error))
+        error = None if row.time is None else row.time / found.value - 1
+        joined.append(attrs.evolve(row, measured=found.value, error=error))
     return tuple(joined), [one.place for one in measured.items if one.place not in used]
 
 
