@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from parcast import InvalidPointError, Query, Registry
+from parcast.phases import EXPONENTIAL
 
 REGISTRY = Registry(plugins=[])
 MACHINE = REGISTRY.machine({"name": "m", "processor": {}})
@@ -19,7 +20,7 @@ def test_what_is_not_stated_has_its_default():
     values = phases_at(2)
     assert (values.cycles, values.bursts, values.group) == (1, 1, 1)
     assert (values.parallel, values.serial, values.messages, values.bytes) == (0, 0, 0, 0)
-    assert (values.io, values.distribution, values.pattern) == ("sync", "exponential", "ring")
+    assert (values.io, values.distribution, values.pattern) == ("sync", EXPONENTIAL, "ring")
     assert values.name == "phase 1"
 
 

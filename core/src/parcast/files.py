@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import attrs
 
 from parcast.entries import KindEntry, PartEntry, load_class
+from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.expressions import Value
 from parcast.formulas import Formula, Unit, Whole
@@ -273,7 +274,7 @@ def _check_shape(data: object, target: type, path: str) -> None:
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
-        if inner is None or inner is Formula or (value is None and optional):
+        if inner in (None, Formula, Distribution) or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -304,6 +305,10 @@ def _number(value: object, kind: Any) -> Any:
     assert marker is not None
     if get_args(kind)[0] is Formula:
         return Formula.read(value, marker)
+    if get_args(kind)[0] is Distribution:
+        found = Distribution.read(value, marker.dimension)
+        marker.check(found.mean, value)
+        return found
     return marker.check(to_base(value, marker.dimension), value)
 
 
