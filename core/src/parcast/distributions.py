@@ -157,7 +157,6 @@ class Distribution:
         _check(name, list(zip(names, found, strict=True)), text)
         return cls(name, found)
 
-
     @property
     def mean(self) -> float:
         """The mean."""

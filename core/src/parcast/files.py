@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
-from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.distributions import Distribution
+from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.expressions import Value
 from parcast.formulas import Formula, Unit, Whole

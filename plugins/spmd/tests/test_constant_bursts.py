@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
+from parcast.phases import CONSTANT
 from parcast_spmd.aio import solve_bus
 from parcast_spmd.constant import rounds
 from parcast_spmd.demands import Demands
@@ -200,7 +201,7 @@ def test_the_lower_bound_of_two_queues_is_below_every_simulation(
         free=0.0,
         shared=network,
         io=disk,
-        distribution="constant",
+        distribution=CONSTANT,
     )
     (found,) = solve_bus([phase])
     assert found.lower is not None

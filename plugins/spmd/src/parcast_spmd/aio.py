@@ -47,7 +47,7 @@ def _without_network(phase: Demands) -> Answer | None:
     """Return the answer of a phase that needs no queuing network, or None."""
     if not (phase.shared or phase.io):
         return answer(phase, "delay", queuing=0.0, io=0.0)
-    if phase.distribution == "constant" and not (phase.shared and phase.io):
+    if phase.constant and not (phase.shared and phase.io):
         return _one_constant_queue(phase)
     return None
 
@@ -58,26 +58,21 @@ def _answer(phase: Demands, method: str, network: float, disk: float) -> Answer:
     Each of the two queues alone, the other one's service being part of the delay, ends no
     later than both together.
     """
-    if phase.distribution != "constant":
+    if not phase.constant:
         return answer(phase, method, queuing=network, io=disk)
     n, delay = phase.bursts, phase.bursts * phase.delay
     lower = max(
-        rounds(_sharing(phase), delay + n * phase.shared, phase.io, phase.cycles).time,
+        rounds(phase.sharing, delay + n * phase.shared, phase.io, phase.cycles).time,
         rounds(phase.groups, phase.delay, phase.shared, n * phase.cycles).time,
     )
     waiting = max(0.0, lower / phase.cycles - delay - network - disk)
     return answer(phase, method, queuing=network, io=disk, waiting=waiting, lower=lower)
 
 
-def _sharing(phase: Demands) -> int:
-    """Return how many groups share a disk."""
-    return phase.groups if phase.model == "bus" else phase.groups // phase.disks
-
-
 def _one_constant_queue(phase: Demands) -> Answer:
     """Return the exact makespan over all cycles, spread over them."""
     if phase.io:
-        whole = rounds(_sharing(phase), phase.bursts * phase.delay, phase.io, phase.cycles)
+        whole = rounds(phase.sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
         whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
     each, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles
