@@ -153,6 +153,7 @@ class Play:
         self._who = np.argsort(begin, kind="stable")
         self._when = begin[self._who]
         self._count = np.array([len(begin), 0, 0, 0], dtype=np.int64)
+        self._ahead = int(min(AHEAD, len(begin) * stations.bursts * cycles))
         self._bursts: tuple[Floats, Floats] = (self._draws(0), np.empty(0))
         self._cycles: tuple[Floats, Integers] = (np.empty(0), np.empty(0, dtype=np.int64))
 
@@ -196,10 +197,10 @@ class Play:
     def _draw_ahead(self) -> None:
         """Replace the columns that are used up."""
         if self._count[1] == len(self._bursts[0]):
-            services = self.stations.network.sample(self.generator, AHEAD)
-            self._bursts, self._count[1] = (self._draws(AHEAD), services), 0
+            services = self.stations.network.sample(self.generator, self._ahead)
+            self._bursts, self._count[1] = (self._draws(self._ahead), services), 0
         if self._count[2] == len(self._cycles[0]):
-            size = 1 + int(AHEAD / self.stations.bursts)
+            size = 1 + int(self._ahead / self.stations.bursts)
             accesses = self.stations.storage.sample(self.generator, size)
             self._cycles, self._count[2] = (accesses, self._rounds(size)), 0
 

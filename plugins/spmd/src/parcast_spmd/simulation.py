@@ -13,9 +13,11 @@ from parcast.phases import CONSTANT, EXPONENTIAL
 from parcast.replications import Estimate, generator, replicate
 from parcast_spmd.cycles import Sampled
 from parcast_spmd.demands import Demands
-from parcast_spmd.events import AHEAD, Play, Stations
+from parcast_spmd.events import Play, Stations
 from parcast_spmd.kernels import Floats
 
+#: Bursts of runs that are played side by side: more take longer each, fewer start more often.
+TOGETHER = 1 << 12
 #: Batches that are kept, and those before them that are not.
 KEPT, WARM = 32, 8
 #: Correlation of neighboring batches that is taken for none; chance alone gives 0 +- 0.18.
@@ -94,7 +96,7 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     """
     options, jobs = phase.options, played.jobs
     size = jobs * played.bursts * cycles
-    runs = max(1, int(AHEAD / size))
+    runs = max(1, int(TOGETHER / size))
     most = max(2, int(options.most / (runs * size)))
     totals: list[Floats] = []
 
