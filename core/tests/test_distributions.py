@@ -83,5 +83,5 @@ def test_a_shape_has_a_mean_of_one_and_no_unit(word: str) -> None:
 
 
 def test_a_misspelt_shape_is_named_with_its_mend() -> None:
-    with pytest.raises(ParcastError, match="no distribution 'unifrm'. Did you mean 'uniform'?"):
+    with pytest.raises(ParcastError, match=r"no distribution 'unifrm'\. Did you mean 'uniform'\?"):
         Distribution.read("unifrm", "1")

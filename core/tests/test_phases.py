@@ -90,7 +90,9 @@ def test_phases_keep_their_order_and_names():
 @pytest.mark.parametrize("law", ["erlang:4,20", "sampled:1,2,6", "uniform:3,5", "exponential"])
 def test_only_the_shape_of_a_distribution_counts(law: str) -> None:
     workload = Registry([]).workload({"name": "w", "phase": [{"distribution": law}]})
-    query = Query(workload=workload, machine=Registry([]).machine({"name": "m"}), p=2)
+    query = Query(
+        workload=workload, machine=Registry([]).machine({"name": "m", "processor": {}}), p=2
+    )
     (values,) = workload.content.at(query)
     assert values.distribution.mean == pytest.approx(1)
 
@@ -100,7 +102,7 @@ def test_only_the_shape_of_a_distribution_counts(law: str) -> None:
     [
         ("unifrm", "'unifrm': there is no distribution 'unifrm'. Did you mean 'uniform'?"),
         ("erlang:4", "'erlang:4' needs the form erlang:stages,mean"),
-        ("exp:2s", "'exp:2s': '2s' is in s, not in 1"),
+        ("exp:2s", "'exp:2s': '2s' must be a plain number, without s"),
         ("sampled:0,0", "'sampled:0,0' must be above 0"),
     ],
 )

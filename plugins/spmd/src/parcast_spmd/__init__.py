@@ -25,6 +25,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         ("bus", "AioOptions", "Asynchronous I/O at one shared I/O node: exact mean values."),
         ("clu", "AioOptions", "Asynchronous I/O, a disk for each cluster: exact for any number."),
         ("mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
+        ("bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
         ("sim", "SimOptions", "All three models played event by event, with intervals."),
     ):
         target = f"parcast_spmd.solvers:{name}"

@@ -39,6 +39,10 @@ class Answer:
     upper: float | None = None
     sampled: Sampled | None = None
 
+    def between(self, lower: float, upper: float) -> Answer:
+        """Return the answer with bounds of the whole phase."""
+        return attrs.evolve(self, lower=lower, upper=upper)
+
 
 def answer(
     given: Demands,

@@ -8,6 +8,8 @@ from parcast.units import format_seconds
 from parcast_spmd.constant import rounds
 from parcast_spmd.cycles import Answer
 from parcast_spmd.demands import Demands
+from parcast_spmd.options import APPROXIMATIONS
+from parcast_spmd.sim import geometric, is_steady
 
 OPEN_LEVEL = (
     "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"
@@ -24,9 +26,19 @@ _PRODUCT_FORM = (
     "constant bursts queue as exponential ones at network and disk (product form), which is "
     "good over many cycles; the lower bound is certain"
 )
-_AS_PLAYED = (
-    "bursts are played as the paper has them, exponential and geometric in number "
+_PLAYED = (
+    "the paper's model is played: delays drawn as a whole, bursts geometric in number "
     "(spmd.sim.bursts=fixed plays exactly as many as the workload says)"
+)
+_APPROXIMATE = "an approximation was asked for; method=exact costs little more"
+_LOWER = "the time is the lower bound"
+_PRODUCT_FORM_BOUNDS = (
+    "balanced-job bounds hold for means in steady state with exponential passages and accesses"
+)
+_NOT_EXACT = "classes of processes share too much for an exact answer: an approximation is given"
+_UNEQUAL = (
+    "processes that differ end at different times: each set of those left is in steady state "
+    "until the next ends"
 )
 
 
@@ -35,11 +47,26 @@ def notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]
     pairs = list(zip(phases, found, strict=True))
     by_model = [phase for phase, one in pairs if one.method in {"eq16", "ctmc"}]
     uncertain = [phase for phase in by_model if phase.groups > 1 or phase.joining]
-    product_form = [phase for phase, one in pairs if one.method in {"mva", "integral"}]
+    by_network = {"mva", "integral", *APPROXIMATIONS}
+    product_form = [phase for phase, one in pairs if one.method in by_network]
+    steady = [
+        *product_form,
+        *(
+            phase
+            for phase, one in pairs
+            if phase.model != "sio" and one.method == "simulation" and is_steady(phase)
+        ),
+    ]
     said = {
         _pessimism(pairs) if uncertain else "": bool(uncertain),
         _WITHIN_GROUP: any(phase.distribution.law != "exp" for phase in by_model),
-        _STEADY: any(phase.groups > 1 and not phase.constant for phase in product_form),
+        _STEADY: any(phase.groups > 1 and not phase.constant for phase in steady),
+        _APPROXIMATE: any(one.method in APPROXIMATIONS for _, one in pairs),
+        _LOWER: any(one.method in {"asymptotic", "balanced-job"} for _, one in pairs),
+        _PRODUCT_FORM_BOUNDS: any(one.method == "balanced-job" for _, one in pairs),
+        _UNEQUAL: any(one.method.startswith("unequal") for _, one in pairs),
+        _NOT_EXACT: any(one.method == "unequal-approximate" for _, one in pairs),
+        _PLAYED: any(one.method == "simulation" and geometric(phase) for phase, one in pairs),
         _PRODUCT_FORM: any(phase.constant for phase in product_form),
     }
     return tuple(note for note, applies in said.items() if applies)

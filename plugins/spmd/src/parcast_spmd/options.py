@@ -11,6 +11,7 @@ from parcast.distributions import Distribution
 
 SioMethod = Literal["auto", "eq16", "ctmc", "fixed-cycles"]
 AioMethod = Literal["exact", "bard-schweitzer", "aql", "linearizer"]
+APPROXIMATIONS = frozenset({"bard-schweitzer", "aql", "linearizer"})
 
 
 @attrs.frozen(kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from parcast import Parts, Prediction, Query, SolveError, Status, UnsupportedError
-from parcast_spmd import aio
+from parcast_spmd import aio, limits
 from parcast_spmd import sim as referee
 from parcast_spmd import sio as synchronous
 from parcast_spmd.cycles import Answer
@@ -23,7 +23,7 @@ from parcast_spmd.demands import (
     not_followed,
 )
 from parcast_spmd.notes import OPEN_LEVEL, notes, sampled_levels
-from parcast_spmd.options import AioOptions, MixedOptions, SimOptions, SioOptions
+from parcast_spmd.options import AioOptions, BoundsOptions, MixedOptions, SimOptions, SioOptions
 
 _WORDS = {
     "sio": "synchronous I/O",
@@ -92,6 +92,7 @@ mixed = partial(
     {"sio": synchronous.solve, "bus": aio.solve_bus, "clu": aio.solve_clu},
     MixedOptions,
 )
+bounds = partial(PhaseSolver, dict.fromkeys(_WORDS, limits.solve), BoundsOptions)
 sim = partial(PhaseSolver, dict.fromkeys(_WORDS, referee.solve), SimOptions)
 
 
