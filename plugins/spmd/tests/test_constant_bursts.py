@@ -16,6 +16,7 @@ from parcast.phases import CONSTANT
 from parcast_spmd.aio import solve_bus
 from parcast_spmd.constant import rounds
 from parcast_spmd.demands import Demands
+from parcast_spmd.options import AioOptions
 
 TIMES = st.integers(0, 40).map(lambda k: Fraction(k, 8))
 
@@ -202,6 +203,7 @@ def test_the_lower_bound_of_two_queues_is_below_every_simulation(
         shared=network,
         io=disk,
         distribution=CONSTANT,
+        options=AioOptions(),
     )
     (found,) = solve_bus([phase])
     assert found.lower is not None

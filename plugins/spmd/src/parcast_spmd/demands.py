@@ -35,7 +35,7 @@ class Demands:
     distribution: Distribution  #: of a computation, of mean 1
     members: int = 1  #: c, processes in a group
     uneven: Uneven | None = None  #: where processes differ, or share processors
-    options: Any = None  #: of the solver that asks
+    options: Any  #: of the solver that asks
     seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
 
     @property

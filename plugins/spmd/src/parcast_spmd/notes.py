@@ -14,7 +14,10 @@ from parcast_spmd.sim import geometric, is_steady
 OPEN_LEVEL = (
     "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"
 )
-_GEOMETRIC = "eq. 16 takes bursts as exponential and their number as geometric"
+_EXPONENTIAL = (
+    "passages of the network are exponential here; the workload says nothing of them (option "
+    "service)"
+)
 _STEADY = (
     "asynchronous phases are in steady state: waiting for the last process at the end is not "
     "counted, so few cycles take longer"
@@ -65,6 +68,15 @@ def notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]
         _LOWER: any(one.method in {"asymptotic", "balanced-job"} for _, one in pairs),
         _PRODUCT_FORM_BOUNDS: any(one.method == "balanced-job" for _, one in pairs),
         _UNEQUAL: any(one.method.startswith("unequal") for _, one in pairs),
+        _EXPONENTIAL: any(
+            phase.model == "sio"
+            and phase.shared
+            and one.sampled
+            and one.method == "fixed-cycles"
+            and phase.options.service is None
+            and not phase.constant
+            for phase, one in pairs
+        ),
         _NOT_EXACT: any(one.method == "unequal-approximate" for _, one in pairs),
         _PLAYED: any(one.method == "simulation" and geometric(phase) for phase, one in pairs),
         _PRODUCT_FORM: any(phase.constant for phase in product_form),
@@ -81,9 +93,10 @@ def _pessimism(pairs: Sequence[tuple[Demands, Answer]]) -> str:
     )
     factor = whole / constant
     times = f"about {factor:.1g} times" if factor >= 1.5 else "up to 1.5 times"
+    model = "eq. 16" if any(one.method == "eq16" for _, one in pairs) else "the paper's model"
     return (
-        f"{_GEOMETRIC}, which takes {times} what constant bursts take; a balanced code is between "
-        "(spmd.sio.method=fixed-cycles)"
+        f"{model} takes bursts as exponential and their number as geometric, which takes {times} "
+        "what constant bursts take; a balanced code is between (spmd.sio.method=fixed-cycles)"
     )
 
 
