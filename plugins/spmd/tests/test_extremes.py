@@ -112,3 +112,8 @@ def test_maxima_scale_and_grow(text: str) -> None:
 def test_a_narrow_law_is_near_its_mean() -> None:
     found = mean_maximum(law("erlang:1000000,1"), 2)
     assert found == pytest.approx(1 + 1e-3 / math.sqrt(math.pi), rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [2, 3, 50])
+def test_uniform_maxima_are_those_of_section_3_5(count: int) -> None:
+    assert mean_maximum(law("uniform"), count) == pytest.approx(2 * count / (count + 1), rel=1e-15)

@@ -153,6 +153,8 @@ def test_phases_of_several_kinds_add_up(registry: Registry) -> None:
     assert both.time == pytest.approx(sum(row.time for row in apart))
     width = both.ci[1] - both.ci[0]
     assert width == pytest.approx(apart[0].ci[1] - apart[0].ci[0])
+    once = ask(registry, [{**one, "cycles": 1}])
+    assert apart[0].std == pytest.approx(2 * once.std, rel=1e-12)
     twice = ask(registry, [one, one])
     narrow = ask(registry, [one])
     assert twice.std == pytest.approx(math.sqrt(2) * narrow.std, rel=0.05)
