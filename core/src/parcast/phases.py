@@ -42,6 +42,11 @@ EXPONENTIAL = Distribution.read("exponential", "1")
 CONSTANT = Distribution.read("constant", "1")
 
 
+def _law(value: Distribution | str) -> Distribution:
+    """Return the law that a word or a written law names."""
+    return value if isinstance(value, Distribution) else Distribution.read(value, "1")
+
+
 def _constant(value: int, unit: Unit) -> Formula:
     return Formula.read(value, unit)
 
@@ -61,7 +66,9 @@ class Phase:
     group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: c
     io: Literal["sync", "async"] = "sync"
     io_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: all processes, per cycle
-    distribution: Annotated[Distribution, _FROM_ABOVE_ZERO] = EXPONENTIAL  #: only its shape counts
+    distribution: Annotated[Distribution, _FROM_ABOVE_ZERO] = attrs.field(
+        default=EXPONENTIAL, converter=_law
+    )  #: of the computation in a burst; only its shape counts
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
 
 
@@ -131,9 +138,13 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
         group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
         io=phase.io,
         io_bytes=number(of.io_bytes, _BYTES),
-        distribution=phase.distribution.scaled(1 / phase.distribution.mean),
+        distribution=_of_mean_one(phase.distribution),
         pattern=phase.pattern,
     )
+
+
+def _of_mean_one(law: Distribution) -> Distribution:
+    return law if law.mean == 1 else law.scaled(1 / law.mean)
 
 
 def _group(c: float, index: int, query: Query) -> int:

@@ -15,10 +15,10 @@ from parcast_spmd.structure import Component, Group, GroupResult
 from parcast_spmd.unequal import solve_uneven
 
 #: Approximations by name, as `parcast_spmd.solving` has them for any network
-APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[GroupResult, ...]]] = {
-    "bard-schweitzer": solve_bard_schweitzer,
-    "aql": lambda component: solve_aql(component)[0],
-    "linearizer": lambda component: solve_linearizer(component)[0],
+APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...], str | None]]] = {
+    "bard-schweitzer": lambda component: (solve_bard_schweitzer(component), None),
+    "aql": solve_aql,
+    "linearizer": solve_linearizer,
 }
 
 
@@ -58,12 +58,12 @@ def _approximate(phase: Demands, method: str) -> Answer:
         stations=(),
     )
     component = Component(shared=(0,) if clusters > 1 else (), groups=(group,))
-    (result,) = APPROXIMATIONS[method](component)
+    (result,), wrong = APPROXIMATIONS[method](component)
     times = [*result.shared, *result.private]
     network, disk = (
         float(time) / result.throughput for time in (times if len(times) > 1 else [0.0, *times])
     )
-    return _answer(phase, method, network, disk)
+    return _answer(phase, "bard-schweitzer" if wrong else method, network, disk)
 
 
 def _mva(phases: Sequence[Demands]) -> list[Answer]:

@@ -124,12 +124,13 @@ def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]
     content: Phases = query.workload.content
     phases = content.at(query)
     return tuple(
-        attrs.evolve(_demands(phase, query, level, options), seed=(query.seed, index))
-        for index, phase in enumerate(phases)
+        _demands(phase, query, level, options, index) for index, phase in enumerate(phases)
     )
 
 
-def _demands(phase: PhaseValues, query: Query, level: float, options: Options) -> Demands:
+def _demands(
+    phase: PhaseValues, query: Query, level: float, options: Options, index: int
+) -> Demands:
     compute = 0.0
     if work := phase.parallel / query.p + phase.serial:
         compute = work / query.machine.need("processor.rate", "a workload with computation")
@@ -158,6 +159,7 @@ def _demands(phase: PhaseValues, query: Query, level: float, options: Options) -
         members=phase.group,
         uneven=uneven,
         options=options,
+        seed=(query.seed, index),
     )
 
 

@@ -34,6 +34,10 @@ _PLAYED = (
     "(spmd.sim.bursts=fixed plays exactly as many as the workload says)"
 )
 _APPROXIMATE = "an approximation was asked for; method=exact costs little more"
+_OUTSIDE = (
+    "the approximation left the bounds that are proven for the exact answer, so Bard and "
+    "Schweitzer's is given"
+)
 _LOWER = "the time is the lower bound"
 _PRODUCT_FORM_BOUNDS = (
     "balanced-job bounds hold for means in steady state with exponential passages and accesses"
@@ -41,7 +45,7 @@ _PRODUCT_FORM_BOUNDS = (
 _NOT_EXACT = "classes of processes share too much for an exact answer: an approximation is given"
 _UNEQUAL = (
     "processes that differ end at different times: each set of those left is in steady state "
-    "until the next ends"
+    "until the next ends, its passages and accesses queuing as exponential ones"
 )
 
 
@@ -64,6 +68,9 @@ def notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]
         _pessimism(pairs) if uncertain else "": bool(uncertain),
         _WITHIN_GROUP: any(phase.distribution.law != "exp" for phase in by_model),
         _STEADY: any(phase.groups > 1 and not phase.constant for phase in steady),
+        _OUTSIDE: any(
+            one.method != phase.options.aio for phase, one in pairs if one.method in APPROXIMATIONS
+        ),
         _APPROXIMATE: any(one.method in APPROXIMATIONS for _, one in pairs),
         _LOWER: any(one.method in {"asymptotic", "balanced-job"} for _, one in pairs),
         _PRODUCT_FORM_BOUNDS: any(one.method == "balanced-job" for _, one in pairs),

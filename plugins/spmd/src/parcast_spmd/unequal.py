@@ -20,9 +20,6 @@ from parcast_spmd.demands import Demands
 from parcast_spmd.network import ClosedNetwork, JobClass, Station
 from parcast_spmd.solving import solve
 
-#: What the auto method of a network becomes where an approximation is asked for.
-_METHOD = {"exact": "auto"}
-
 
 @attrs.frozen
 class _Kind:
@@ -124,7 +121,7 @@ def _rates(
         on_it = [n * kind.compute * (kind.node == node) for kind in order]
         stations.append(station(f"node {node}", on_it))
     classes = tuple(JobClass(name=f"{i}", population=kinds[k]) for i, k in enumerate(order))
-    method = _METHOD.get(phase.options.aio, phase.options.aio)
+    method = "auto" if phase.options.aio == "exact" else phase.options.aio
     found = solve(ClosedNetwork(stations=tuple(stations), classes=classes), method)
     rates: dict[_Kind, tuple[float, _Spent]] = {}
     for r, kind in enumerate(order):
