@@ -20,7 +20,7 @@ from parcast.expressions import Value
 from parcast.formulas import Formula, Unit, Whole
 from parcast.html import flatten
 from parcast.machine import Machine
-from parcast.units import parse_quantity, to_base
+from parcast.units import is_uncertain, parse_quantity, to_base
 from parcast.workload import Workload
 
 T = TypeVar("T")
@@ -284,6 +284,26 @@ def _check_shape(data: object, target: type, path: str) -> None:
                 _check_shape(item, inner, f"{below}[{index}]")
         else:
             raise FileError(f"{below}: needs a list of tables; write [[{below}]]")
+
+
+def uncertain_numbers(
+    data: Any, target: type, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield where ``data``, which `structure` takes, states numbers with an uncertainty."""
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kind: Any = field.type
+        value, below = data.get(field.name), (*path, field.name)
+        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        if any(_marker(one) for one in (kind, *get_args(kind))):
+            if is_uncertain(value):
+                yield below, value
+        elif isinstance(kind, type) and attrs.has(kind) and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, kind, below)
+        elif inner is not None and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, inner, below)
+        elif inner is not None and isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                yield from uncertain_numbers(item, inner, (*below, index))
 
 
 def _marker(kind: Any) -> Unit | Whole | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from parcast.errors import FormulaError, UnitError
-from parcast.expressions import Expr, Value, evaluate, names_in, parse
+from parcast.expressions import Expr, Num, Value, evaluate, names_in, parse
 from parcast.units import check_dimension, is_quantity, parse_quantity, unit_factor
 
 _UNIT = re.compile(r"[^\W\d][\w/%]*")
@@ -87,7 +87,10 @@ class Formula:
         FormulaError
             If a name is unknown or the value is not finite.
         """
-        result = float(evaluate(self.expr, values)) * self.factor
+        if isinstance(self.expr, Num):  # most are, and are asked for again and again
+            result = float(self.expr.value) * self.factor
+        else:
+            result = float(evaluate(self.expr, values)) * self.factor
         if not math.isfinite(result):
             raise FormulaError("the value is not finite")
         return result

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from parcast.columns import GRID, Flat, axes, distinct, flat, is_number, settings, short
+from parcast.columns import GRID, Flat, axes, distinct, flat, is_number, kinds, settings, short
 from parcast.errors import ParcastError
+from parcast.packing import Column, packs
 from parcast.query import Parts
-from parcast.results import Results
+from parcast.results import Results, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,15 +84,49 @@ def to_dataset(results: Results) -> xarray.Dataset:
 
 
 def write_parquet(results: Results, path: Path) -> None:
-    """Write the data frame; its attributes, and so the provenance, are in the metadata."""
-    _need("pyarrow")
-    frame = to_frame(results)
-    for name, column in frame.items():  # one type a column
-        kinds = {type(value) for value in column if value is not None}
-        if column.dtype == object and kinds != {bool}:
-            frame[name] = [None if value is None else str(value) for value in column]
+    """Write the columns of the data frame, some thousand rows at a time.
+
+    The provenance is in the metadata, where pandas finds it as ``frame.attrs``.
+    """
+    arrow, parquet = _need("pyarrow"), _need("pyarrow.parquet")
+    found = kinds(results.rows)
+    origin = json.dumps({"provenance": plain(results.provenance)})
+    fields = [(name, _arrow_type(arrow, name, kind.types)) for name, kind in found.items()]
+    schema = arrow.schema(fields, metadata={"PANDAS_ATTRS": origin})
     path.write_bytes(b"")  # what cannot be written is told as for any other format
-    frame.to_parquet(path, engine="pyarrow", index=False)
+    with parquet.ParquetWriter(path, schema) as writer:
+        for pack in packs(results.rows):
+            columns = pack.flat()
+            arrays = [
+                _arrow_array(arrow, field.type, columns.get(field.name), pack.count)
+                for field in schema
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _arrow_type(arrow: Any, name: str, types: set[type]) -> Any:
+    """Return one type a column: numbers where there are only numbers, else text."""
+    if name in {*_SECONDS, *_RATIOS, "solve_seconds"} or types in ({float}, {int, float}):
+        return arrow.float64()
+    if types == {int}:
+        return arrow.int64()
+    return arrow.bool_() if types == {bool} else arrow.string()
+
+
+def _arrow_array(arrow: Any, kind: Any, column: Column | None, count: int) -> Any:
+    if column is None:
+        return arrow.nulls(count, kind)
+    if kind == arrow.string():
+        column = {form: _spelled(content) for form, content in column.items()}
+    if "same" in column:
+        return arrow.repeat(arrow.scalar(column["same"], kind), count)
+    return arrow.array(column["each"], kind)
+
+
+def _spelled(content: Any) -> Any:
+    if isinstance(content, list):
+        return [_spelled(value) for value in content]
+    return None if content is None else str(content)
 
 
 def write_netcdf(results: Results, path: Path) -> None:

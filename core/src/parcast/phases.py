@@ -72,6 +72,9 @@ class Phase:
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
 
 
+_OF = attrs.fields(Phase)
+
+
 @attrs.frozen(kw_only=True)
 class PhaseValues:
     """A phase at one p, d and set of parameters, in base units.
@@ -108,6 +111,9 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
+        return query.once((Phases, id(self)), self._at)
+
+    def _at(self, query: Query) -> tuple[PhaseValues, ...]:
         return tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
 
 
@@ -125,19 +131,18 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
                 f"{formula.text!r} at p={query.p}, d={query.d}: {error}"
             ) from None
 
-    of = attrs.fields(Phase)
     alone = query.p == 1
     return PhaseValues(
         name=phase.name or f"phase {index + 1}",
-        cycles=number(of.cycles, _FROM_ABOVE_ZERO),
-        bursts=number(of.bursts, _FROM_ABOVE_ZERO),
-        parallel=number(of.parallel, _WORK),
-        serial=number(of.serial, _WORK),
-        messages=0.0 if alone else number(of.messages, _NUMBER),
-        bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
-        group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
+        cycles=number(_OF.cycles, _FROM_ABOVE_ZERO),
+        bursts=number(_OF.bursts, _FROM_ABOVE_ZERO),
+        parallel=number(_OF.parallel, _WORK),
+        serial=number(_OF.serial, _WORK),
+        messages=0.0 if alone else number(_OF.messages, _NUMBER),
+        bytes=0.0 if alone else number(_OF.bytes, _BYTES) * number(_OF.scale, _SCALE),
+        group=1 if alone else _group(number(_OF.group, _FROM_ABOVE_ZERO), index, query),
         io=phase.io,
-        io_bytes=number(of.io_bytes, _BYTES),
+        io_bytes=number(_OF.io_bytes, _BYTES),
         distribution=_of_mean_one(phase.distribution),
         pattern=phase.pattern,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,10 +19,10 @@ from parcast.errors import (
     did_you_mean,
     shorten,
 )
-from parcast.expressions import Value, evaluate, names_in, parse
+from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.files import structure
 from parcast.machine import Machine
-from parcast.units import is_quantity, parse_quantity
+from parcast.units import is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ class Settings:
             chosen[name] = value  # type: ignore[index]
         return sorted_out
 
+    def with_values(self, given: Mapping[str, Any]) -> Settings:
+        """Return settings of the same names with the values in ``given``."""
+        return Settings(
+            {name: given[name] for name in self.parameters},
+            {name: given[name] for name in self.machine},
+            {name: given[name] for name in self.options},
+        )
+
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
         names = {**workload.parameters, "p": p, "d": d}
@@ -93,16 +102,26 @@ class Settings:
 
     def shown(self, query: Query, asked: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
+        values = self.machine_values(query.p, query.d)
+        return {**query.parameters, **values, **self._options_shown(asked)}
+
+    def given(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what was set, as it was given, where there is no value of it at the query."""
+        own = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
+        return {**own, **self.machine, **self._options_shown(asked)}
+
+    def _options_shown(self, asked: str) -> dict[str, Any]:
         family = asked.partition(".")[0]
-        options = {
+        return {
             name: value for name, value in self.options.items() if name.partition(".")[0] == family
         }
-        return {**query.parameters, **self.machine_values(query.p, query.d), **options}
 
     def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
         """Return the solver's options, or None where it takes none."""
         if entry.options is None:
             return None
+        if not self.options:
+            return _options(entry.options, entry.name, ())
         kind = load_class(entry.options)
         given = {}
         for prefix in (entry.family, entry.name):
@@ -110,7 +129,12 @@ class Settings:
                 name = f"{prefix}.{field.name}"
                 if name in self.options:
                     given[field.name] = _plain(name, self.options[name], p, d)
-        return structure(given, kind, "option", entry.name)
+        return _options(entry.options, entry.name, tuple(given.items()))
+
+
+@lru_cache(maxsize=256)
+def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
+    return structure(dict(given), load_class(target), "option", solver)
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:
@@ -140,7 +164,7 @@ def _fields(target: str) -> list[str]:
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or is_uncertain(value):
             number = parse_quantity(value).value
             return value if isinstance(value, int) else number
         try:
@@ -159,16 +183,25 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return value
     if value in {"true", "false"}:
         return value == "true"
-    try:
-        expr = parse(value)
-    except FormulaError:
+    if is_uncertain(value):  # 27 +- 1 is no sum
         return value
-    if not names_in(expr) <= {"p", "d"}:
+    expr = _of_p_and_d(value)
+    if expr is None:
         return value
     try:
         return evaluate(expr, {"p": p, "d": d})
     except FormulaError as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _of_p_and_d(text: str) -> Expr | None:
+    """Return the formula that a text is, where it reads nothing but p and d."""
+    try:
+        expr = parse(text)
+    except FormulaError:
+        return None
+    return expr if names_in(expr) <= {"p", "d"} else None
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

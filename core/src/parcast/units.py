@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from parcast.errors import UnitError, did_you_mean
+from parcast.errors import ParcastError, UnitError, did_you_mean
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -71,18 +71,24 @@ _ENDINGS = {
 }
 
 _NUMBER = r"[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_QUANTITY = re.compile(
-    rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[A-Za-zµμ%][^\s]*)?\s*",
-)
+_UNIT = r"(?P<unit>[A-Za-zµμ%][^\s]*)?"
+_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?{_UNIT}\s*")
+_INTERVAL = re.compile(rf"\s*(?P<least>{_NUMBER})\s+to\s+(?P<most>{_NUMBER})\s*{_UNIT}\s*")
 
 
 @attrs.frozen
 class Quantity:
-    """A number in base units, with its dimension and its standard uncertainty (0 if exact)."""
+    """A number in base units, with its dimension and its standard uncertainty (0 if exact).
+
+    ``law`` says how it is distributed where it is uncertain: normal, or a law of
+    `parcast.distributions` with its parameters; ``value`` is then the mean.
+    """
 
     value: float
     dimension: str
     spread: float = 0.0
+    law: str = "normal"
+    parameters: tuple[float, ...] = ()
 
 
 def unit_factor(unit: str) -> tuple[str, float]:
@@ -123,7 +129,26 @@ def _unit_hint(name: str, whole: str) -> str:
 
 def is_quantity(text: str) -> bool:
     """Tell a number, with a unit or what stands in its place, from any other text."""
-    return _QUANTITY.fullmatch(text) is not None
+    return bool(_QUANTITY.fullmatch(text) or _INTERVAL.fullmatch(text)) or _names_a_law(text)
+
+
+def _names_a_law(text: str) -> bool:
+    name, colon, _ = text.strip().partition(":")
+    if not colon:
+        return False
+    from parcast.distributions import LAWS
+
+    return name in LAWS
+
+
+def is_uncertain(value: object) -> bool:
+    """Tell whether a number is stated with an uncertainty."""
+    if not isinstance(value, str) or (_QUANTITY.fullmatch(value) and "+-" not in value):
+        return False
+    try:
+        return parse_quantity(value).spread > 0
+    except UnitError:
+        return False
 
 
 def parse_quantity(value: object) -> Quantity:
@@ -132,7 +157,8 @@ def parse_quantity(value: object) -> Quantity:
     Parameters
     ----------
     value
-        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"``.
+        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
+        deviation), ``"25 to 29 MB/s"`` (anything between) or ``"lognormal:27MB/s,3MB/s"``.
 
     Raises
     ------
@@ -148,17 +174,48 @@ def parse_quantity(value: object) -> Quantity:
 
 def _parse_text(text: str) -> Quantity:
     match = _QUANTITY.fullmatch(text)
+    if match is None and (interval := _INTERVAL.fullmatch(text)):
+        return _between(interval, text)
+    if match is None and _names_a_law(text):
+        return _distributed(text)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
-    try:
-        dimension, factor = unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
-    except UnitError as error:
-        raise UnitError(f"{text!r}: {error}") from None
+    dimension, factor = _unit_of(match, text)
     value = _finite(float(match["number"]) * factor, text)
     spread = _finite(float(match["spread"] or 0) * factor, text)
     if spread < 0:
         raise UnitError(f"{text!r} has a negative uncertainty")
     return Quantity(value, dimension, spread)
+
+
+def _unit_of(match: re.Match[str], text: str) -> tuple[str, float]:
+    try:
+        return unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
+    except UnitError as error:
+        raise UnitError(f"{text!r}: {error}") from None
+
+
+def _between(match: re.Match[str], text: str) -> Quantity:
+    dimension, factor = _unit_of(match, text)
+    least, most = (_finite(float(match[end]) * factor, text) for end in ("least", "most"))
+    if least > most:
+        raise UnitError(f"{text!r}: the first bound is above the second")
+    spread = (most - least) / math.sqrt(12)
+    return Quantity((least + most) / 2, dimension, spread, "uniform", (least, most))
+
+
+def _distributed(text: str) -> Quantity:
+    from parcast.distributions import Distribution
+
+    name, _, rest = text.strip().partition(":")
+    dimension = next(
+        (found for one in rest.split(",") if (found := parse_quantity(one).dimension)), ""
+    )
+    try:
+        law = Distribution.read(text.strip(), dimension)
+    except ParcastError as error:
+        raise UnitError(str(error)) from None
+    return Quantity(law.mean, dimension, math.sqrt(law.variance), name, law.parameters)
 
 
 def _finite(number: float, shown: object) -> float:

@@ -114,7 +114,11 @@ def test_an_approximation_is_near_the_exact_answer(
     solver = "spmd.clu" if case["model"] == "CLU-AIO" else "spmd.bus"
     row = ask(registry, case, solver, method=method)
     assert row.status is Status.OK, row.message
-    assert row.details["phases"][0]["method"] == method
+    gave_way = any("left the bounds that are proven" in note for note in row.notes)
+    used = row.details["phases"][0]["method"]
+    assert used == ("bard-schweitzer" if gave_way else method)
+    # on its way to saturation the 16 clusters of 64 jobs have Linearizer and AQL beyond it
+    assert gave_way == (case["id"] == "F13" and method != "bard-schweitzer")
     assert row.time == pytest.approx(float(case["reference"]["T_cycle"]), rel=0.06)
     assert any("approximation was asked for" in note for note in row.notes)
 
