@@ -21,7 +21,7 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast_spmd.kernels import compiled, harmonic, worth_compiling
 
-#: Jobs at the most: 2e8 states, about a second of compiled work.
+#: Jobs at the most: 2e8 states, some seconds of compiled work.
 MOST_JOBS = 20_000
 
 
