@@ -91,6 +91,12 @@ def test_what_varies_most_is_named_first_and_what_does_not_matter_is_left_out(ma
     assert "k" not in found["causes"]
 
 
+def test_the_law_of_bursts_is_no_uncertain_number(make_registry, machine):
+    workload = {"name": "w", "phase": [{"parallel": 1, "distribution": "erlang:4,1"}]}
+    with pytest.raises(ParcastError, match="no number of machine, workload or settings"):
+        make_registry("works").compare(workload, machine, uncertainty=100)
+
+
 def test_settings_may_be_uncertain_and_take_the_place_of_others(make_registry, workload):
     registry = make_registry("works")
     machine = {"name": "m", "processor": {"rate": "1 +- 0.5"}}

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
+from parcast.distributions import Distribution
 from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.expressions import Value
@@ -273,7 +274,7 @@ def _check_shape(data: object, target: type, path: str) -> None:
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
-        if inner is None or inner is Formula or (value is None and optional):
+        if inner in (None, Formula, Distribution) or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -293,7 +294,7 @@ def uncertain_numbers(
         kind: Any = field.type
         value, below = data.get(field.name), (*path, field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
-        if any(_marker(one) for one in (kind, *get_args(kind))):
+        if any(map(_is_number, (kind, *get_args(kind)))):
             if is_uncertain(value):
                 yield below, value
         elif isinstance(kind, type) and attrs.has(kind) and isinstance(value, Mapping):
@@ -303,6 +304,10 @@ def uncertain_numbers(
         elif inner is not None and isinstance(value, list | tuple):
             for index, item in enumerate(value):
                 yield from uncertain_numbers(item, inner, (*below, index))
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(_marker(kind)) and get_args(kind)[0] is not Distribution
 
 
 def _marker(kind: Any) -> Unit | Whole | None:
@@ -324,6 +329,10 @@ def _number(value: object, kind: Any) -> Any:
     assert marker is not None
     if get_args(kind)[0] is Formula:
         return Formula.read(value, marker)
+    if get_args(kind)[0] is Distribution:
+        found = Distribution.read(value, marker.dimension)
+        marker.check(found.mean, value)
+        return found
     return marker.check(to_base(value, marker.dimension), value)
 
 

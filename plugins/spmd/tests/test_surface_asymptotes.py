@@ -66,7 +66,7 @@ def test_balanced_job_bounds_are_never_wider(io, groups, compute, transfer, io_t
 
 
 def phase(model, method, groups, delay, network, io, **more):
-    usual = {"disks": 1, "cycles": 1, "bursts": 1, "distribution": "exponential"}
+    usual = {"disks": 1, "cycles": 1, "bursts": 1, "distribution": "exp", "equal": True}
     named = {"model": model, "method": method, "groups": groups}
     return {**usual, **named, "delay": delay, "network_service": network, "io_service": io, **more}
 

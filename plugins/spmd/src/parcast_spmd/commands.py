@@ -33,7 +33,7 @@ def network(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     method: Annotated[
         str,
-        typer.Option(help="auto, mva, integral, lattice, bard-schweitzer or linearizer."),
+        typer.Option(help="auto, mva, integral, lattice, bard-schweitzer, aql or linearizer."),
     ] = "auto",
     output: Annotated[
         Path | None,
@@ -99,6 +99,7 @@ def _worth(solution: NetworkSolution) -> str:
         "integral": "exact by quadrature, about 12 digits",
         "lattice": "exact mean value analysis over all population vectors",
         "bard-schweitzer": "Bard and Schweitzer's approximation, within proven bounds",
+        "aql": "aggregate queue length approximation, within proven bounds",
         "linearizer": "Linearizer approximation, within proven bounds",
     }
     return f"method: {solution.method} ({names[solution.method]})"

@@ -40,14 +40,21 @@ def asymptotes(phases: Sequence[Mapping[str, Any]]) -> Asymptotes:
     -----
     They bound the answer of the phase's own model: equation 16 for synchronous I/O, the steady
     state of the product-form network for asynchronous I/O, the deterministic schedule for
-    constant bursts. The lower asymptotic bound holds for every method.
+    constant bursts. The lower asymptotic bound holds for every method with equal processes; of
+    processes that differ nothing is said.
     """
-    found = [_KINDS.get(phase["method"], _unknown)(phase) for phase in phases]
+    found = [_bounds(phase) for phase in phases]
     cycles = [phase["cycles"] for phase in phases]
     whole = _sum([one.asymptotic for one in found], cycles)
     if any(one.balanced is None for one in found):
         return Asymptotes(whole)
     return Asymptotes(whole, _sum([one.balanced or (0.0, None) for one in found], cycles))
+
+
+def _bounds(phase: Mapping[str, Any]) -> Asymptotes:
+    if not phase["equal"]:
+        return Asymptotes((0.0, None))
+    return _KINDS.get(phase["method"], _unknown)(phase)
 
 
 def _sum(intervals: Sequence[Interval], cycles: Sequence[float]) -> Interval:
@@ -92,7 +99,7 @@ def _deterministic(phase: Mapping[str, Any]) -> Asymptotes:
 def _steady(phase: Mapping[str, Any]) -> Asymptotes:
     """Return the bounds of one cycle of a product-form network with one job class."""
     wide = _deterministic(phase)
-    if phase["distribution"] == "constant":  # lifted to what constant bursts certainly take
+    if phase["distribution"] == "const":  # lifted to what constant bursts certainly take
         return Asymptotes((wide.asymptotic[0], None))
     delay, network, io, sharing = _stations(phase)
     jobs, demands = phase["groups"], [one for one in (network, io) if one]
