@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ MOST_KNOWN = 10_000
 
 @attrs.frozen
 class References:
-    """Times with one process and one disk, by solver, workload, machine and parameters."""
+    """Times with one process and one disk, by all that such a time depends on."""
 
     _times: dict[Any, float | None] = attrs.field(factory=dict, repr=False)
     _alive: dict[int, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
@@ -36,7 +37,8 @@ class References:
         self._alive[id(query.machine)] = query.machine
         parameters = tuple(sorted(query.parameters.items()))
         options = task.query.options and repr(task.query.options)
-        return (task.entry.name, id(query.workload), id(query.machine), parameters, options)
+        ids = (id(query.workload), id(query.machine))
+        return (task.entry.name, *ids, parameters, options, query.seed, _first(query.mapping))
 
     def known(self) -> dict[Any, float | None]:
         """Return the times by key."""
@@ -126,21 +128,25 @@ def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, reference: flo
         params=asked.params,
         seed=query.seed,
         time=seconds,
-        lower=prediction.lower,
-        upper=prediction.upper,
-        std=prediction.std,
-        ci=prediction.ci,
+        lower=_finite(prediction.lower),
+        upper=_finite(prediction.upper),
+        std=_finite(prediction.std),
+        ci=prediction.ci and (prediction.ci[0], prediction.ci[1]),
         quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
         speedup=reference / seconds if reference and seconds else None,
         parts=prediction.parts,
         status=prediction.status,
         message=prediction.message,
-        notes=prediction.notes,
+        notes=tuple(prediction.notes),
         binding=prediction.binding,
         details=_details(query, prediction),
         lowering=task.steps if isinstance(task, Task) else (),
         solve_seconds=outcome.seconds,
     )
+
+
+def _finite(seconds: float | None) -> float | None:
+    return None if seconds is None or not math.isfinite(seconds) else seconds
 
 
 def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int) -> Row:

@@ -16,6 +16,7 @@ from parcast.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from parcast.lowering import path
 from parcast.machine import Machine
 from parcast.query import Query
 from parcast.settings import Settings, set_values
@@ -127,7 +128,8 @@ def whole_numbers(name: str, given: Any, default: int | None) -> tuple[int, ...]
 def check_mapping(mapping: object) -> None:
     """Refuse what is no mapping of processes to nodes."""
     if isinstance(mapping, tuple):
-        if not all(isinstance(node, int) and node >= 0 for node in mapping):
+        numbers = all(isinstance(node, int) and not isinstance(node, bool) for node in mapping)
+        if not mapping or not numbers or min(mapping) < 0:
             raise UnknownNameError(f"mapping {mapping!r} must hold the number of a node each")
     elif mapping not in {"block", "cyclic"}:
         hint = did_you_mean(str(mapping), ("block", "cyclic"))
@@ -146,11 +148,20 @@ def check_settings(settings: object) -> None:
         raise UnknownNameError(f"settings {settings!r} must be a mapping from name to value")
 
 
-def solver_names(registry: Registry, names: str | Iterable[str] | None) -> list[str]:
-    """Return what to ask: families for their defaults, solvers by name."""
+def solver_names(
+    registry: Registry, names: str | Iterable[str] | None, workloads: Iterable[Workload] = ()
+) -> list[str]:
+    """Return what to ask: families for their defaults, solvers by name.
+
+    Without names these are the families with a solver that takes one of the workloads, or a
+    lowering of it; all families where none does.
+    """
     families = {entry.family for entry in registry.solvers.values()}
     if names is None:
-        asked = sorted({e.family for e in registry.solvers.values() if not e.on_request})
+        entries = [entry for entry in registry.solvers.values() if not entry.on_request]
+        kinds = {workload.kind for workload in workloads}
+        able = [e for e in entries if any(path(registry.lowerings, k, e.kind) for k in kinds)]
+        asked = sorted({entry.family for entry in able or entries})
         if not asked:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
         return asked

@@ -81,7 +81,7 @@ def compare(
     """
     workloads = [registry.workload(one) for one in listed(workload)]
     machines = [registry.machine(one) for one in listed(machine)]
-    solvers = solver_names(registry, solvers)
+    solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
     times = None if measured is None else read_measured(measured)

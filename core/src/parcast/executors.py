@@ -40,12 +40,19 @@ def local_executor(spec: str) -> Executor | None:
     match = _SPEC.fullmatch(spec)
     if match is None:
         return None
-    workers = len(os.sched_getaffinity(0)) if match[2] is None else int(match[2])
+    workers = _cores() if match[2] is None else int(match[2])
     if workers < 1:
         raise UnknownNameError(f"executor {spec!r} needs at least one worker")
     if match[1] == "threads":
         return ThreadPoolExecutor(workers)
     return ProcessPoolExecutor(workers, mp_context=_Context(), initializer=_begin)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use, where the system says it."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Process(SpawnProcess):

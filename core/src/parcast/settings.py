@@ -77,6 +77,11 @@ class Settings:
             {name: given[name] for name in self.options},
         )
 
+    def only(self, name: str, value: Any) -> Settings:
+        """Return settings of which one alone is set, to this value."""
+        kept = (self.parameters, self.machine, self.options)
+        return Settings(*({name: value} if name in own else {} for own in kept))
+
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
         names = {**workload.parameters, "p": p, "d": d}

@@ -31,24 +31,24 @@ def test_files_stand_beside_the_study(counting, folder):
     (folder / "s.toml").write_text(STUDY)
     study = read_study(counting, folder / "s.toml")
     assert study.name == "both"
-    assert len(study.plan) == 4 * 2 * 2
-    assert study.plan.p == (1, 2, 4, 8)
-    assert study.plan.settings == {"n": (1, "2*p"), "processor.rate": ("2 FLOP/s",)}
+    assert len(study) == 4 * 2 * 2
+    assert study.plans[0].p == (1, 2, 4, 8)
+    assert study.plans[0].settings == {"n": (1, "2*p"), "processor.rate": ("2 FLOP/s",)}
 
 
 def test_a_study_needs_no_more_than_a_workload_and_a_machine(counting, folder):
     (folder / "plain.toml").write_text('workload = "w.toml"\nmachine = "m.toml"\n')
     study = read_study(counting, folder / "plain.toml")
     assert study.name == "plain"
-    assert study.plan.solvers == ("counts", "second")
-    assert study.plan.count == 7
+    assert [plan.solver for plan in study.plans] == ["counts", "second"]
+    assert len(study.plans[0]) == 7
 
 
 def test_measured_times_give_p_and_d(counting, folder):
     (folder / "times.csv").write_text("p,d,time\n3,2,1.5\n9,2,1.0\n")
     (folder / "s.toml").write_text('workload="w.toml"\nmachine="m.toml"\nmeasured="times.csv"')
     study = read_study(counting, folder / "s.toml")
-    assert (study.plan.p, study.plan.d) == ((3, 9), (2,))
+    assert (study.plans[0].p, study.plans[0].d) == ((3, 9), (2,))
     rows = counting.study(study, executor="threads:1", cache=None).rows
     assert {(row.p, row.measured) for row in rows} == {(3, 1.5), (9, 1.0)}
     assert all(row.error == pytest.approx(row.time / row.measured - 1) for row in rows)
@@ -67,6 +67,16 @@ def test_measured_times_give_p_and_d(counting, folder):
         ("workload = 'nothing'", "workload: No workload is called 'nothing'"),
         ("workload = []", 'which workload? Add a line such as workload = "NAME"'),
         ("machine = 5", "machine: 5 is no machine"),
+        ("solver = 3", "solver: 3 is no solver; give a name or a list of names"),
+        ("solver = [3]", "solver: [3] is no solver"),
+        ("mapping = []", "mapping: mapping () must hold the number of a node each"),
+        ("mapping = [[]]", "mapping: mapping () must hold the number of a node each"),
+        ("mapping = 3", "mapping: mapping 3 must be 'block' or 'cyclic'"),
+        ("mapping = [[true, 1]]", "mapping: mapping (True, 1) must hold the number"),
+        ("seed = []", "seed: seed None must be a whole number"),
+        ("set = {n = [64, 'abc']}", "set: n=abc: nothing is called 'abc'"),
+        ("set = {n = '1/0'}", "set: n=1/0: division by zero"),
+        ("set = {'processor.rate' = [1, '-3']}", "processor.rate=-3: processor.rate: -3 must be"),
         ("mapping = 'blok'", "mapping: mapping 'blok' must be 'block' or 'cyclic'. Did you mean"),
         ("seed = -1", "seed: seed -1 must be a whole number, 0 or more"),
         ("name = 5", "name = 5 must be text"),
@@ -91,12 +101,21 @@ def test_mistakes_are_told_in_one_sentence_with_file_and_key(counting, folder, l
     assert "\n" not in str(told.value)
 
 
+def test_what_stands_twice_counts_once(counting, folder):
+    (folder / "s.toml").write_text(
+        'workload = "w.toml"\nmachine = "m.toml"\np = [2, 2]\nseed = "0..2"\n[set]\nn = [4, 4]\n'
+    )
+    plan = read_study(counting, folder / "s.toml").plans[0]
+    assert plan.seeds == (0, 1, 2)
+    assert len(plan) == 3
+
+
 def test_values_may_be_given_in_place_of_names(counting, folder):
     workload = counting.workload(folder / "w.toml")
     study = read_study(
         counting,
         {"workload": workload, "machine": folder / "m.toml", "mapping": [[0, 1], "cyclic"]},
     )
-    assert study.plan.workloads == (workload,)
-    assert study.plan.mappings == ((0, 1), "cyclic")
+    assert study.plans[0].workloads == (workload,)
+    assert study.plans[0].mappings == ((0, 1), "cyclic")
     assert "workload" not in study.data

@@ -5,15 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 
 import attrs
+import numpy as np
 import pytest
 
-from parcast import ParcastError, Registry, Status
+from parcast import ParcastError, Registry, SolverEntry, Status, hookimpl
 from parcast.study import read_study
+from parcast.study.digest import digest, digest_of_code
 from parcast.study.store import Store
 
 
@@ -86,6 +91,77 @@ def test_the_seed_of_a_point_is_part_of_the_question(counting, grid, asked, tmp_
     asked()
     counting.study({**grid, "seed": 4}, executor="threads:1", cache=tmp_path)
     assert len(asked()) < len(rows) // 2
+
+
+def test_speedups_are_those_of_the_points_own_seed_and_mapping(counting, grid):
+    few = {**grid, "solver": "counts", "p": [2, 1], "d": 1, "seed": [5, 0, 1]}
+    few["mapping"] = [[0, 0], [3, 0]]
+    rows = counting.study(few, executor="threads:1", cache=None).rows
+    assert len(rows) == 2 * 2 * 3 * 2
+    for row in rows:
+        (other,) = counting.compare(
+            few["workload"], few["machine"], solvers="counts", p=row.p, d=1, seed=row.seed,
+            mapping=row.mapping, settings=row.params,
+        ).rows  # fmt: skip
+        assert row.speedup == other.speedup
+    assert len({row.speedup for row in rows if row.p == 2}) > 2
+
+
+def test_the_code_of_a_solver_in_one_file_counts(monkeypatch, tmp_path):
+    (tmp_path / "single.py").write_text("A = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugin = ModuleType("parcast_single")
+    plugin.parcast_solvers = hookimpl(
+        lambda: [SolverEntry("single", "phases", "single:Solver", "One file.")]
+    )
+    registry = Registry([plugin])
+    first = digest_of_code(registry, "single")
+    assert digest_of_code(registry, "single") == first
+    (tmp_path / "single.py").write_text("A = 2\n")
+    assert digest_of_code(registry, "single") != first
+
+
+def test_answers_of_code_that_cannot_be_read_are_not_kept(counting, grid, tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.study.digest.find_spec", lambda _: None)
+    said = []
+    counting.study(grid, executor="threads:1", cache=tmp_path, warn=said.append)
+    assert "the points of counts cannot be kept: the code of " in said[0]
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_setting_that_does_not_concern_a_solver_or_workload_makes_no_point_twice(make_registry):
+    options = {"options": "parcast_tests:Options"}
+    entries = [
+        SolverEntry("oa", "phases", "parcast_tests:Works", "A.", **options),
+        SolverEntry("ob", "phases", "parcast_tests:Works", "B."),
+    ]
+    registry = make_registry(entries=entries)
+    grid = {
+        "workload": [
+            {"name": "w", "parameters": {"n": 1}, "phase": [{"parallel": "n"}]},
+            {"name": "v", "phase": [{"parallel": 1}]},
+        ],
+        "machine": {"name": "m", "processor": {"rate": 1}},
+        "p": [1],
+        "set": {"oa.repeat": [1, 2], "n": [1, 2, 3]},
+    }
+    rows = registry.study(grid, executor="threads:1", cache=None).rows
+    places = [(row.solver, row.workload, *sorted(row.params.items())) for row in rows]
+    assert len(places) == len(set(places)) == 2 * (3 + 1) + (3 + 1)
+
+
+SCRIPT = """\
+import counting, json, sys
+from parcast import Registry
+Registry([counting]).study(json.loads(sys.argv[1]), executor="processes:1", cache=None)
+"""
+
+
+def test_a_script_without_a_guard_is_told(counting, grid, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, str(tmp_path / "script.py"), json.dumps(grid)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert 'under: if __name__ == "__main__":' in done.stderr.splitlines()[-1]
 
 
 def test_a_changed_solver_never_meets_its_old_answers(counting, grid, asked, tmp_path, monkeypatch):
@@ -180,8 +256,6 @@ class Listener:
     def __init__(self, heard):
         self.heard = heard
 
-    from parcast import hookimpl
-
     @hookimpl
     def parcast_point_done(self, query, prediction):
         self.heard.append((query.p, prediction.status))
@@ -223,6 +297,15 @@ def test_a_store_writes_whole_files_or_none(tmp_path, monkeypatch):
         store.put("abcdef", b"other")
     assert [path.name for path in tmp_path.rglob("*.*")] == ["abcdef.json"]
     assert store.path("abcdef").read_bytes() == b"whole"
+
+
+def test_equal_values_have_equal_digests_and_others_do_not():
+    assert digest({"a": 1, "b": [2.0, None]}) == digest({"b": [2.0, None], "a": 1})
+    values = [1, 1.0, True, "1", b"1", [1], {"a": 1}, {1}, None, 2, np.array([1]), np.array([1.0])]
+    assert len({digest(one) for one in values}) == len(values)
+    assert digest([1], [2]) != digest([1, 2])
+    with pytest.raises(TypeError, match="is code"):
+        digest(lambda: 1)
 
 
 def test_a_study_can_be_read_once_and_asked_twice(counting, grid):

@@ -18,7 +18,7 @@ from parcast.cli.solve import Json, Output, print_results
 from parcast.errors import ParcastError
 from parcast.query import Status
 from parcast.registry import Registry
-from parcast.results import Results
+from parcast.results import Results, Row
 from parcast.units import format_seconds
 
 if TYPE_CHECKING:
@@ -63,7 +63,13 @@ def study(
     check_output(registry, output)
     asked = read_study(registry, file)
     most = largest_error(tolerance, asked.measured)
-    done = 0
+    done, warned = 0, False
+
+    def warn(sentence: str) -> None:
+        nonlocal warned
+        warned = True
+        print(f"parcast: warning: {sentence}", file=sys.stderr)
+
     with _progress(asked) as tell:
 
         def count(points: int) -> None:
@@ -77,13 +83,11 @@ def study(
                 executor=executor,
                 cache=None if no_cache else cache or "",
                 tell=count,
-                warn=lambda sentence: print(f"parcast: warning: {sentence}", file=sys.stderr),
+                warn=warn,
             )
         except KeyboardInterrupt:
-            kept = "" if no_cache else " and kept; the same command goes on from there"
-            print(
-                f"\nparcast: {done:,} of {len(asked.plan):,} points are done{kept}", file=sys.stderr
-            )
+            kept = "" if no_cache or warned else " and kept; the same command goes on from there"
+            print(f"\nparcast: {done:,} of {len(asked):,} points are done{kept}", file=sys.stderr)
             return 130
     counted = _counted(results)
     if json:
@@ -119,7 +123,7 @@ def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("", total=len(asked.plan), rate="")
+        task = bar.add_task("", total=len(asked), rate="")
 
         def tell(points: int) -> None:
             bar.advance(task, points)
@@ -166,9 +170,7 @@ def _counted(results: Results) -> Counted:
 def _print(asked: Study, results: Results, counted: Counted, output: Path | None) -> None:
     print_text(f"{asked.name}: {len(results):,} points. {asked.summary}".rstrip() + "\n")
     if len(results) <= MOST_SHOWN:
-        each = asked.plan.count  # solver by solver; side by side is easier to read
-        order = [row for one in zip(*_by_solver(results, each), strict=True) for row in one]
-        print_results(attrs.evolve(results, rows=tuple(order)))
+        print_results(attrs.evolve(results, rows=_side_by_side(asked, results)))
         return
     statuses = [s.value for s in Status if any(s.value in one for one in counted.statuses.values())]
     rows = []
@@ -184,5 +186,9 @@ def _print(asked: Study, results: Results, counted: Counted, output: Path | None
         print_text("\nGive -o FILE to write the rows.")
 
 
-def _by_solver(results: Results, each: int) -> list[list[object]]:
-    return [list(results.rows[at : at + each]) for at in range(0, len(results), each)]
+def _side_by_side(asked: Study, results: Results) -> tuple[Row, ...]:
+    """Return what solvers say of the same point together, where all have the same points."""
+    rows, each = tuple(results.rows), len(asked.plans[0])
+    if any(len(plan) != each for plan in asked.plans):
+        return rows
+    return tuple(row for at in range(each) for row in rows[at::each])

@@ -75,8 +75,8 @@ def study(
     try:
         parts = [
             (store, done)
-            for solver in asked.plan.solvers
-            for store, done in _part(registry, asked.plan, solver, workers, cache, tell, warn_once)
+            for plan in asked.plans
+            for store, done in _part(registry, plan, workers, cache, tell, warn_once)
         ]
     finally:
         workers.close()
@@ -92,7 +92,6 @@ def _workers(registry: Registry, executor: str | Executor) -> Workers:
 def _part(
     registry: Registry,
     plan: Plan,
-    solver: str,
     workers: Workers,
     cache: str | Path | None,
     tell: Callable[[int], None],
@@ -101,17 +100,16 @@ def _part(
     """Yield a solver's finished blocks, each with the store that may have it."""
     store, digests = None, b""
     if cache is not None:
-        code = digest_of_code(registry, solver)
         try:
+            code = digest_of_code(registry, plan.solver)
             digests = digests_of(plan, code)
-            store = Store(_folder(cache) / f"{solver}-{code.hex()[:8]}")
+            store = Store(_folder(cache) / f"{plan.solver}-{code.hex()[:8]}")
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            warn(f"the points of {solver} cannot be kept: {error}")
+            warn(f"the points of {plan.solver} cannot be kept: {error}")
     shared = isinstance(workers.executor, ThreadPoolExecutor)
     local = shared or isinstance(workers.executor, ProcessPoolExecutor)
     job = Job(
         content=Opened(registry, plan) if shared else pickled(registry, plan),
-        solver=solver,
         folder=store.folder if store and local else None,
     )
     run = Run(registry, plan, job, digests, workers, store, tell, warn)
@@ -128,7 +126,7 @@ def _folder(cache: str | Path) -> Path:
 
 
 def _results(registry: Registry, asked: Study, stored: StoredRows) -> Results:
-    plan = asked.plan
+    plan = asked.plans[0]
     origin = provenance(registry, plan.workloads, plan.machines, plan.settings, plan.seeds)
     origin["study"] = {"name": asked.name, "summary": asked.summary, **asked.data}
     if asked.measured is not None:

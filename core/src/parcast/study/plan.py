@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
-    """Every solver at every p and d of every line; a line fixes everything else.
+    """One solver or family at every p and d of every line; a line fixes everything else.
 
-    Points are numbered from 0, for each solver alike: d varies fastest, then p, seed, settings
-    (the last one first), mapping, machine and workload.
+    Points are numbered from 0: d varies fastest, then p, seed, settings (the last one first),
+    mapping, machine and workload. Of a setting that does not concern the solver or the
+    workload only the first value counts, so that no question comes twice.
     """
 
+    solver: str
     workloads: tuple[Workload, ...]
     machines: tuple[Machine, ...]
-    solvers: tuple[str, ...]
     p: tuple[int, ...] | None = None
     d: tuple[int, ...] | None = None
     mappings: tuple[Placed, ...] = ("block",)
@@ -39,9 +40,19 @@ class Plan:
     uncertainty: int = 0  #: how often to draw the uncertain numbers of each point
 
     @cached_property
-    def _axes(self) -> tuple[Sequence[Any], ...]:
-        """What distinguishes lines of one workload, the slowest first."""
-        return (self.machines, self.mappings, *self.settings.values(), self.seeds)
+    def _axes(self) -> tuple[tuple[Sequence[Any], ...], ...]:
+        """What distinguishes the lines of each workload, the slowest first."""
+        return tuple(
+            (self.machines, self.mappings, *self._values(workload), self.seeds)
+            for workload in self.workloads
+        )
+
+    def _values(self, workload: Workload) -> Iterator[tuple[Any, ...]]:
+        for name, values in self.settings.items():
+            of_another = name in self.kinds.parameters and name not in workload.parameters
+            family, asked = name.partition(".")[0], self.solver.partition(".")[0]
+            of_another |= name in self.kinds.options and family != asked
+            yield values[:1] if of_another else values
 
     @cached_property
     def _processes(self) -> tuple[tuple[int, ...], ...]:
@@ -56,25 +67,21 @@ class Plan:
     @cached_property
     def _ends(self) -> tuple[int, ...]:
         """Return the number after each workload's last point."""
-        lines, disks = prod(map(len, self._axes)), 1 if self._disks is None else len(self._disks)
-        return tuple(accumulate(lines * len(own) * disks for own in self._processes))
-
-    @property
-    def count(self) -> int:
-        """How many points each solver is asked about."""
-        return self._ends[-1]
+        disks = 1 if self._disks is None else len(self._disks)
+        pairs = zip(self._axes, self._processes, strict=True)
+        return tuple(accumulate(prod(map(len, axes)) * len(own) * disks for axes, own in pairs))
 
     def __len__(self) -> int:
-        return self.count * len(self.solvers)
+        return self._ends[-1]
 
-    def _line(self, workload: Workload, number: int) -> Line:
+    def _line(self, at: int, number: int) -> Line:
         chosen = []
-        for axis in reversed(self._axes):
+        for axis in reversed(self._axes[at]):
             number, index = divmod(number, len(axis))
             chosen.append(axis[index])
         machine, mapping, *values, seed = reversed(chosen)
         return Line(
-            workload=workload,
+            workload=self.workloads[at],
             machine=machine,
             settings=self.kinds.with_values(dict(zip(self.settings, values, strict=True))),
             mapping=mapping,
@@ -83,30 +90,28 @@ class Plan:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line."""
-        for workload in self.workloads:
-            for number in range(prod(map(len, self._axes))):
-                yield self._line(workload, number)
+        for at, axes in enumerate(self._axes):
+            for number in range(prod(map(len, axes))):
+                yield self._line(at, number)
 
     def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
         """Yield line, p and d of the points from ``start`` to before ``stop``."""
         first, disks = 0, self._disks or (None,)
-        for workload, processes, end in zip(
-            self.workloads, self._processes, self._ends, strict=True
-        ):
+        for at, (processes, end) in enumerate(zip(self._processes, self._ends, strict=True)):
             reached, line = -1, None
             for number in range(max(start, first) - first, min(stop, end) - first):
                 place, at_d = divmod(number, len(disks))
                 index, at_p = divmod(place, len(processes))
                 if line is None or index != reached:
-                    reached, line = index, self._line(workload, index)
+                    reached, line = index, self._line(at, index)
                 p, d = processes[at_p], disks[at_d]
                 yield line, p, line.settings.disks_at(line.machine, p) if d is None else d
             first = end
 
-    def asked(self, registry: Registry, solver: str, start: int, stop: int) -> list[Asked]:
-        """Return a solver's questions at these points."""
+    def asked(self, registry: Registry, start: int, stop: int) -> list[Asked]:
+        """Return the questions at these points."""
         return [
             one
             for line, p, d in self.places(start, stop)
-            for one in line.asked(registry, p, d, [solver])
+            for one in line.asked(registry, p, d, [self.solver])
         ]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from typing import TYPE_CHECKING
 
 import attrs
@@ -30,11 +37,31 @@ class Workers:
 
     executor: Executor
     make: Callable[[], Executor] | None = None
+    _checked: bool = False
 
     @property
     def count(self) -> int:
         """How many workers there are, as far as can be known."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+    def check(self) -> None:
+        """Make sure, once, that processes start at all.
+
+        Raises
+        ------
+        ParcastError
+            If they do not, as where a script has no guard.
+        """
+        if self._checked or not isinstance(self.executor, ProcessPoolExecutor):
+            return
+        try:
+            self.executor.submit(int).result()
+        except BrokenExecutor:
+            raise ParcastError(
+                'no process can be started; in a script, ask under: if __name__ == "__main__": '
+                "(from standard input or without that line, ask for executor 'threads')"
+            ) from None
+        self._checked = True
 
     def renew(self) -> None:
         """Replace a broken executor.
@@ -78,9 +105,11 @@ class Run:
 
     def finish(self) -> list[Done]:
         """Return all blocks in order: those found in the store, and the others answered now."""
-        found = list(self.store.found(self.digests, self.plan.count)) if self.store else []
+        found = list(self.store.found(self.digests, len(self.plan))) if self.store else []
         self._keep([Done.stored(block, self.digests) for block in found])
-        todo, suspects = deque(missing(found, self.plan.count)), deque[Block]()
+        todo, suspects = deque(missing(found, len(self.plan))), deque[Block]()
+        if todo:
+            self.workers.check()
         while todo or self._running:
             self._give_out(todo)
             for future in wait(self._running, return_when=FIRST_COMPLETED).done:
@@ -150,13 +179,13 @@ class Run:
         for one in finished:
             content = one.content or (self.store and self.store.path(one.key).read_bytes()) or b""
             pack = decode(content)
-            asked = self.plan.asked(self.registry, self.job.solver, one.block.start, one.block.stop)
+            asked = self.plan.asked(self.registry, one.block.start, one.block.stop)
             for point, row in zip(asked, pack.rows() if pack else (), strict=False):
                 self.registry.point_done(point.query, row.prediction)
 
     def _failed(self, block: Block, error: BaseException) -> Done:
         """Return the row of a point that cannot be asked; it is not stored, only shown."""
-        (one,) = self.plan.asked(self.registry, self.job.solver, block.start, block.stop)
+        (one,) = self.plan.asked(self.registry, block.start, block.stop)
         reason = "its process was ended each time, perhaps for lack of memory"
         if not isinstance(error, BrokenExecutor):
             reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -94,7 +95,7 @@ class Store:
             If it cannot be written.
         """
         path = self.path(key)
-        part = path.with_suffix(f".{os.getpid()}.part")
+        part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             part.write_bytes(content)
@@ -106,7 +107,7 @@ class Store:
     def found(self, digests: bytes, count: int) -> Iterator[Block]:
         """Yield the blocks of a solver's points that are there, in order, the largest first."""
         top = 1 << max(count - 1, 0).bit_length()
-        waiting = [Block(0, top)] if self.folder.exists() else []
+        waiting = [Block(0, top)] if os.path.isdir(self.folder) else []  # noqa: PTH112  (never raises)
         while waiting:
             block = waiting.pop()
             if block.start >= count:

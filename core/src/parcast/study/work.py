@@ -39,7 +39,6 @@ class Job:
     """One solver's part of a study, as workers get it."""
 
     content: bytes | Opened = attrs.field(repr=False)  #: pickled where it goes to another process
-    solver: str
     folder: Path | None  #: of the store; None where only the parent can reach it
 
 
@@ -110,7 +109,11 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
     digests
         The digests of the batch's points.
     """
-    opened = _unpickled(job.content) if isinstance(job.content, bytes) else job.content
+    opened = job.content
+    if isinstance(opened, bytes):
+        opened = _unpickled(opened)
+    else:
+        opened = attrs.evolve(opened, references=References())  # threads share none
     started, finished = time.perf_counter(), []
     for block in blocks(batch.start, batch.stop, size):
         own = Block(block.start - batch.start, block.stop - batch.start)
@@ -122,7 +125,7 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
 
 def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
     start = time.perf_counter()
-    asked = opened.plan.asked(opened.registry, job.solver, block.start, block.stop)
+    asked = opened.plan.asked(opened.registry, block.start, block.stop)
     rows = answer(opened.registry, asked, opened.references, opened.plan.uncertainty)
     content = encode(Pack.of(rows))
     problem = "" if job.folder is None else put(Store(job.folder), key, content)
