@@ -73,7 +73,7 @@ WRONG = {
     "misspelt": (changed(machine__betta=1), "unknown key 'machine.betta'. Did you mean 'beta'?"),
     "negative bus": (changed(nodes__0__busof=[-1]), "nodes[0].busof[0]: -1 must be 0 or more"),
     "buses": (changed(nodes__0__busof=[0, 0]), "names the buses of 2 disks, and there are 1"),
-    "no nodes": (changed(nodes=[], epochs=[]), "nodes is empty"),
+    "no nodes": (changed(nodes=[], epochs=[]), "nodes: needs a list of tables"),
     "epochs": (changed(epochs=[{}]), "epochs must be a list of lists of blocks"),
     "blocks": (changed(epochs=[[7]]), "epochs[0][0]: 7 must be a table"),
     "no JSON": ("{", "not valid JSON"),

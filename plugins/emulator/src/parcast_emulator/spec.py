@@ -98,8 +98,6 @@ def spec_from_data(data: Mapping[str, Any], where: str) -> Spec:
     rest = {key: value for key, value in data.items() if key not in _INFORMATION}
     _check_lists(rest.get("epochs"), where)
     made = structure(rest, _Spec, where, "")
-    if not made.nodes:
-        raise FileError(f"{where}: nodes is empty; give one at least")
     for index, node in enumerate(made.nodes):
         if len(node.busof) != node.disks:
             raise FileError(
