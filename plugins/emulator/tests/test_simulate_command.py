@@ -107,7 +107,8 @@ def test_own_epochs_run_on_the_merge_engine(ask):
     data = changed(epochs=[CASE["epochs"][0]] * 2) | {"epochs_of": "node"}
     code, out, _ = ask(data)
     assert code == 0
-    assert "engine    merge (disk waits for" in out
+    assert "a node begins an epoch when it has ended its last one" in out
+    assert "waits for processor waits for" in out
     assert "--verify: epochs of each node's own" in ask(data, "--verify")[2]
 
 

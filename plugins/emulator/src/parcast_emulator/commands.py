@@ -53,6 +53,31 @@ def simulate(
         typer.echo("\n".join(_report(spec, outcome, verified=verify)))
 
 
+@app.command()
+def workflow(
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="An emulated application: a name or a file.")],
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the SVG goes.")],
+) -> None:
+    """Draw what happens to one block of an application, and what waits for what."""
+    from parcast.errors import FileError
+    from parcast_emulator.workflow import draw
+
+    found = context.obj.workload(workload)
+    if found.kind != "emulator":
+        raise FileError(
+            f"{workload} is a workload of kind {found.kind!r}; only those of kind 'emulator' have "
+            "a work-flow graph"
+        )
+    if output.suffix.lower() != ".svg":
+        raise FileError(f"{output}: the graph is drawn as SVG; end the name in .svg")
+    try:
+        output.write_text(draw(found.content.emulator.workflow))
+    except OSError as error:
+        raise FileError(f"{output} cannot be written: {error.strerror}") from None
+
+
 def _outcome(spec: Spec, engine: Any, *, verify: bool, record: bool) -> Outcome:
     from parcast.errors import UnsupportedError
     from parcast_emulator import simulation

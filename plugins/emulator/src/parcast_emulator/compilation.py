@@ -14,8 +14,12 @@ from parcast.kernel_cache import kernel_cache
 
 
 def step(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call; it becomes a part of them."""
-    return numba.njit(function, nogil=True)
+    """Compile a function that only kernels call; it makes no arrays.
+
+    So it needs no counting of references, which threads would do one after another.
+    """
+    njit: Any = numba.njit
+    return njit(function, nogil=True, _nrt=False)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

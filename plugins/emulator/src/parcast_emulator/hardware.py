@@ -34,7 +34,7 @@ class Disk:
 
 @attrs.frozen(kw_only=True)
 class Bus:
-    """The buses between the disks of a node and its memory; disks are spread evenly."""
+    """The buses between the disks of a node and its memory; disks are dealt to them in turn."""
 
     bandwidth: Bandwidth | None = None
     latency: Seconds = 0.0
@@ -85,7 +85,7 @@ def cluster_of(query: Query) -> Cluster:
             "an emulated application has one process on each node; --set nodes.cores=1 or name "
             "a --mapping that leaves none with two"
         )
-    disks = [index * bus.per_node // query.d for index in range(query.d)]
+    disks = [index % bus.per_node for index in range(query.d)]
     return make_cluster([disks] * query.p, hardware, placement.speed.tolist())
 
 

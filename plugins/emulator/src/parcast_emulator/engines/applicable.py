@@ -22,16 +22,16 @@ def why_not_feed_forward(hardware: Hardware, *, own_epochs: bool) -> str | None:
     Each class of servers is simulated after those that it waits for, so these must not wait
     for it in turn.
     """
-    waits = {name: set(for_) for name, for_ in _WORK_FLOW.items()} | {"disk": set()}
+    waits: dict[str, tuple[str, ...]] = {"disk": (), **_WORK_FLOW}  # no sets: their order varies
     reasons = []
     if hardware.buffers < UNLIMITED:
-        waits["disk"] |= {"port out", "processor"}
+        waits["disk"] += ("port out", "processor")
         reasons.append("a node reads on when it is done with earlier blocks (nic.buffers)")
     if own_epochs:
-        waits["disk"] |= {"processor"}
+        waits["disk"] += ("processor",)
         reasons.append("a node begins an epoch when it has ended its last one (epochs = 'own')")
     if hardware.half_duplex:
-        waits["port out"] |= {"port in"}
+        waits["port out"] += ("port in",)
         reasons.append("a port does not send while it receives (nic.duplex = 'half')")
     try:
         TopologicalSorter(waits).prepare()

@@ -94,7 +94,7 @@ def carry(
     ready[place] = end
 
 
-@step
+@kernel
 def sort_by_bus(
     node: int, blocks: Any, cluster: Any, order: Any, ready: Any, times: Any, moved: Any
 ) -> None:
@@ -154,7 +154,7 @@ def send(
             at[0, node], at[1, node], free[node] = place, k, out
 
 
-@step
+@kernel
 def sort_by_time(times: Any, carried: Any, other_times: Any, other: Any) -> None:
     """Sort blocks by time, those of equal times staying in order; the others are for help.
 
@@ -189,7 +189,7 @@ def sort_by_time(times: Any, carried: Any, other_times: Any, other: Any) -> None
     times[:], carried[:] = other_times[:count], other[:count]
 
 
-@step
+@kernel
 def merge_sort(times: Any, carried: Any, other_times: Any, other: Any) -> None:
     """Sort blocks by time, those of equal times staying in order, whatever the times are."""
     count, width = len(times), 1
