@@ -160,7 +160,11 @@ def solver_names(
     if names is None:
         entries = [entry for entry in registry.solvers.values() if not entry.on_request]
         kinds = {workload.kind for workload in workloads}
-        able = [e for e in entries if any(path(registry.lowerings, k, e.kind) for k in kinds)]
+        able = [
+            entry
+            for entry in entries
+            if any(path(registry.lowerings, kind, entry.kind) is not None for kind in kinds)
+        ]
         asked = sorted({entry.family for entry in able or entries})
         if not asked:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
