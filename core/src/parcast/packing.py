@@ -110,6 +110,8 @@ def _column(found: list[Any]) -> Column:
         return {"keys": {str(key): _column([one[key] for one in found]) for key in first}}
     if kinds <= {list, tuple} and first and all(_are_tables(one, len(first)) for one in found):
         return {"items": [_column([one[at] for one in found]) for at in range(len(first))]}
+    if kinds == {tuple} and found.count(first) == len(found) and all(type(x) is str for x in first):
+        return {"same": list(first)}
     found = _plain(found, kinds)
     if len(kinds) == 1 and found.count(found[0]) == len(found):
         return {"same": found[0]}

@@ -49,8 +49,7 @@ class PhaseSolver:
         """Return None, or the first thing that the models cannot express."""
         try:
             check_machine(query)
-            contention_level(query)
-            for phase in self._demands(query, 0.0):
+            for phase in self._demands(query, _levels(query)[0]):
                 if phase.model not in self.models:
                     wanted = " or ".join(_WORDS[model] for model in self.models)
                     return f"takes phases with {wanted}; this one has {_WORDS[phase.model]}"
@@ -72,7 +71,13 @@ class PhaseSolver:
         ]
 
     def _demands(self, query: Query, level: float) -> tuple[Demands, ...]:
-        return demands(query, level, query.options or self.options())
+        options = query.options or self.options()
+        key = (
+            demands,
+            level,
+            self.options,
+        )  # asked whether it can be answered, then for the answer
+        return query.once(key, lambda asked: demands(asked, level, options))
 
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
         """Return each phase's answer, in order."""

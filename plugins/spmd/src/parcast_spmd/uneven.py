@@ -18,6 +18,10 @@ def placed(query: Query) -> Placement | None:
     UnsupportedError
         If a process has no core, and cores may not be shared.
     """
+    return query.once(placed, _placed)
+
+
+def _placed(query: Query) -> Placement | None:
     nodes, p = query.machine.nodes, query.p
     roomy = nodes.number is None or p <= nodes.number * nodes.cores
     alike = all(group.weight == 1 for group in nodes.groups)
