@@ -380,7 +380,7 @@ def test_measured_times_say_what_is_asked_and_give_errors(make_registry, workloa
     found = registry.compare(workload, machine, measured=times)
     assert [row.p for row in found.rows] == [2, 3]
     assert found.rows[0].error == -0.5
-    assert found.provenance["measured"] == {"source": "measured", "points": 2, "unused": []}
+    assert found.provenance["measured"] == {"source": "the table given", "points": 2, "unused": []}
     (row,) = registry.compare(workload, machine, p=2, d=1, measured=times).rows
     assert row.measured == 2 * alone.time
 

@@ -22,7 +22,7 @@ class Kind:
     """What the values of one column are, over all rows."""
 
     types: set[type] = attrs.field(factory=set)  #: without that of None
-    gaps: bool = False  #: some rows have none
+    wide: bool = False  #: there are integers of more than 64 bits
 
 
 def kinds(rows: Sequence[Row]) -> dict[str, Kind]:
@@ -34,11 +34,16 @@ def kinds(rows: Sequence[Row]) -> dict[str, Kind]:
     for pack in packs(rows):
         columns = pack.flat()
         for name, column in columns.items():
-            held = {type(one) for one in column.get("each", [column.get("same")])}
+            held = column.get("each", [column.get("same")])
+            types = set(map(type, held))
             kind = found.setdefault(name, Kind())
-            kind.gaps |= type(None) in held
-            kind.types |= held - {type(None)}
+            kind.types |= types - {type(None)}
+            kind.wide |= int in types and any(map(_is_wide, held))
     return {name: k for name, k in found.items() if k.types or not _is_table(name, found)}
+
+
+def _is_wide(value: object) -> bool:
+    return type(value) is int and not -(2**63) <= value < 2**63
 
 
 def _is_table(name: str, names: Iterable[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import FunctionType
@@ -344,9 +345,11 @@ class Registry:
             load(self.writer(path).target)(results, part)
             part.replace(path)
         except OSError as error:
-            if part != path:
-                part.unlink(missing_ok=True)
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+        finally:
+            if part != path:
+                with suppress(OSError):
+                    part.unlink()
 
     def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
         """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
