@@ -15,14 +15,15 @@ from parcast.errors import (
     FormulaError,
     ParcastError,
     PluginError,
+    UnitError,
     UnknownNameError,
     did_you_mean,
     shorten,
 )
 from parcast.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.files import structure
+from parcast.files import structure, uncertain_numbers
 from parcast.machine import Machine
-from parcast.units import is_quantity, is_uncertain, parse_quantity
+from parcast.units import check_spread, is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -134,7 +135,13 @@ class Settings:
 
 @lru_cache(maxsize=256)
 def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
-    return structure(dict(given), load_class(target), "option", solver)
+    kind = load_class(target)
+    for (field, *_), text, _ in uncertain_numbers(dict(given), kind):
+        raise FileError(
+            f"option: {solver}.{field}: {text!r} is uncertain, but an option chooses a method and "
+            "is no measured number; give one value"
+        )
+    return structure(dict(given), kind, "option", solver)
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:
@@ -167,6 +174,7 @@ def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
         if not isinstance(value, str) or is_uncertain(value):
             number = parse_quantity(value).value
             return value if isinstance(value, int) else number
+        check_spread(value)
         try:
             return evaluate(parse(value), names)
         except FormulaError:
@@ -189,8 +197,9 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
     if expr is None:
         return value
     try:
+        check_spread(value)
         return evaluate(expr, {"p": p, "d": d})
-    except FormulaError as error:
+    except (FormulaError, UnitError) as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
 
 
