@@ -96,8 +96,11 @@ def test_an_uncertainty_in_a_formula_is_no_sum(sort, registry, workload, machine
 def test_an_option_is_never_uncertain(sort, registry):
     entry = registry.solvers["tuned.one"]
     for value in ("10 +- 2", "5 to 7", "exp:3"):
-        with pytest.raises(ParcastError, match=r"tuned\.one\.step: .* an option chooses a method"):
-            sort({"tuned.step": value}).options_of(entry, 1, 1)
+        with pytest.raises(ParcastError, match=r"tuned\.one\.step=.* an option chooses a method"):
+            sort({"tuned.one.step": value})
+        listed = sort({"tuned.one.step": 1}).with_values({"tuned.one.step": value})
+        with pytest.raises(ParcastError, match=r"tuned\.one\.step=.* an option chooses a method"):
+            listed.options_of(entry, 1, 1)
     assert sort({"tuned.step": "2*p s"}).options == {"tuned.step": "2*p s"}
     assert sort({"tuned.law": "lognormal:3,1"}).options_of(entry, 1, 1).law.mean == 3
 
