@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from parcast import ParcastError, Status
 from parcast import cli as command
+from parcast.machine import Machine, Processor
 from parcast.units import UnitError, is_uncertain, parse_quantity
 
 SAMPLES = 400
@@ -28,6 +30,11 @@ def uncertain(registry, workload, machine, samples=SAMPLES, **asked):
         ("uniform:0,2", 1.0, 2 / math.sqrt(12), ""),
         ("gamma:4,20ms", 0.02, 0.01, "s"),
         ("5 to 5 s", 5.0, 0.0, "s"),
+        ("27 ± 1 MB/s", 27e6, 1e6, "B/s"),
+        ("27+/-1MB/s", 27e6, 1e6, "B/s"),
+        ("100 MFLOP/s to 0.12 GFLOP/s", 110e6, 20e6 / math.sqrt(12), "FLOP/s"),
+        ("0.2 to 0.4", 0.3, 0.2 / math.sqrt(12), ""),
+        ("20 to 40 %", 0.3, 0.2 / math.sqrt(12), "1"),
     ],
 )
 def test_an_uncertain_number_has_a_mean_and_a_deviation(text, value, spread, dimension):
@@ -43,19 +50,24 @@ def test_an_uncertain_number_has_a_mean_and_a_deviation(text, value, spread, dim
     [
         ("29 to 25 MB/s", "the first bound is above the second"),
         ("25 to 29 Mb/s", "Did you mean Mbit/s or MB/s?"),
-        ("normol:3,4", "'normol:3,4' is not a number with a unit"),
+        ("27 +- -1 s", "has a negative uncertainty"),
+        ("100 MB to 120 s", "both bounds need a unit of the same kind"),
+        ("100 MB to 120", "both bounds need a unit of the same kind"),
+        ("27 +- 5%", 'what the percent are of; write "27 +- 1.35" or "0.27 +- 0.05"'),
         ("exp:-1 s", "mean must be 0 or more"),
         ("exp:1s,2s", "needs the form exp:mean"),
         ("uniform:1s,2B", "is in B, not in s"),
     ],
 )
 def test_a_wrong_one_is_told(text, message):
-    assert not is_uncertain(text)
-    with pytest.raises(UnitError, match=message.replace("?", r"\?")):
+    assert is_uncertain(text)  # so that it is read as one, which says what is wrong
+    with pytest.raises(UnitError, match=re.escape(message)):
         parse_quantity(text)
 
 
-@pytest.mark.parametrize("value", [5, 2.0, "5", "5 s", "2*p", "w", None, True, "4 + -1"])
+@pytest.mark.parametrize(
+    "value", [5, 2.0, "5", "5 s", "2*p", "w", None, True, "4 + -1", "normol:3,4", "n +- 1"]
+)
 def test_other_values_are_certain(value):
     assert not is_uncertain(value)
 
@@ -141,7 +153,123 @@ def test_samples_without_an_answer_are_told(make_registry):
     ).rows
     known = row.details["uncertainty"]["samples"]
     assert 60 < known < 100
-    assert f"{100 - known} of 100 samples of the uncertain numbers have no answer" in row.notes[-1]
+    lost = row.details["uncertainty"]["unanswered"]
+    assert lost == {"count": 100 - known, "reason": lost["reason"]}
+    assert "phase[0].cycles" in lost["reason"]
+    assert row.notes[-1] == (
+        f"{100 - known} of 100 samples of the uncertain numbers have no answer, mostly because: "
+        f"{lost['reason']}; the interval is without them"
+    )
+
+
+def test_where_no_sample_has_an_answer_the_note_says_why(make_registry):
+    registry = make_registry("works")
+    workload = {"name": "w", "parameters": {"n": "1 +- 0.1"}, "phase": [{"cycles": "1/(n == 1)"}]}
+    machine = {"name": "m", "processor": {"rate": 1}}
+    (row,) = registry.compare(workload, machine, p=1, uncertainty=20).rows
+    assert row.status is Status.OK
+    found = row.details["uncertainty"]
+    assert (found["samples"], found["interval"]) == (0, None)
+    assert found["unanswered"]["count"] == 20
+    assert "division by zero" in found["unanswered"]["reason"]
+    assert row.notes[-1].endswith("division by zero; there is no interval")
+
+
+def test_formulas_see_the_values_that_are_drawn(make_registry):
+    registry = make_registry("works")
+    workload = {
+        "name": "w",
+        "parameters": {"m": "100 +- 10", "k": 1},
+        "phase": [{"parallel": "k"}],
+    }
+    machine = {"name": "m", "processor": {"rate": 1}}
+    half = uncertain(registry, workload, machine, settings={"k": "m/2"})
+    whole = uncertain(registry, workload, machine, settings={"k": "m"})
+    assert whole["std"] == pytest.approx(10, rel=0.15)
+    assert whole["std"] == pytest.approx(2 * half["std"])
+    assert list(whole["causes"]) == ["m"]
+
+
+def test_a_number_that_is_set_is_drawn_only_where_a_setting_reads_the_stated_one(make_registry):
+    registry = make_registry("works")
+    workload = {
+        "name": "w",
+        "parameters": {"m": "100 +- 10", "k": 0},
+        "phase": [{"parallel": "m", "serial": "k"}],
+    }
+    machine = {"name": "m", "processor": {"rate": 1}}
+    found = uncertain(registry, workload, machine, settings={"m": "5 +- 1", "k": "m"})
+    assert found["median"] == pytest.approx(105, rel=0.02)
+    assert next(iter(found["causes"])) == "parameters.m"
+    with pytest.raises(ParcastError, match="no number"):
+        uncertain(registry, workload, machine, settings={"m": 5})
+    rated = {"name": "m", "processor": {"rate": "4 +- 1"}}
+    with pytest.raises(ParcastError, match="no number"):
+        uncertain(registry, workload, rated, settings={"m": 5, "processor.rate": 4})
+
+
+def test_a_machine_with_parts_that_no_file_states_keeps_them(make_registry, workload):
+    registry = make_registry("works")
+    made = Machine(name="made", parts={"processor": Processor(rate=4.0)})
+    found = uncertain(registry, workload, made, settings={"network.startup": "2 +- 1 s"})
+    assert found["samples"] == SAMPLES
+    assert found["interval"] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "least", "most"),
+    [
+        ("network.contention_level", "0.9 +- 0.2", 0, 1),
+        ("network.contention_level", "sampled:0,0.5", 0, 1),
+        ("network.startup", "0 +- 1 us", 0, math.inf),
+        ("network.bandwidth", "-1 to 3 B/s", 1e-12, math.inf),
+    ],
+)
+def test_draws_stay_within_the_range_of_their_field(
+    make_registry, monkeypatch, workload, path, text, least, most
+):
+    registry, drawn = make_registry("works"), []
+    solver = type(registry.solver("works.one"))
+    solve = solver.solve
+
+    def watch(self, query):
+        drawn.append(getattr(query.machine.network, path.split(".")[1]))
+        return solve(self, query)
+
+    monkeypatch.setattr(solver, "solve", watch)
+    machine = {"name": "m", "processor": {"rate": 4}}
+    found = uncertain(registry, workload, machine, settings={path: text})
+    assert found["samples"] == SAMPLES
+    assert "unanswered" not in found
+    drawn = drawn[-SAMPLES:]  # the first is the stated number
+    assert least <= min(drawn) < max(drawn) <= most
+    assert (min(drawn) == 0) == text.startswith("sampled")
+
+
+def test_what_is_hardly_ever_possible_has_no_answer(make_registry, workload):
+    machine = {"name": "m", "processor": {"rate": 4}}
+    settings = {"network.contention_level": "0.5 +- 10000"}
+    found = uncertain(make_registry("works"), workload, machine, samples=50, settings=settings)
+    assert found["samples"] < 50
+    assert "must be at most 1" in found["unanswered"]["reason"] or "0 or more" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("60 to 50", "the first bound is above the second"),
+        ("lognormal:60,-1", "std must be 0 or more"),
+        ("exp:-3", "mean must be 0 or more"),
+        ("normol:60,1", "n=normol:60,1"),
+        ("27 +- 5%", "what the percent are of"),
+    ],
+)
+def test_a_wrong_setting_is_told_and_not_that_nothing_is_uncertain(
+    make_registry, workload, machine, value, message
+):
+    with pytest.raises(ParcastError, match=r"^n=") as caught:
+        make_registry("works").compare(workload, machine, settings={"n": value}, uncertainty=50)
+    assert message in str(caught.value)
 
 
 def test_solvers_that_do_not_answer_have_no_samples(make_registry, workload):
@@ -154,13 +282,27 @@ def test_solvers_that_do_not_answer_have_no_samples(make_registry, workload):
 
 @pytest.mark.parametrize("samples", [1, -5, 2.5, True])
 def test_a_number_of_samples_that_is_none_is_told(make_registry, workload, machine, samples):
-    with pytest.raises(ParcastError, match="must be a number of samples, such as 200"):
+    with pytest.raises(ParcastError, match=r"^uncertainty: \S+ must be a number of samples, such"):
         make_registry("works").compare(workload, machine, uncertainty=samples)
 
 
 def test_where_nothing_is_uncertain_that_is_told(make_registry, workload, machine):
-    with pytest.raises(ParcastError, match='is uncertain; state one, such as "27'):
-        make_registry("works").compare(workload, machine, uncertainty=100)
+    registry = make_registry("works")
+    with pytest.raises(ParcastError, match=r'^uncertainty: no number .* state one, such as "27'):
+        registry.compare(workload, machine, uncertainty=100)
+    with pytest.raises(ParcastError, match=r"^study: uncertainty: no number"):
+        registry.study({"workload": workload, "machine": machine, "uncertainty": 100})
+
+
+@pytest.mark.parametrize("words", [["compare"], ["predict", "--solver", "works"]])
+def test_the_command_names_its_option(make_registry, monkeypatch, tmp_path, capsys, words):
+    registry = make_registry("works")
+    monkeypatch.setattr(command, "Registry", lambda: registry)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.toml").write_text("[[phase]]\nparallel = 12\n")
+    (tmp_path / "m.toml").write_text("[processor]\nrate = 4\n")
+    assert command.main([*words, "w.toml", "m.toml", "-p", "1", "--uncertainty", "100"]) == 2
+    assert capsys.readouterr().err.startswith("parcast: --uncertainty: no number of machine")
 
 
 def test_the_table_shows_interval_and_cause(make_registry, monkeypatch, tmp_path, capsys):

@@ -162,9 +162,10 @@ def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int) -> Row:
     if found is None:
         return row
     details, notes = {**row.details, "uncertainty": found}, row.notes
-    if found["samples"] < samples:
-        lost = f"{samples - found['samples']} of {samples} samples of the uncertain numbers"
-        notes = (*notes, f"{lost} have no answer; the interval is without them")
+    if lost := found.get("unanswered"):
+        count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
+        left = "the interval is without them" if found["interval"] else "there is no interval"
+        notes = (*notes, f"{count}, mostly because: {lost['reason']}; {left}")
     return attrs.evolve(row, details=details, notes=notes)
 
 

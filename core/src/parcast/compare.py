@@ -16,7 +16,7 @@ from parcast.asking import (
     listed,
     solver_names,
 )
-from parcast.errors import UnknownNameError
+from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.measured import join, read_measured
 from parcast.provenance import provenance
 from parcast.query import Prediction
@@ -95,10 +95,13 @@ def compare(
     ]
     if not lines:
         raise UnknownNameError("No workload or no machine was given")
-    check_uncertainty(uncertainty, registry, lines)
     asked = [one for line in lines for one in _asked(registry, line, p, d, solvers)]
     if all(one.error for one in asked):
         raise next(one.error for one in asked if one.error)
+    try:
+        check_uncertainty(uncertainty, registry, lines)
+    except UncertaintyError as error:
+        raise UncertaintyError(f"uncertainty: {error}") from None
     rows = tuple(answer(registry, asked, uncertainty=uncertainty))
     for one, row in zip(asked, rows, strict=True):
         registry.point_done(one.query, row.prediction)

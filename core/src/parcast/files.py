@@ -288,15 +288,15 @@ def _check_shape(data: object, target: type, path: str) -> None:
 
 def uncertain_numbers(
     data: Any, target: type, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield where ``data``, which `structure` takes, states numbers with an uncertainty."""
+) -> Iterator[tuple[tuple[str | int, ...], str, Unit | Whole]]:
+    """Yield where ``data`` states numbers with an uncertainty, these, and what the field takes."""
     for field in attrs.fields(attrs.resolve_types(target)):
         kind: Any = field.type
         value, below = data.get(field.name), (*path, field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
-        if any(map(_is_number, (kind, *get_args(kind)))):
+        if number := _of_number(kind):
             if is_uncertain(value):
-                yield below, value
+                yield below, value, number
         elif isinstance(kind, type) and attrs.has(kind) and isinstance(value, Mapping):
             yield from uncertain_numbers(value, kind, below)
         elif inner is not None and isinstance(value, Mapping):
@@ -306,8 +306,12 @@ def uncertain_numbers(
                 yield from uncertain_numbers(item, inner, (*below, index))
 
 
-def _is_number(kind: Any) -> bool:
-    return bool(_marker(kind)) and get_args(kind)[0] is not Distribution
+def _of_number(kind: Any) -> Unit | Whole | None:
+    """Return what a field takes that is a number, or may be one."""
+    for one in (kind, *get_args(kind)):
+        if (marker := _marker(one)) and get_args(one)[0] is not Distribution:
+            return marker
+    return None
 
 
 def _marker(kind: Any) -> Unit | Whole | None:

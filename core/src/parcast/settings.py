@@ -15,14 +15,15 @@ from parcast.errors import (
     FormulaError,
     ParcastError,
     PluginError,
+    UnitError,
     UnknownNameError,
     did_you_mean,
     shorten,
 )
 from parcast.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.files import structure
+from parcast.files import structure, uncertain_numbers
 from parcast.machine import Machine
-from parcast.units import is_quantity, is_uncertain, parse_quantity
+from parcast.units import check_spread, is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Settings:
         ------
         UnknownNameError
             If a name is no parameter of any workload, machine value or solver option.
+        FileError
+            If an option is uncertain.
         """
         parameters = {name for workload in workloads for name in workload.parameters}
         sorted_out = cls({}, {}, {})
@@ -67,6 +70,8 @@ class Settings:
                     f"No parameter, machine value or option is called {name!r}.{hint}"
                 )
             chosen[name] = value  # type: ignore[index]
+        for entry in registry.solvers.values():
+            sorted_out._refuse_uncertain_options(entry)
         return sorted_out
 
     def with_values(self, given: Mapping[str, Any]) -> Settings:
@@ -127,14 +132,33 @@ class Settings:
             return None
         if not self.options:
             return _options(entry.options, entry.name, ())
-        kind = load_class(entry.options)
-        given = {}
-        for prefix in (entry.family, entry.name):
-            for field in attrs.fields(kind):
-                name = f"{prefix}.{field.name}"
-                if name in self.options:
-                    given[field.name] = _plain(name, self.options[name], p, d)
-        return _options(entry.options, entry.name, tuple(given.items()))
+        load_class(entry.options)  # or say what is wrong with it
+        self._refuse_uncertain_options(entry)
+        names = self._options_given(entry)
+        values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
+        return _options(entry.options, entry.name, tuple(values.items()))
+
+    def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
+        names = self._options_given(entry)
+        if not names:
+            return
+        given = {field: self.options[name] for field, name in names.items()}
+        for (field, *_), text, _ in uncertain_numbers(given, load_class(str(entry.options))):
+            raise FileError(
+                f"{names[str(field)]}={text}: an option chooses a method and is no measured "
+                "number; give one value, without an uncertainty"
+            )
+
+    def _options_given(self, entry: SolverEntry) -> dict[str, str]:
+        """Return the setting of each option; the solver's own goes before its family's."""
+        if entry.options is None or not self.options:
+            return {}
+        return {
+            field: name
+            for prefix in (entry.family, entry.name)
+            for field in _fields(entry.options)
+            if (name := f"{prefix}.{field}") in self.options
+        }
 
 
 @lru_cache(maxsize=256)
@@ -172,6 +196,7 @@ def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
         if not isinstance(value, str) or is_uncertain(value):
             number = parse_quantity(value).value
             return value if isinstance(value, int) else number
+        check_spread(value)
         try:
             return evaluate(parse(value), names)
         except FormulaError:
@@ -194,8 +219,9 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
     if expr is None:
         return value
     try:
+        check_spread(value)
         return evaluate(expr, {"p": p, "d": d})
-    except FormulaError as error:
+    except (FormulaError, UnitError) as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
 
 

@@ -71,9 +71,15 @@ _ENDINGS = {
 }
 
 _NUMBER = r"[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_UNIT = r"(?P<unit>[A-Za-zµμ%][^\s]*)?"
-_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?{_UNIT}\s*")
-_INTERVAL = re.compile(rf"\s*(?P<least>{_NUMBER})\s+to\s+(?P<most>{_NUMBER})\s*{_UNIT}\s*")
+_NAME = r"(?![eE]\d)[A-Za-zµμ%][A-Za-z0-9µμ/%]*"  # no e6 of 2e6*n
+_UNIT = rf"(?P<unit>{_NAME})?"
+_SIGN = r"(?:\+/?-|±)"
+_SPREAD = rf"\s*(?P<number>{_NUMBER})\s*{_SIGN}\s*(?P<spread>{_NUMBER})\s*"
+_QUANTITY = re.compile(rf"(?:{_SPREAD}|\s*(?P<exact>{_NUMBER})\s*){_UNIT}\s*")
+_PERCENT = re.compile(rf"{_SPREAD}%\s*{_UNIT}\s*")
+_INTERVAL = re.compile(
+    rf"\s*(?P<least>{_NUMBER})\s*(?P<first>{_NAME})?\s+to\s+(?P<most>{_NUMBER})\s*{_UNIT}\s*"
+)
 
 
 @attrs.frozen
@@ -142,13 +148,41 @@ def _names_a_law(text: str) -> bool:
 
 
 def is_uncertain(value: object) -> bool:
-    """Tell whether a number is stated with an uncertainty."""
-    if not isinstance(value, str) or (_QUANTITY.fullmatch(value) and "+-" not in value):
+    """Tell whether a number is stated with an uncertainty, be it a wrong one."""
+    if not isinstance(value, str) or not is_quantity(value):
+        return False
+    if (match := _QUANTITY.fullmatch(value)) and match["exact"]:
         return False
     try:
         return parse_quantity(value).spread > 0
-    except UnitError:
-        return False
+    except UnitError:  # said where the number is read
+        return True
+
+
+def check_spread(text: str) -> None:
+    """Refuse a ``+-`` that is not between two numbers: in a formula it would be a sum.
+
+    Raises
+    ------
+    UnitError
+        With how to write it.
+    """
+    if match := _PERCENT.fullmatch(text):
+        raise UnitError(f"{text!r}: {_without_percent(match)}")
+    if re.search(_SIGN, text) and not _QUANTITY.fullmatch(text):
+        raise UnitError(
+            f"{text!r}: +- stands between two plain numbers with one unit after both, as in "
+            '"27 +- 1 MB/s"; a workload\'s formula may use a parameter that is such a number'
+        )
+
+
+def _without_percent(match: re.Match[str]) -> str:
+    value, spread, unit = float(match["number"]), float(match["spread"]), match["unit"]
+    meant = f'"{match["number"]} +- {abs(value) * spread / 100:g}{f" {unit}" if unit else ""}"'
+    if unit:
+        return f"an uncertainty is in the unit of its number; write {meant}"
+    both = f'"{value / 100:g} +- {spread / 100:g}"'
+    return f"it is not clear what the percent are of; write {meant} or {both}"
 
 
 def parse_quantity(value: object) -> Quantity:
@@ -158,7 +192,8 @@ def parse_quantity(value: object) -> Quantity:
     ----------
     value
         ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
-        deviation), ``"25 to 29 MB/s"`` (anything between) or ``"lognormal:27MB/s,3MB/s"``.
+        deviation; ``±`` and ``+/-`` mean the same), ``"25 to 29 MB/s"`` (anything between) or
+        ``"lognormal:27MB/s,3MB/s"``.
 
     Raises
     ------
@@ -173,6 +208,7 @@ def parse_quantity(value: object) -> Quantity:
 
 
 def _parse_text(text: str) -> Quantity:
+    check_spread(text)
     match = _QUANTITY.fullmatch(text)
     if match is None and (interval := _INTERVAL.fullmatch(text)):
         return _between(interval, text)
@@ -180,24 +216,28 @@ def _parse_text(text: str) -> Quantity:
         return _distributed(text)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
-    dimension, factor = _unit_of(match, text)
-    value = _finite(float(match["number"]) * factor, text)
+    dimension, factor = _unit_of(match["unit"], text)
+    value = _finite(float(match["exact"] or match["number"]) * factor, text)
     spread = _finite(float(match["spread"] or 0) * factor, text)
     if spread < 0:
         raise UnitError(f"{text!r} has a negative uncertainty")
     return Quantity(value, dimension, spread)
 
 
-def _unit_of(match: re.Match[str], text: str) -> tuple[str, float]:
+def _unit_of(unit: str | None, text: str) -> tuple[str, float]:
     try:
-        return unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
+        return unit_factor(unit) if unit else ("", 1.0)
     except UnitError as error:
         raise UnitError(f"{text!r}: {error}") from None
 
 
 def _between(match: re.Match[str], text: str) -> Quantity:
-    dimension, factor = _unit_of(match, text)
-    least, most = (_finite(float(match[end]) * factor, text) for end in ("least", "most"))
+    dimension, factor = _unit_of(match["unit"], text)
+    first = _unit_of(match["first"] or match["unit"], text)
+    if first[0] != dimension:
+        raise UnitError(f"{text!r}: both bounds need a unit of the same kind")
+    least = _finite(float(match["least"]) * first[1], text)
+    most = _finite(float(match["most"]) * factor, text)
     if least > most:
         raise UnitError(f"{text!r}: the first bound is above the second")
     spread = (most - least) / math.sqrt(12)

@@ -11,7 +11,7 @@ import typer
 
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
-from parcast.errors import InvalidPointError
+from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.query import Status
 from parcast.ranges import parse_numbers
 from parcast.registry import Registry
@@ -91,7 +91,8 @@ def compare(
     registry: Registry = context.obj
     most = largest_error(tolerance, measured)
     check_output(registry, output)
-    results = registry.compare(
+    results = _answered(
+        registry,
         workload.split(","),
         machine.split(","),
         solvers=",".join(solver) if solver else None,
@@ -125,7 +126,9 @@ def predict(
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
     asked = _asked(p, d, mapping, settings, seed)
-    results = registry.compare(workload, machine, solvers=solver, uncertainty=uncertainty, **asked)
+    results = _answered(
+        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **asked
+    )
     _refuse_one_invalid_point(results)
     if json:
         print_json(results.to_dict())
@@ -133,6 +136,13 @@ def predict(
         for row in results.rows:
             _print_row(row)
     return _exit_code(results)
+
+
+def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:
+    try:
+        return registry.compare(workload, machine, **asked)
+    except UncertaintyError as error:  # the option has the argument's name
+        raise UncertaintyError(f"--{error}") from None
 
 
 def _asked(

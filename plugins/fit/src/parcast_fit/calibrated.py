@@ -126,6 +126,7 @@ def _spelled(document: Mapping[str, Any], one: Estimate, kind: str) -> Any:
     for word in (f"parameters.{one.name}" if kind == "workload" else one.name).split("."):
         found = found.get(word, {}) if isinstance(found, Mapping) else {}
     unit = found.split()[-1] if isinstance(found, str) and " " in found.strip() else ""
+    unit = "" if unit == "%" else unit  # 27 +- 5 % is refused: it may be of the 27
     factor = parse_quantity(f"1 {unit}").value if unit else 1.0
     value = repr(one.used / factor)
     known = one.state == "determined" and one.low is not None and one.high is not None
