@@ -121,7 +121,9 @@ def _column(found: list[Any]) -> Column:
 def _plain(found: list[Any], kinds: set[type]) -> list[Any]:
     """Return JSON values (see `plain`), the whole column at once where it needs no change."""
     kinds = kinds - {type(None), str, int, bool}
-    if not kinds or (kinds == {float} and all(one is None or isfinite(one) for one in found)):
+    if not kinds:
+        return found
+    if kinds == {float} and all(type(one) is not float or isfinite(one) for one in found):
         return found
     return [plain(one) for one in found]
 
@@ -130,7 +132,8 @@ def _joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
     """Return one column of several, in the form they share, or else each value."""
     forms = {next(iter(column)) for column in columns}
     first = columns[0]
-    if forms == {"same"} and all(column == first for column in columns):
+    kinds = {type(column.get("same")) for column in columns}
+    if forms == {"same"} and len(kinds) == 1 and all(column == first for column in columns):
         return first
     if forms == {"keys"} and all(c["keys"].keys() == first["keys"].keys() for c in columns):
         inner = {key: [column["keys"][key] for column in columns] for key in first["keys"]}

@@ -126,3 +126,17 @@ def test_the_paper_s_models_of_unequal_processes_are_refused(
     ).rows
     assert row.status is Status.REFUSED
     assert reason in row.message
+
+
+@pytest.mark.parametrize("io", ["sync", "async"])
+def test_nodes_that_are_all_slower_alike_are_slower(io):
+    phase = {"parallel": 8e6, "io": io, "io_bytes": 1e6, "distribution": "constant"}
+    machine = {"processor": {"rate": 1e6}, "storage": {"bandwidth": 1e9}}
+    slow = {**machine, "nodes": {"groups": [{"count": 4, "weight": 0.5}]}}
+    half = {**machine, "processor": {"rate": 0.5e6}}
+    registry = Registry()
+    times = [
+        registry.predict({"name": "w", "phase": [phase]}, one, "spmd", p=4).time
+        for one in (slow, half, machine)
+    ]
+    assert times[0] == times[1] > 1.9 * times[2]

@@ -119,7 +119,7 @@ def _part(
 
 def _folder(cache: str | Path) -> Path:
     if cache != "":
-        return Path(cache)
+        return Path(cache).absolute()  # wherever workers are, and whoever changes folders
     from platformdirs import user_cache_path
 
     return user_cache_path("parcast") / "results"

@@ -12,7 +12,7 @@ from parcast.distributions import Distribution
 from parcast.phases import Phases, PhaseValues
 from parcast_spmd.extremes import mean_maximum
 from parcast_spmd.options import Options
-from parcast_spmd.uneven import Uneven, placed
+from parcast_spmd.uneven import Uneven, common_speed, placed
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
 Model = Literal["sio", "bus", "clu"]
@@ -137,6 +137,8 @@ def _demands(
     if math.isinf(compute):
         raise SolveError("the computation takes for ever; check the unit of processor.rate")
     placement = placed(query) if compute else None
+    if placement is not None and (speed := common_speed(placement, query)):
+        compute, placement = compute / speed, None
     uneven = None if placement is None else Uneven.of(placement, compute, phase.group, query)
     fixed, transfer = _messages(phase, query)
     groups = query.p // phase.group

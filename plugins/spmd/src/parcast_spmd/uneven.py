@@ -11,7 +11,7 @@ from parcast_spmd.kernels import Floats, Integers
 
 
 def placed(query: Query) -> Placement | None:
-    """Return where processes run if they differ in speed or share processors, else None.
+    """Return where processes run if any is not of speed 1 or they share processors, else None.
 
     Raises
     ------
@@ -29,7 +29,13 @@ def _placed(query: Query) -> Placement | None:
         return None
     found = place(query)
     crowded = found.sharing.max() > nodes.cores
-    return found if crowded or np.ptp(found.speed) else None
+    return found if crowded or (found.speed != 1).any() else None
+
+
+def common_speed(placement: Placement, query: Query) -> float | None:
+    """Return the speed that all processes have, each on a core of its own, or None."""
+    crowded = placement.sharing.max() > query.machine.nodes.cores
+    return None if crowded or np.ptp(placement.speed) else float(placement.speed[0])
 
 
 @attrs.frozen(eq=False)
