@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import pluggy
 
-from parcast import files
+from parcast import loading
 from parcast.entries import (
     API,
     Entry,
@@ -28,8 +27,9 @@ from parcast.entries import (
     Writer,
     load,
 )
-from parcast.errors import FileError, ParcastError, PluginError, UnknownNameError, did_you_mean
+from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
 from parcast.hookspecs import PROJECT, Specs
+from parcast.loading import MachineLike, WorkloadLike
 from parcast.machine import Machine
 from parcast.workload import Workload
 
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from parcast.results import Results
 
 E = TypeVar("E")
-MachineLike = str | Path | Mapping[str, Any] | Machine
-WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 
 #: What each collecting hook, ``parcast_<name>``, may yield.
 _COLLECTING: Mapping[str, tuple[type, ...]] = {
@@ -263,68 +261,18 @@ class Registry:
         FileError
             If the file or mapping is wrong; key path and expectation are named.
         """
-        if isinstance(machine, Machine):
-            return machine
-        if isinstance(machine, Mapping):
-            return files.machine_from_data(machine, "machine", self.parts, "machine")
-        found = self._read("machines", machine, self.machines)
-        if not isinstance(found, Machine):
-            raise FileError(f"{machine} is a workload, not a machine")
-        return found
+        return loading.machine(self, machine)
 
     def workload(self, workload: WorkloadLike) -> Workload:
         """Return a workload from its name, a file, a mapping or a value (see `machine`).
 
         A Python function is the program that its source describes.
         """
-        if isinstance(workload, Workload):
-            return workload
-        if isinstance(workload, FunctionType):
-            from parcast.program.reader import read_function
-
-            return read_function(workload)
-        if isinstance(workload, Mapping):
-            return files.workload_from_data(workload, "workload", self.kinds, "workload")
-        found = self._read("workloads", workload, self.workloads)
-        if not isinstance(found, Workload):
-            raise FileError(f"{workload} is a machine, not a workload")
-        return found
-
-    def _read(
-        self, what: str, spec: str | Path, known: Mapping[str, Resource]
-    ) -> Machine | Workload:
-        if not isinstance(spec, str | Path) or not str(spec).strip():
-            raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
-        if isinstance(spec, str) and spec in known:
-            path, name = Path(str(known[spec].path)), spec
-        else:
-            path, name = Path(spec), Path(spec).stem
-            looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
-            if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
-                other = "workloads" if what == "machines" else "machines"
-                if spec in getattr(self, other):
-                    raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
-                self.named(what, str(spec), known)
-        return self._read_file(what, path, name)
-
-    def _read_file(self, what: str | None, path: Path, name: str) -> Machine | Workload:
-        """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
-        if reader := self.readers.get(path.suffix.lower()):
-            return _read_by(reader, path)
-        if path.suffix.lower() not in {".toml", ".json"}:
-            files.read_text(path)
-            known_suffixes = ", ".join([".toml", ".json", *self.readers])
-            raise FileError(
-                f"{path}: no reader for {path.suffix!r} files. Known: {known_suffixes}."
-            )
-        data = files.read_data(path)
-        if what == "machines" or (what is None and files.is_machine(data)):
-            return files.machine_from_data(data, str(path), self.parts, name)
-        return files.workload_from_data(data, str(path), self.kinds, name)
+        return loading.workload(self, workload)
 
     def read(self, path: str | Path) -> Machine | Workload:
         """Return the machine or workload that a file describes, whichever it is."""
-        return self._read_file(None, Path(path), Path(path).stem)
+        return loading.file(self, None, Path(path), Path(path).stem)
 
     def writer(self, path: str | Path) -> Writer:
         """Return the writer for the longest known suffix: of ``.extrap.jsonl``, then ``.jsonl``."""
@@ -389,15 +337,6 @@ def _given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
 
 def _plugin_name(impl: pluggy.HookImpl) -> str:
     return impl.plugin_name
-
-
-def _read_by(reader: Reader, path: Path) -> Machine | Workload:
-    try:
-        return load(reader.target)(path)  # type: ignore[no-any-return]
-    except ParcastError:
-        raise
-    except Exception as error:
-        raise FileError(f"{path} cannot be read: {error}") from error
 
 
 def _checked(entry: Any, kinds: tuple[type, ...]) -> Entry:

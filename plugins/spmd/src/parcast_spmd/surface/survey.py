@@ -15,7 +15,7 @@ from parcast_spmd.surface.asymptotes import asymptotes
 from parcast_spmd.surface.over import Over, combinations
 
 if TYPE_CHECKING:
-    from parcast.registry import MachineLike, WorkloadLike
+    from parcast.loading import MachineLike, WorkloadLike
 
 #: More points than this would not fit in memory.
 MOST_POINTS = 1_000_000

@@ -1,0 +1,89 @@
+"""Machines and workloads from what people give: names, files, mappings, functions and values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from parcast import files
+from parcast.entries import Reader, Resource, load
+from parcast.errors import FileError, ParcastError, UnknownNameError
+from parcast.machine import Machine
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+MachineLike = str | Path | Mapping[str, Any] | Machine
+WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
+
+
+def machine(registry: Registry, given: MachineLike) -> Machine:
+    """Return the machine that is given; see `Registry.machine`."""
+    if isinstance(given, Machine):
+        return given
+    if isinstance(given, Mapping):
+        return files.machine_from_data(given, "machine", registry.parts, "machine")
+    found = _named(registry, "machines", given, registry.machines)
+    if not isinstance(found, Machine):
+        raise FileError(f"{given} is a workload, not a machine")
+    return found
+
+
+def workload(registry: Registry, given: WorkloadLike) -> Workload:
+    """Return the workload that is given; see `Registry.workload`."""
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, FunctionType):
+        from parcast.program.reader import read_function
+
+        return read_function(given)
+    if isinstance(given, Mapping):
+        return files.workload_from_data(given, "workload", registry.kinds, "workload")
+    found = _named(registry, "workloads", given, registry.workloads)
+    if not isinstance(found, Workload):
+        raise FileError(f"{given} is a machine, not a workload")
+    return found
+
+
+def _named(
+    registry: Registry, what: str, spec: str | Path, known: Mapping[str, Resource]
+) -> Machine | Workload:
+    if not isinstance(spec, str | Path) or not str(spec).strip():
+        raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
+    if isinstance(spec, str) and spec in known:
+        return file(registry, what, Path(str(known[spec].path)), spec)
+    path = Path(spec)
+    looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
+    if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
+        other = "workloads" if what == "machines" else "machines"
+        if spec in getattr(registry, other):
+            raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
+        registry.named(what, str(spec), known)
+    return file(registry, what, path, path.stem)
+
+
+def file(registry: Registry, what: str | None, path: Path, name: str) -> Machine | Workload:
+    """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
+    if reader := registry.readers.get(path.suffix.lower()):
+        return _read_by(reader, path)
+    if path.suffix.lower() not in {".toml", ".json"}:
+        files.read_text(path)
+        known = ", ".join([".toml", ".json", *registry.readers])
+        raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {known}.")
+    data = files.read_data(path)
+    if what == "machines" or (what is None and files.is_machine(data)):
+        return files.machine_from_data(data, str(path), registry.parts, name)
+    return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _read_by(reader: Reader, path: Path) -> Machine | Workload:
+    try:
+        return load(reader.target)(path)  # type: ignore[no-any-return]
+    except ParcastError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
