@@ -1,0 +1,1 @@
+"""PAMELA for parcast."""
