@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NoReturn
+
 from hypothesis import strategies as st
 
-HEAD = """
-param N : int >= 0 = 5, M : int >= 1 = 3, P : int >= 1 = 2, tau : time = 1, ts : time = 2, p : prob = 0.5
+from parcast_pamela.language.checks import check
+from parcast_pamela.language.model import Model, link
+from parcast_pamela.language.parser import parse
+from parcast_pamela.language.tree import Declaration
+
+HEAD = """param N : int >= 0 = 5, M : int >= 1 = 3, P : int >= 1 = 2, tau : time = 1, ts : time = 2
+param p : prob = 0.5
 resource s, pool mult 2, many mult P, free mult inf
-resource cyclic[0..P-1], fixed[0..3], line[-300..300], blocks[-300..300]
-resource grid[0..2, -300..300], uneven[q = 0..3] mult q + 1
+resource cyclic[0..P-1], fixed[0..3], line[-60..60], blocks[-60..60]
+resource grid[0..2, -60..60], uneven[q = 0..3] mult q + 1
 """
 
 _BINDING = st.fixed_dictionaries(
@@ -30,8 +38,22 @@ def bindings(count: int) -> st.SearchStrategy[list[dict[str, object]]]:
 
 @st.composite
 def models(draw: st.DrawFn) -> str:
-    """Return the text of a model."""
-    return f"{HEAD}\nL = {draw(_process(3, ()))}\n"
+    """Return the text of a model, to be read after `HEAD`."""
+    return f"L = {draw(_process(draw(st.sampled_from([1, 2, 2, 3])), ()))}\n"
+
+
+def read(text: str) -> Model:
+    """Return the model of a text, the declarations before it parsed only once."""
+    return check(link("random", [*_head(), *parse(text)[0]], _no_import))
+
+
+@cache
+def _head() -> list[Declaration]:
+    return parse(HEAD)[0]
+
+
+def _no_import(_: object) -> NoReturn:
+    raise AssertionError
 
 
 @st.composite
@@ -119,4 +141,6 @@ def _condition(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
         names += [f"{i} mod 2 == 0", f"{i} mod P == 1", f"{i} > M", f"{i} <= N/2", f"{i} != 1"]
         names += [f"floor({i}/M) == 1", f"2*{i} >= N", f"{i} == M", f"(N-{i}) mod M == 0"]
     one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
-    return draw(st.sampled_from([one, one, f"{one} and {other}", f"{one} or {other}", f"not ({one})"]))
+    return draw(
+        st.sampled_from([one, one, f"{one} and {other}", f"{one} or {other}", f"not ({one})"])
+    )

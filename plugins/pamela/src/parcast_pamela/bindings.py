@@ -156,7 +156,9 @@ class Bindings:
                 raise ModelValueError(f"{name} is one number, not a list", parameter.place)
             value = to_exact(self.given[name], name)
         elif parameter.default is None:
-            raise ModelValueError(f"{name} has no value; give it with --set {name}=...", parameter.place)
+            raise ModelValueError(
+                f"{name} has no value; give it with --set {name}=...", parameter.place
+            )
         else:
             if isinstance(parameter.default, Listing):
                 raise ModelValueError(f"{name} is one number, not a list", parameter.place)
@@ -206,13 +208,12 @@ class Bindings:
             problem = "must be from 0 to 1"
         elif kind in {"time", "bytes", "flop", "rate"} and value < 0:
             problem = "must be 0 or more"
-        for bound, word, wrong in (
-            (parameter.low, "or more", lambda limit: value < limit),
-            (parameter.high, "or less", lambda limit: value > limit),
-        ):
-            if bound is not None and not problem:
-                limit = evaluator.value(bound, {})
-                problem = f"must be {limit} {word}" if wrong(limit) else ""
+        if parameter.low is not None and not problem:
+            limit = evaluator.value(parameter.low, {})
+            problem = f"must be {limit} or more" if value < limit else ""
+        if parameter.high is not None and not problem:
+            limit = evaluator.value(parameter.high, {})
+            problem = f"must be {limit} or less" if value > limit else ""
         if problem:
             raise ModelValueError(f"{name}={shown} {problem}", parameter.place)
 

@@ -14,7 +14,7 @@ import attrs
 
 from parcast_pamela.bindings import bind
 from parcast_pamela.errors import ModelValueError
-from parcast_pamela.evaluation import Evaluator, Local
+from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
 from parcast_pamela.language.functions import Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (
@@ -57,7 +57,7 @@ class _Part:
     load: Exact = 0  #: the sum of all demands per server
 
 
-def enumerate_bounds(model: Model, given: Mapping[str, Any]) -> Bounds:
+def enumerate_bounds(model: Model, given: Mapping[str, Any], *, most: int = MOST_STEPS) -> Bounds:
     """Return phi, delta, omega, T^l and T^u of a model.
 
     Parameters
@@ -66,13 +66,15 @@ def enumerate_bounds(model: Model, given: Mapping[str, Any]) -> Bounds:
         Without missing equations.
     given
         Values of parameters; see `parcast_pamela.bindings.bind`.
+    most
+        How many steps it may take.
 
     Raises
     ------
     ModelValueError
-        If the model has no value there, or more than 20 million steps.
+        If the model has no value there, or takes more steps.
     """
-    walk = _Enumeration(model, Evaluator(model, bind(model, given)))
+    walk = _Enumeration(model, Evaluator(model, bind(model, given), most))
     whole = walk.part(model.equations[model.root].body, {})
     return Bounds(
         critical_path=whole.path,

@@ -41,8 +41,10 @@ Local = Mapping[str, Exact]
 class Evaluator:
     """Evaluates expressions of a model at one set of parameters."""
 
-    def __init__(self, model: Model, bound: Mapping[str, Bound] | Bindings) -> None:
-        self.model, self.bound = model, bound
+    def __init__(
+        self, model: Model, bound: Mapping[str, Bound] | Bindings, most: int = MOST_STEPS
+    ) -> None:
+        self.model, self.bound, self.most = model, bound, most
         self.steps = 0
         self.calls = 0
         self._random: dict[int, bool] = {}
@@ -102,10 +104,8 @@ class Evaluator:
                 return always, never
             if node.name in {"and", "or"}:
                 pairs = [self.certain(one, local) for one in arguments]
-                never, always = zip(*pairs, strict=True)
-                if node.name == "and":
-                    return any(never), all(always)
-                return all(never), any(always)
+                join, other = (any, all) if node.name == "and" else (all, any)
+                return join(one[0] for one in pairs), other(one[1] for one in pairs)
         if not self.random(node):
             true = bool(self.value(node, local))
             return not true, true
@@ -123,8 +123,7 @@ class Evaluator:
         if id(node) not in self._random:
             self._random[id(node)] = False  # a let that calls itself is found elsewhere
             self._random[id(node)] = any(
-                isinstance(one, Apply)
-                and one.name == "bern"
+                (isinstance(one, Apply) and one.name == "bern")
                 or (
                     isinstance(one, Apply | Name)
                     and one.name in self.model.lets
@@ -235,9 +234,9 @@ class Evaluator:
         found = range(int(start), int(stop) + 1, by)
         count = max(0, (int(stop) - int(start)) // by + 1)
         self.steps += count
-        if self.steps > MOST_STEPS:
+        if self.steps > self.most:
             raise ModelValueError(
-                f"enumerating takes more than {MOST_STEPS:,} steps; pamela.bound has a formula "
+                f"enumerating takes more than {self.most:,} steps; pamela.bound has a formula "
                 "for most models",
                 place,
             )
@@ -264,7 +263,9 @@ class Evaluator:
         }
         found = self.whole(resource.servers, labels, f"the multiplicity of {name}")
         if found < 1:
-            raise ModelValueError(f"the multiplicity of {name} is {found}; it must be 1 or more", place)
+            raise ModelValueError(
+                f"the multiplicity of {name} is {found}; it must be 1 or more", place
+            )
         return found
 
     def instance(

@@ -53,6 +53,8 @@ class Demands:
         """
         if not instances.ranges:
             return self.kernel.total(map(self._whole, demands)) / instances.servers
+        if not self.sums.closed:
+            return self._each(demands, instances)
         short = [part for one in demands for part in self._unrolled(one)]
         free = [self._selecting(one) for one in self._merged(short)]
         free = [one for one in self._merged(free) if one.time.terms]
@@ -74,9 +76,8 @@ class Demands:
         found: dict[tuple[object, ...], Demand] = {}
         for one in demands:
             key = one.indices, one.loops
-            if key in found:
-                one = attrs.evolve(one, time=found[key].time + one.time)
-            found[key] = one
+            before = found.get(key)
+            found[key] = attrs.evolve(one, time=before.time + one.time) if before else one
         return list(found.values())
 
     def _unrolled(self, one: Demand) -> list[Demand]:
@@ -255,7 +256,7 @@ class Demands:
             count = index.high - index.low + 1
             even = self.signs.nonneg(count) and self._divides(size, count)
             if stride in {1, -1} and even and low.constant == 0 and high is size - 1:
-                total = one.time * count / size
+                total: Polynomial = one.time * count / size
                 for other in reversed(others):
                     total = total * self.rules.count(other.low, other.high)
                 if not any(o in total.free for o in one.loops):
@@ -419,7 +420,8 @@ class Demands:
     # W6: a closed demand for each instance, and the largest of these
 
     def _each(self, demands: Sequence[Demand], instances: Instances) -> Polynomial:
-        labels, values = [], []
+        labels: list[Symbol] = []
+        values: list[Polynomial] = []
         for low, high in instances.ranges:
             seen = {s for one in demands for s in (*one.loops, *one.time.free)}
             label = self.kernel.index(low, high, [*labels, *(s for s in seen if s.level)])

@@ -17,6 +17,8 @@ class Extremes:
     def top(self, index: Symbol, body: Polynomial) -> Polynomial:
         """Return the largest value of ``body``, which is 0 or more, over an index; 0 if none."""
         low, high = index.low, index.high
+        if not self.sums.closed:
+            return self.kernel.call("top", index, low, high, body)
         some = self.rules.some(low, high)
         if index not in body.free or not some.terms:
             return some * body

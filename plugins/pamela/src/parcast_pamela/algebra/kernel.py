@@ -140,7 +140,9 @@ class Kernel:
         key = low, high, level
         if key not in self._indices:
             self._fresh += 1
-            self._indices[key] = Symbol(f"{_LETTERS[level % 6]}{self._fresh}", True, low, high, level)
+            self._indices[key] = Symbol(
+                f"{_LETTERS[level % 6]}{self._fresh}", True, low, high, level
+            )
         return self._indices[key]
 
     def value(self, symbol: Symbol) -> Polynomial:
@@ -248,7 +250,9 @@ class Kernel:
         """Return an expression with symbols replaced, simplified no further."""
         return self.rebuilt(one, values, self.call)
 
-    def rebuilt(self, one: Polynomial, values: Mapping[Symbol, Polynomial], make: Any) -> Polynomial:
+    def rebuilt(
+        self, one: Polynomial, values: Mapping[Symbol, Polynomial], make: Any
+    ) -> Polynomial:
         """Return an expression with symbols replaced, each changed atom made by ``make``."""
         if not any(symbol in one.free for symbol in values):
             return one
@@ -299,7 +303,9 @@ class Kernel:
         free = frozenset().union(*(atom.free for one, _ in ordered for atom, _ in one))
         return self._made(ordered, free)
 
-    def _made(self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]) -> Polynomial:
+    def _made(
+        self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
+    ) -> Polynomial:
         found = self._polynomials.get(terms)
         if found is None:
             found = self._polynomials[terms] = Polynomial(self, terms, free)

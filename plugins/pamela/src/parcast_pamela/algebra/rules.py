@@ -46,7 +46,7 @@ class Rules:
         if None not in values and (kind not in {"log2", "log"} or values[0] > 0):  # type: ignore[operator]
             return self.kernel.number(FUNCTIONS[kind][0](*values))
         if kind in {"gcd", "lcm"}:
-            arguments = tuple(sorted(arguments, key=repr))
+            arguments = tuple(sorted(arguments, key=_rank))
         return self.kernel.call(kind, *arguments)
 
     def floor(self, one: Polynomial) -> Polynomial:
@@ -189,7 +189,7 @@ class Rules:
             if exponent and self.signs.nonneg(self.kernel.power(atom, 1))
         }
         number = Fraction(
-            math.gcd(*(c.numerator for _, c in terms)), math.lcm(*(c.denominator for _, c in terms))
+            math.gcd(*(c.numerator for _, c in terms)), math.gcd(*(c.denominator for _, c in terms))
         )
         ordered: Monomial = tuple(sorted(kept.items(), key=lambda pair: pair[0].serial))
         return self.kernel.monomial(ordered, number) if terms else self.kernel.number(1)
@@ -210,5 +210,6 @@ def _nearer(one: int, other: int) -> int:
     return max(one, other) if one < 0 and other < 0 else 0
 
 
-def _rank(one: Polynomial) -> tuple[int, str]:
-    return len(one.terms), repr(one)
+def _rank(one: Polynomial) -> list[object]:
+    """Return a key that orders expressions as their atoms were made."""
+    return [([(atom.serial, e) for atom, e in monomial], c) for monomial, c in one.terms]

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.samples import POINTS, Sample
 from parcast_pamela.language.functions import Exact
 
-#: How many steps a proof may take, one after the other and in all
-_DEEPEST, _MOST = 7, 150
+#: How many steps a proof may take: one after the other, in all, and within another proof
+_DEEPEST, _MOST, _NESTED = 7, 40, 10
 
 _NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
 Facts = tuple[Polynomial, ...]
@@ -32,7 +33,9 @@ class Signs:
         self._lows: dict[Symbol, Exact] = {}
         self._known: dict[Polynomial, bool] = {}
         self._shifted: dict[Symbol, Polynomial] = {}
-        self._steps = 0
+        self._origins: dict[Symbol, Polynomial] = {}
+        self._left, self._nested = _MOST, 0
+        self._samples = self._fitting()
 
     def assume(self, fact: Polynomial) -> None:
         """Take an expression to be 0 or more from now on."""
@@ -46,8 +49,13 @@ class Signs:
             least = Fraction(-line.get((), 0)) / slope if slope > 0 else None
             if symbol.level == 0 and least is not None:
                 self._raise(symbol, least)
-        self.facts = tuple(map(self._shift, self._stated))
+        shifted = map(self._shift, self._stated)
+        self.facts = tuple(one for one in shifted if not self._plainly_nonneg(one))
         self._known = {key: value for key, value in self._known.items() if value}
+        self._samples = self._fitting()
+
+    def _plainly_nonneg(self, one: Polynomial) -> bool:
+        return all(c > 0 and self._monomial_sign(m) for m, c in one.terms)
 
     def _raise(self, symbol: Symbol, least: Exact) -> None:
         least = math.ceil(least) if symbol.integer else least
@@ -58,7 +66,8 @@ class Signs:
 
     def low(self, symbol: Symbol) -> Exact | None:
         """Return the least value of a parameter, as far as it is a known number."""
-        return self._lows.get(symbol, symbol.low)
+        found: Exact | None = self._lows.get(symbol, symbol.low)
+        return found
 
     def integer(self, one: Polynomial) -> bool:
         """Return whether an expression is certainly whole."""
@@ -84,10 +93,30 @@ class Signs:
         if (value := one.constant) is not None:
             return value >= 0
         if one not in self._known:
-            nested, self._steps = self._steps, 0
+            outer, self._left = (
+                self._left,
+                min(self._left - 1, _MOST if not self._nested else _NESTED),
+            )
+            self._nested += 1
             self._known[one] = self._prove(self._shift(one), (), _DEEPEST)
-            self._steps = nested
+            self._nested -= 1
+            self._left = outer if not self._nested else outer - 1
         return self._known[one]
+
+    def _refuted(self, one: Polynomial, facts: Facts) -> bool:
+        """Return whether an expression is below 0 at a point where all facts hold."""
+        return any(
+            sample.value(one) < -1e-9 and all(sample.value(fact) >= 0 for fact in facts)
+            for sample in self._samples
+        )
+
+    def _fitting(self) -> list[Sample]:
+        samples = [Sample(number, self.low, self._origins) for number in range(POINTS)]
+        return [
+            sample
+            for sample in samples
+            if not any(sample.value(fact) < -1e-9 for fact in self._stated)
+        ]
 
     def nonpos(self, one: Polynomial) -> bool:
         """Return whether an expression is certainly 0 or less."""
@@ -97,6 +126,10 @@ class Signs:
         """Return whether an expression is certainly above 0."""
         if self.integer(one):
             return self.nonneg(one - 1)
+        under = denominators(self.kernel, one)
+        whole = self.kernel.expanded(one * under)
+        if under.constant != 1 and self.nonneg(under) and self.integer(whole):
+            return self.nonneg(whole - 1)
         shifted = self._shift(one)
         return any(c > 0 and self._monomial_positive(m) for m, c in shifted.terms) and all(
             c > 0 and self._monomial_sign(m) for m, c in shifted.terms
@@ -121,6 +154,7 @@ class Signs:
                         f"{symbol.name}-{low}", integer=symbol.integer, low=0
                     )
                     self._shifted[symbol] = self.kernel.value(above) + low
+                    self._origins[above] = self.kernel.value(symbol) - low
                 values[symbol] = self._shifted[symbol]
         return self.kernel.substitute(one, values) if values else one
 
@@ -160,10 +194,10 @@ class Signs:
         pairs = list(zip(one.terms, signs, strict=True))
         if all(known and c > 0 for (_, c), known in pairs):
             return True
-        self._steps += 1
-        if depth == 0 or self._steps > _MOST:
+        self._left -= 1
+        if depth == 0 or self._left < 0:
             return False
-        if all(known and c < 0 for (_, c), known in pairs):
+        if all(known and c < 0 for (_, c), known in pairs) or self._refuted(one, facts):
             return False
         return (
             self._by_choice(one, facts, depth - 1)
@@ -215,10 +249,11 @@ class Signs:
         if not below:
             negative = [self.kernel.number(-1)] if self.positive(-inner) else []
             return [inner, *negative]
-        parts = denominators(self.kernel, inner)
-        least = inner - 1
-        if self.integer(self.kernel.expanded(inner * parts)) and self.nonneg(parts - 1):
-            least = inner - 1 + self.kernel.inverse(parts)
+        under, least = denominators(self.kernel, inner), inner - 1
+        if self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
+            self.kernel.expanded(under) - 1
+        ):
+            least = inner - 1 + self.kernel.inverse(under)
         zero = [self.kernel.number(0)] if self.nonneg(inner) else []
         return [least, *zero]
 
@@ -245,10 +280,13 @@ class Signs:
                 if all(self._prove(factor * end + rest, facts, depth) for end in ends):
                     return True
             else:
-                step = self.kernel.value(
-                    self.kernel.parameter(f"{index.name}'", integer=True, low=0)
-                )
-                for place in (low + step, high - step):
+                for name, end, sign in (
+                    (f"{index.name}-low", low, 1),
+                    (f"high-{index.name}", high, -1),
+                ):
+                    step = self.kernel.parameter(name, integer=True, low=0)
+                    self._origins[step] = sign * (self.kernel.value(index) - end)
+                    place = end + sign * self.kernel.value(step)
                     moved = self.kernel.substitute(one, {index: place})
                     if self._prove(moved, facts, depth - 1) if depth else False:
                         return True
@@ -290,7 +328,8 @@ class Signs:
         if index not in one.free:
             return 0
         found = {
-            self._term_direction(monomial, coefficient, index) for monomial, coefficient in one.terms
+            self._term_direction(monomial, coefficient, index)
+            for monomial, coefficient in one.terms
         } - {0}
         if len(found) == 1 and None not in found:
             return found.pop()
@@ -307,9 +346,9 @@ class Signs:
             return 0
         total = 0
         moving = [(atom, e) for atom, e in monomial if index in atom.free]
-        if len(monomial) > 1 or moving[0][1] != 1:
-            if not all(self._atom_sign(atom) for atom, _ in monomial):
-                return None
+        alone = len(monomial) == 1 and moving[0][1] == 1
+        if not alone and not all(self._atom_sign(atom) for atom, _ in monomial):
+            return None
         for atom, exponent in moving:
             found = self._atom_direction(atom, index)
             if found is None:
@@ -345,7 +384,8 @@ def _linear_atoms(one: Polynomial) -> Iterable[Atom]:
 
 def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial]:
     """Return (factor, rest) with one = factor * atom + rest, the atom standing to the power 1."""
-    factor, rest = [], []
+    factor: list[Polynomial] = []
+    rest: list[Polynomial] = []
     for monomial, coefficient in one.terms:
         kept = tuple(pair for pair in monomial if pair[0] is not atom)
         (factor if len(kept) < len(monomial) else rest).append(kernel.monomial(kept, coefficient))
@@ -363,4 +403,3 @@ def denominators(kernel: Kernel, one: Polynomial) -> Polynomial:
                 powers[atom] = max(powers.get(atom, 0), -exponent)
     ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
     return kernel.monomial(ordered, number)
-

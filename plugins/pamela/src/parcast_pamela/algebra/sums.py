@@ -33,13 +33,15 @@ class Linear:
 class Sums:
     """Sums; each method states its identity and when it holds."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    def __init__(self, rules: Rules, *, closed: bool = True) -> None:
+        self.rules, self.closed = rules, closed  # not closed: each sum and maximum as it stands
         self.kernel, self.signs = rules.kernel, rules.signs
 
     def sum(self, index: Symbol, body: Polynomial) -> Polynomial:
         """Return the sum of ``body`` over the range of ``index``."""
         low, high = index.low, index.high
+        if not self.closed:
+            return self.kernel.call("sum", index, low, high, body)
         if not body.terms:
             return body
         if index not in body.free:
@@ -105,7 +107,9 @@ class Sums:
         ):
             for atom, exponent in others:
                 if atom.kind == kind and exponent == 1:
-                    rest = self.kernel.monomial(tuple(pair for pair in moving if pair[0] is not atom))
+                    rest = self.kernel.monomial(
+                        tuple(pair for pair in moving if pair[0] is not atom)
+                    )
                     found = method(index, low, high, atom, rest)
                     if found is not None:
                         return found
@@ -148,7 +152,9 @@ class Sums:
         # with j = sign i + offset: i^k = (sign (j - offset))^k, j over a range of the same length
         first, last = (low + offset, high + offset) if sign > 0 else (offset - high, offset - low)
         for exponent, factor in self._shifted_power(power, sign, offset):
-            whole = self._floor_sum(exponent, last, size) - self._floor_sum(exponent, first - 1, size)
+            whole = self._floor_sum(exponent, last, size) - self._floor_sum(
+                exponent, first - 1, size
+            )
             total = total + factor * whole
         return total
 
@@ -212,12 +218,16 @@ class Sums:
             return None
         one, other = atom.arguments
         line = self.linear(one - other, index)
-        if line is None or not (self.signs.positive(line.factor) or self.signs.positive(-line.factor)):
+        if line is None or not (
+            self.signs.positive(line.factor) or self.signs.positive(-line.factor)
+        ):
             return None
         if not line.factor.terms:
             return None
         inner = self._index(index, low, high)
-        moved = [self.rules.replaced(e, index, self.kernel.value(inner)) for e in (one, other, rest)]
+        moved = [
+            self.rules.replaced(e, index, self.kernel.value(inner)) for e in (one, other, rest)
+        ]
         above = self.rules.nonnegative(moved[0] - moved[1]) * (moved[0] - moved[1]) * moved[2]
         return self.sum(inner, moved[1] * moved[2]) + self.sum(inner, above)
 

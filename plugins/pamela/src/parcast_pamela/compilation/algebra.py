@@ -13,10 +13,10 @@ from parcast_pamela.algebra.sums import Sums
 class Algebra:
     """A kernel, and the rules that work on its expressions."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, simplify: bool = True) -> None:
         self.kernel = Kernel()
         self.signs = Signs(self.kernel)
         self.rules = Rules(self.kernel, self.signs)
-        self.sums = Sums(self.rules)
+        self.sums = Sums(self.rules, closed=simplify)
         self.extremes = Extremes(self.sums)
         self.demands = Demands(self.extremes)

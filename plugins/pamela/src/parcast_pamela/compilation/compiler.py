@@ -60,6 +60,7 @@ class Compiled:
     bound: Polynomial  #: T^l
     upper: Polynomial  #: T^u
     guards: tuple[Guard, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def values(self, given: Mapping[str, Any]) -> Values:
         """Return the formulas' values, exactly.
@@ -90,8 +91,10 @@ class Compiled:
             raise ModelValueError(f"{self.model.name}: {error}") from None
 
 
-def compile_model(model: Model) -> Compiled:
-    """Return the formulas of a model.
+def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -> Compiled:
+    """Return the formulas of a model; see `parcast_pamela.compilation.plain` for ``simplify``.
+
+    On the critical path a call of the equation ``transfers`` takes its own T^l.
 
     Raises
     ------
@@ -105,8 +108,8 @@ def compile_model(model: Model) -> Compiled:
             f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
             model.externs[missing[0]].place,
         )
-    lowering = Lowering(model, Algebra())
-    processes = Processes(lowering)
+    lowering = Lowering(model, Algebra(simplify=simplify))
+    processes = Processes(lowering, transfers)
     part = processes.part(model.equations[model.root].body, Scope({}))
     demands = processes.contention(part.demands)
     shown = lowering.parameters.shown
@@ -118,7 +121,5 @@ def compile_model(model: Model) -> Compiled:
         demands={name: shown(one) for name, one in demands.items()},
         bound=shown(part.closed()),
         upper=shown(part.weighed + part.load),
-        guards=tuple(
-            attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards
-        ),
+        guards=tuple(attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards),
     )

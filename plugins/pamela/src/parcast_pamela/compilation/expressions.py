@@ -10,7 +10,7 @@ from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.parameters import Parameters
 from parcast_pamela.compilation.scope import Guard, Scope
 from parcast_pamela.errors import ModelError
-from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError
+from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, size
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (
     INFINITE,
@@ -165,7 +165,7 @@ class Lowering:
             quotient = self.rules.floor(values[0] / values[1])
             return quotient if name == "div" else values[0] - values[1] * quotient
         if name == "^":
-            return self._power(node, *values, scope)
+            return self._power(node, values[0], values[1], scope)
         if name in {"floor", "ceil"}:
             return self.rules.floor(values[0]) if name == "floor" else self.rules.ceil(values[0])
         if name in {"max", "min"}:
@@ -184,7 +184,7 @@ class Lowering:
         if power is not None and power.denominator == 1:
             if power < 0:
                 self._must_not_be_zero(base, node.place, scope)
-            if abs(power) <= _MOST_POWER or (len(base.terms) == 1 and abs(power) < 10**4):
+            if size(power) <= _MOST_POWER or (len(base.terms) == 1 and size(power) < 10**4):
                 return base ** int(power)
         elif power == Fraction(1, 2):
             return self.rules.function("sqrt", base)

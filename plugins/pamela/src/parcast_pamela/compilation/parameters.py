@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from parcast_pamela.algebra.kernel import Polynomial, Symbol
 from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.language.functions import Exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Apply, Expression, Name, Number, Parameter
 
@@ -38,7 +39,9 @@ class Parameters:
     def _divide(self, condition: Expression) -> None:
         """Take N mod P == 0 as N = P Q."""
         match condition:
-            case Apply(name="==", arguments=(Apply(name="mod", arguments=(over, under)), Number(value=0))):
+            case Apply(
+                name="==", arguments=(Apply(name="mod", arguments=(over, under)), Number(value=0))
+            ):
                 pass
             case Apply(name="and", arguments=arguments):
                 for one in arguments:
@@ -104,11 +107,11 @@ class Parameters:
         return self.kernel.substitute(one, self.quotients)
 
 
-def _low(parameter: Parameter) -> object:
+def _low(parameter: Parameter) -> Exact | None:
     """Return the least value of a parameter where it is a plain number, else None."""
-    least = 0 if parameter.type in _UNSIGNED else None
+    least: Exact | None = 0 if parameter.type in _UNSIGNED else None
     if isinstance(parameter.low, Number):
         value = parameter.low.value
-        stated = int(value) if value.denominator == 1 else value
+        stated: Exact = int(value) if value.denominator == 1 else value
         return stated if least is None else max(least, stated)
     return least

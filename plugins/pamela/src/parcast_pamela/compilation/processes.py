@@ -17,8 +17,10 @@ from parcast_pamela.language.tree import (
     Loop,
     Parallel,
     Process,
-    Sequence as InSequence,
     Use,
+)
+from parcast_pamela.language.tree import (
+    Sequence as InSequence,
 )
 
 
@@ -41,7 +43,8 @@ class Part:
 class Processes:
     """Turns processes into formulas."""
 
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: Lowering, transfers: str = "") -> None:
+        self.transfers = transfers  # an equation whose calls take their own T^l on the path
         self.lowering, self.model, self.algebra = lowering, lowering.model, lowering.algebra
         self.kernel, self.rules = self.algebra.kernel, self.algebra.rules
         self.nothing = self.kernel.number(0)
@@ -97,9 +100,9 @@ class Processes:
         """Return the indices, keeping as guards that they are whole and in range."""
         found, name = [], node.resource
         ranges = self.instances(name).ranges
-        for place, (low, high) in zip(indices, ranges, strict=True):
+        for stated, (low, high) in zip(indices, ranges, strict=True):
             message = f"an index of {name} is not a whole number"
-            place = self.lowering.must_be_whole(place, message, node.place, scope)
+            place = self.lowering.must_be_whole(stated, message, node.place, scope)
             message = f"an index of {name} is out of range"
             self.lowering.must_be_nonneg(place - low, message, node.place, scope)
             self.lowering.must_be_nonneg(high - place, message, node.place, scope)
@@ -194,10 +197,12 @@ class Processes:
         The sum of these over all iterations is among the demands, and never less.
         """
         for name, demands in _by_resource(body.demands).items():
+            if not self.algebra.sums.closed:
+                return False
             instances = self.instances(name)
-            if not instances.ranges and instances.servers.constant == 1:
-                if self.algebra.demands.largest(demands, instances) is body.open:
-                    return True
+            single = not instances.ranges and instances.servers.constant == 1
+            if single and self.algebra.demands.largest(demands, instances) is body.open:
+                return True
         return False
 
     def _if(self, node: If, scope: Scope) -> Part:
@@ -236,7 +241,10 @@ class Processes:
         if key not in self._called:
             equation = self.model.equations[node.name]
             local = dict(zip(equation.formals, values, strict=True))
-            self._called[key] = self.part(equation.body, scope.within(local))
+            part = self.part(equation.body, scope.within(local))
+            if node.name == self.transfers:
+                part = attrs.evolve(part, path=part.closed())
+            self._called[key] = part
         return self._called[key]
 
     def _with_contention(self, inside: Polynomial, demands: tuple[Demand, ...]) -> Polynomial:
@@ -262,5 +270,3 @@ def _by_resource(demands: Iterable[Demand]) -> dict[str, list[Demand]]:
     for one in demands:
         found.setdefault(one.resource, []).append(one)
     return found
-
-

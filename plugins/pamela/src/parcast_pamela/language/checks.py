@@ -15,6 +15,8 @@ from parcast_pamela.language.tree import (
     INFINITE,
     Apply,
     Call,
+    Equation,
+    Extern,
     Item,
     Loop,
     Multiplicity,
@@ -40,7 +42,8 @@ def check(model: Model) -> Model:
     if not model.root:
         names = ", ".join(model.equations) or "none"
         raise ModelError(
-            f"{model.name} has no root; name an equation L or write 'root NAME' (equations: {names})"
+            f"{model.name} has no root; name an equation L or write 'root NAME' "
+            f"(equations: {names})"
         )
     if formals := model.equations[model.root].formals:
         raise ModelError(
@@ -48,8 +51,8 @@ def check(model: Model) -> Model:
             model.equations[model.root].place,
         )
     _Names(model).check()
-    _refuse_circles(model, model.equations, Call, "equation")
-    _refuse_circles(model, model.lets, (Apply, Name), "let")
+    _refuse_circles(model.equations, Call, "equation")
+    _refuse_circles(model.lets, (Apply, Name), "let")
     check_types(model)
     return attrs.evolve(model, warnings=(*model.warnings, *_unused(model)))
 
@@ -59,7 +62,7 @@ class _Names:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.equations = {**model.externs, **model.equations}
+        self.equations: dict[str, Extern | Equation] = {**model.externs, **model.equations}
 
     def check(self) -> None:
         model = self.model
@@ -84,8 +87,8 @@ class _Names:
             found = model.equations.get(name)
             if found and len(found.formals) != len(extern.formals):
                 raise ModelError(
-                    f"{name!r} takes {len(found.formals)} arguments here, but {len(extern.formals)} "
-                    "where it is extern",
+                    f"{name!r} takes {len(found.formals)} arguments here, but "
+                    f"{len(extern.formals)} where it is extern",
                     found.place,
                 )
 
@@ -177,7 +180,7 @@ def _count(
         raise ModelError(f"{name!r} takes {wanted} {word}, not {given}", place)
 
 
-def _refuse_circles(model: Model, named: Any, kind: Any, word: str) -> None:
+def _refuse_circles(named: Any, kind: Any, word: str) -> None:
     """Refuse equations or lets that call themselves, directly or through others."""
     calls = {
         name: [
@@ -219,5 +222,3 @@ def _unused(model: Model) -> Iterable[str]:
     for name, resource in model.resources.items():
         if name not in used:
             yield f"{resource.place}: resource {name!r} is never used"
-
-

@@ -26,6 +26,11 @@ def exact(value: Any) -> Exact:
     return int(found) if found.denominator == 1 else found
 
 
+def size(value: Exact) -> Exact:
+    """Return the absolute value."""
+    return value if value >= 0 else -value
+
+
 def _quotient(a: Exact, b: Exact) -> Exact:
     if b == 0:
         raise ArithmeticRefusedError("this divides by zero")
@@ -47,7 +52,7 @@ def _power(a: Exact, b: Exact) -> Exact:
         return exact(Fraction(float(a) ** float(b)))
     if a == 0 and b < 0:
         raise ArithmeticRefusedError("this divides by zero")
-    if abs(b) * max(a.numerator.bit_length(), a.denominator.bit_length()) > _MOST_BITS:
+    if size(b) * max(a.numerator.bit_length(), a.denominator.bit_length()) > _MOST_BITS:
         raise ArithmeticRefusedError("this power is too large")
     return exact(Fraction(a) ** int(b))
 
@@ -113,7 +118,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Exact], int, int | None]] = {
     "ceil": (math.ceil, 1, 1),
     "min": (min, 1, None),
     "max": (max, 1, None),
-    "abs": (abs, 1, 1),
+    "abs": (size, 1, 1),
     "gcd": (lambda a, b: math.gcd(_whole(a, "gcd"), _whole(b, "gcd")), 2, 2),
     "lcm": (lambda a, b: math.lcm(_whole(a, "lcm"), _whole(b, "lcm")), 2, 2),
     "log2": (_log2, 1, 1),

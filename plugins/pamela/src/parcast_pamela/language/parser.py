@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -45,7 +45,7 @@ from parcast_pamela.language.tree import (
     Use,
     depth,
 )
-from parcast_pamela.language.units import unit
+from parcast_pamela.language.units import Dimension, unit
 
 #: Models nested deeper than this are refused, so that no recursion ever runs out.
 DEEPEST = 100
@@ -87,12 +87,12 @@ def _lark() -> Lark:
 def _syntax_error(error: UnexpectedInput, source: Source) -> ModelError:
     lines = source.text.splitlines() or [""]
     line, column = error.line, error.column
-    if not isinstance(line, int) or line < 1:  # the end of the text
+    token = error.token if isinstance(error, UnexpectedToken) else None
+    if (token is not None and token.type == "$END") or not isinstance(line, int) or line < 1:
         line, column = len(lines), len(lines[-1]) + 1
     place = Place(source, line, max(column, 1))
     if isinstance(error, UnexpectedCharacters):
         return ModelError(f"{error.char!r} cannot stand here", place)
-    token = error.token if isinstance(error, UnexpectedToken) else None
     found = "the end of the model" if token is None or token.type == "$END" else repr(str(token))
     wanted = sorted(_wanted(error.accepts or ())) if isinstance(error, UnexpectedToken) else []
     expected = f"; expected {' or '.join(wanted)}" if 0 < len(wanted) <= 6 else ""
@@ -158,7 +158,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def dom_min(self, _: Any, items: list[Any]) -> tuple[Expression, None]:
         return items[0], None
 
-    def list(self, meta: Any, items: list[Any]) -> Listing:
+    def listing(self, meta: Any, items: list[Any]) -> Listing:
         return Listing(tuple(items), place=self.place(meta))
 
     def let_(self, meta: Any, items: list[Any]) -> Let:
@@ -216,7 +216,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return items[0] if len(items) == 1 else Sequence(tuple(items), place=self.place(meta))
 
     def block(self, meta: Any, items: list[Any]) -> Process:
-        return attrs.evolve(items[0], place=self.place(meta))
+        inner: Process = items[0]
+        return attrs.evolve(inner, place=self.place(meta))
 
     def skip(self, meta: Any, _: Any) -> Sequence:
         return Sequence(place=self.place(meta))
@@ -232,19 +233,23 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return Delay(items[0], place=self.place(meta))
 
     def if1(self, meta: Any, items: list[Any]) -> If:
-        return If(*items, Sequence(), place=self.place(meta))
+        return If(items[0], items[1], Sequence(), place=self.place(meta))
 
     def if2(self, meta: Any, items: list[Any]) -> If:
-        return If(*items, place=self.place(meta))
+        return If(items[0], items[1], items[2], place=self.place(meta))
 
     def binder(self, _: Any, items: list[Any]) -> list[Any]:
         return items
 
     def seqr(self, meta: Any, items: list[Any]) -> Loop:
-        return Loop(False, *items[0], items[1], place=self.place(meta))
+        return self._loop(meta, items, parallel=False)
 
     def parr(self, meta: Any, items: list[Any]) -> Loop:
-        return Loop(True, *items[0], items[1], place=self.place(meta))
+        return self._loop(meta, items, parallel=True)
+
+    def _loop(self, meta: Any, items: list[Any], *, parallel: bool) -> Loop:
+        index, first, last, step = items[0]
+        return Loop(parallel, index, first, last, step, items[1], place=self.place(meta))
 
     def pcall(self, meta: Any, items: list[Any]) -> Call:
         arguments = tuple(one for one in items[1:] if one is not None)
@@ -253,7 +258,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     # expressions
 
     def number(self, meta: Any, items: list[Any]) -> Number:
-        value, dimension = Fraction(str(items[0])), ()
+        value = Fraction(str(items[0]))
+        dimension: Dimension = ()
         if len(str(items[0])) > 400 or abs(value) > 10**300:
             raise ModelError("this number is too large", self.place(meta))
         if items[1]:
@@ -279,7 +285,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return Reduce(str(name), str(index), first, last, body, place=self.place(meta))
 
     def multof(self, meta: Any, items: list[Any]) -> Multiplicity:
-        return Multiplicity(*items[0], place=self.place(meta))
+        name, indices = items[0]
+        return Multiplicity(name, indices, place=self.place(meta))
 
     def group(self, _: Any, items: list[Any]) -> Expression:
         one: Expression = items[0]
@@ -304,10 +311,16 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return base if sign is None else self._operator(meta, "^", [base, exponent])
 
     def or_(self, meta: Any, items: list[Any]) -> Expression:
-        return reduce(lambda a, b: self._operator(meta, "or", [a, b]), items)
+        return self._joined(meta, "or", items)
 
     def and_(self, meta: Any, items: list[Any]) -> Expression:
-        return reduce(lambda a, b: self._operator(meta, "and", [a, b]), items)
+        return self._joined(meta, "and", items)
+
+    def _joined(self, meta: Any, name: str, items: list[Any]) -> Expression:
+        found: Expression = items[0]
+        for one in items[1:]:
+            found = self._operator(meta, name, [found, one])
+        return found
 
 
 def _operation(name: str) -> Any:

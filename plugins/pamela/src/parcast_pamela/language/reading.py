@@ -12,7 +12,7 @@ from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
 from parcast_pamela.language.model import Load, Model, link
 from parcast_pamela.language.parser import parse
-from parcast_pamela.language.tree import Declaration, Import, Source, Place
+from parcast_pamela.language.tree import Declaration, Import, Place, Source
 
 
 def read_model(path: Path, machine: str | Path | None = None) -> Model:

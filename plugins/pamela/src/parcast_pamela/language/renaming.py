@@ -59,4 +59,3 @@ def _renamed(node: Any, names: set[str], prefix: str) -> Any:
     if isinstance(node, Use | Multiplicity) and node.resource in names:
         changes["resource"] = f"{prefix}.{node.resource}"
     return attrs.evolve(node, **changes) if changes else node
-

@@ -47,7 +47,7 @@ class Number:
     """A literal; its unit is already multiplied in, and ``dimension`` remembers it."""
 
     value: Fraction
-    dimension: str = ""
+    dimension: tuple[tuple[str, int], ...] = ()
     place: Place | None = _place()
 
 

@@ -19,8 +19,8 @@ from parcast_pamela.language.tree import (
     Multiplicity,
     Name,
     Number,
-    Parameter,
     Parallel,
+    Parameter,
     Place,
     Process,
     Reduce,
@@ -81,7 +81,8 @@ class _Checker:
                 if found is not None and found != _TIME:
                     verb = "use" if isinstance(node, Use) else "delay"
                     raise ModelError(
-                        f"{verb} takes a time; this is {words(found)}", node.time.place or node.place
+                        f"{verb} takes a time; this is {words(found)}",
+                        node.time.place or node.place,
                     )
                 for one in getattr(node, "indices", ()):
                     self.of(one, local)
@@ -173,9 +174,9 @@ class _Checker:
     def _join(self, one: Known, other: Known, place: Place | None, what: str = "") -> Known:
         if one is None or other is None or one == other:
             return one if other is None else other
-        said = f"{what} {words(one)}, this is {words(other)}" if what else (
-            f"{words(one)} and {words(other)} do not add or compare"
+        said = (
+            f"{what} {words(one)}, this is {words(other)}"
+            if what
+            else (f"{words(one)} and {words(other)} do not add or compare")
         )
         raise ModelError(said, place)
-
-
