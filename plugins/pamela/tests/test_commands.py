@@ -82,7 +82,8 @@ def test_sweep(file, tmp_path, capsys):
                  "--plot", str(plot)]) == 0  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split()[:3] == ["1", "400", "s"]
-    assert lines[-1].endswith("  s")
+    assert lines[-2].endswith("  s")
+    assert lines[-1] == "regime changes, P = 3: N*tl + N*ts; 4: N*P*ts"
     assert table.read_text().startswith("P,critical_path,contention,bound,upper,binds,regime")
     assert plot.read_text().startswith("<?xml")
 

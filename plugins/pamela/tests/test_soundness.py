@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
+from parcast_pamela.algebra.patterns import Patterns
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.errors import ModelValueError
@@ -70,7 +71,7 @@ MUTANTS = {
     "empty ranges count below 0": (rules.Rules, "count", wrong_count),
     "floor for ceil": (rules.Rules, "ceil", wrong_ceil),
     "one side of a crossing": (sums.Sums, "_crossing", wrong_crossing),
-    "classes of one": (Demands, "_most", wrong_most),
+    "classes of one": (Patterns, "most", wrong_most),
     "an end too few": (sums.Sums, "powers", wrong_powers),
     "everything rises": (rules.Signs, "direction", wrong_direction),
     "everything is uniform": (Demands, "_uniform", wrong_uniform),

@@ -106,12 +106,13 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model's bounds over a parameter's range, and say where the regime changes."""
-    from parcast_pamela.sweeping import plot_sweep, sweep_model, write_csv
+    from parcast_pamela.sweeping import changes, plot_sweep, sweep_model, write_csv
 
     name, numbers = _over(over)
     with _carets():
         compiled = _compiled(context, file, machine_model)
-        rows = sweep_model(compiled, name, numbers, _given(settings, bindings))
+        given = _given(settings, bindings)
+        rows = sweep_model(compiled, name, numbers, given)
         if csv is not None:
             write_csv(rows, csv)
         if plot is not None:
@@ -124,6 +125,9 @@ def sweep(
             from parcast.cli.output import print_table
 
             print_table(*rows[0].table(rows))
+            for before, after in changes(compiled, rows, given):
+                said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
+                print(f"regime changes, {shorten(said, 300)}")
 
 
 @app.command()

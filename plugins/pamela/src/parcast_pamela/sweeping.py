@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,28 @@ def sweep_model(
     if all(point.message for point in points):
         raise ModelValueError(points[0].message)
     return points
+
+
+def changes(
+    compiled: Compiled, points: Sequence[Point], given: Mapping[str, Any]
+) -> list[tuple[Point, Point]]:
+    """Return the last point of each regime and the first of the next, as near as points exist.
+
+    Between two points of a sweep the middle is tried again and again, so that a change is found
+    to the number; where a parameter cannot have the middle value it stays between the two.
+    """
+    found = []
+    known = [point for point in points if not point.message]
+    for before, after in pairwise(known):
+        first, last = before, after
+        while first.regime != last.regime and abs(last.value - first.value) > 1:
+            middle = _point(compiled, first.name, (first.value + last.value) // 2, given)
+            if middle.message:
+                break
+            first, last = (middle, last) if middle.regime == first.regime else (first, middle)
+        if first.regime != last.regime:
+            found.append((first, last))
+    return found
 
 
 def _point(compiled: Compiled, name: str, number: int, given: Mapping[str, Any]) -> Point:

@@ -8,7 +8,7 @@ import attrs
 
 from parcast_pamela.algebra.extremes import Extremes
 from parcast_pamela.algebra.kernel import Polynomial, Symbol
-from parcast_pamela.algebra.signs import split
+from parcast_pamela.algebra.patterns import Patterns
 from parcast_pamela.algebra.sums import UNROLLED
 
 
@@ -40,6 +40,7 @@ class Demands:
     def __init__(self, extremes: Extremes) -> None:
         self.extremes, self.sums, self.rules = extremes, extremes.sums, extremes.rules
         self.kernel, self.signs = extremes.kernel, extremes.signs
+        self.patterns = Patterns(self.sums)
 
     def largest(self, demands: Sequence[Demand], instances: Instances) -> Polynomial:
         """Return the largest demand per server on one instance of one resource.
@@ -231,12 +232,16 @@ class Demands:
         self, index: Symbol, place: Polynomial, low: Polynomial, high: Polynomial
     ) -> Polynomial | None:
         """Return B if a loop visits each instance B times, block by block."""
-        found = self._floor_of(place, index)
+        found = self.patterns.floor_of(place, index)
         if found is None:
             return None
         (sign, offset, size), outside = found
         first, last = index.low + offset, index.high + offset
-        if sign < 0 or not self._divides(size, first) or not self._divides(size, last + 1):
+        if (
+            sign < 0
+            or not self.patterns.divides(size, first)
+            or not self.patterns.divides(size, last + 1)
+        ):
             return None
         ends = first / size + outside, (last + 1) / size - 1 + outside
         return size if ends == (low, high) else None
@@ -249,12 +254,12 @@ class Demands:
             others = [other for other in one.loops if other is not index]
             if any(index in o.low.free or index in o.high.free for o in others):
                 continue
-            found = self._residues(place, index)
+            found = self.patterns.residues(place, index)
             if found is None or any(o in found[1].free for o in others):
                 continue
             stride, size = found
             count = index.high - index.low + 1
-            even = self.signs.nonneg(count) and self._divides(size, count)
+            even = self.signs.nonneg(count) and self.patterns.divides(size, count)
             if stride in {1, -1} and even and low.constant == 0 and high is size - 1:
                 total: Polynomial = one.time * count / size
                 for other in reversed(others):
@@ -274,20 +279,14 @@ class Demands:
     def _one_loop(self, index: Symbol, one: Demand) -> Polynomial | None:
         moving = [place for place in one.indices if index in place.free]
         for place in moving:
-            if self._injective(place, index):  # each instance at most once
+            if self.patterns.injective(place, index):  # each instance at most once
                 return self.extremes.top(index, one.time)
         if len(moving) != 1:
             return None
         if index not in one.time.free:
-            most = self._most(moving[0], index)
+            most = self.patterns.most(moving[0], index)
             return None if most is None else one.time * most
-        return self._uneven(index, moving[0], one.time)
-
-    def _injective(self, place: Polynomial, index: Symbol) -> bool:
-        line = self.sums.linear(place, index)
-        if line is None:
-            return False
-        return self.signs.positive(line.factor) or self.signs.positive(-line.factor)
+        return self.patterns.uneven(index, moving[0], one.time)
 
     def _separable(self, one: Demand) -> Polynomial | None:
         """Return the product over dimensions, each with a loop of its own."""
@@ -301,121 +300,13 @@ class Demands:
                 return None
             most = (
                 self.rules.some(index.low, index.high)
-                if self._injective(moving[0], index)
-                else self._most(moving[0], index)
+                if self.patterns.injective(moving[0], index)
+                else self.patterns.most(moving[0], index)
             )
             if most is None:
                 return None
             total = total * most
         return total
-
-    def _most(self, place: Polynomial, index: Symbol) -> Polynomial | None:
-        """Return how many iterations at most choose the same instance (W3).
-
-        Residues of S i modulo M repeat after M / gcd(S, M): ceil(n gcd / M). Blocks of B: the
-        least of n and B where an end is that of a block, else what the first two blocks hold.
-        """
-        count = self.rules.count(index.low, index.high)
-        residues = self._residues(place, index)
-        if residues is not None:
-            stride, size = residues
-            if isinstance(stride, int):
-                return self.rules.ceil(count / size)
-            common = self.rules.function("gcd", stride, size)
-            return self.rules.ceil(count * common / size)
-        found = self._floor_of(place, index)
-        if found is None:
-            return None
-        (sign, offset, size), _ = found
-        first, last = index.low + offset, index.high + offset
-        if sign < 0:
-            first, last = offset - index.high, offset - index.low
-        smaller = self.rules.minimum([count, size])
-        if self._divides(size, first) or self._divides(size, last + 1):
-            return smaller
-        head = size - self.rules.modulo(first, size)
-        return self.rules.maximum(
-            [
-                self.rules.minimum([count, head]),
-                self.rules.minimum([size, count - head]),
-            ]
-        )
-
-    def _uneven(self, index: Symbol, place: Polynomial, time: Polynomial) -> Polynomial | None:
-        """Return the demand on the class of the largest times, where times are monotone (W4)."""
-        rising = self.signs.direction(time, index)
-        if rising is None:
-            return None
-        residues = self._residues(place, index)
-        if residues is not None:
-            stride, size = residues
-            if stride not in {1, -1}:
-                return None
-            low, high = self.kernel.number(0), self.rules.floor((index.high - index.low) / size)
-            q = self.kernel.index(low, high, [index])
-            start = index.high if rising > 0 else index.low
-            step = -rising * size * self.kernel.value(q)
-            class_time = self.sums.sum(q, self.rules.replaced(time, index, start + step))
-            return self.rules.some(index.low, index.high) * class_time
-        found = self._floor_of(place, index)
-        if found is None:
-            return None
-        (sign, offset, size), _ = found
-        first, last = index.low + offset, index.high + offset
-        if sign < 0 or not self._divides(size, last + 1 if rising > 0 else first):
-            return None
-        if rising > 0:
-            ends = self.rules.maximum([index.low, index.high - size + 1]), index.high
-        else:
-            ends = index.low, self.rules.minimum([index.high, index.low + size - 1])
-        block = self.kernel.index(*ends, [index])
-        return self.sums.sum(block, self.rules.replaced(time, index, self.kernel.value(block)))
-
-    def _residues(
-        self, place: Polynomial, index: Symbol
-    ) -> tuple[int | Polynomial, Polynomial] | None:
-        """Return (S, M) if the instance is (S i + c) mod M plus what is free of i, or None.
-
-        S is 1 or -1, or an expression that is whole.
-        """
-        floors = {
-            atom for m, _ in place.terms for atom, _ in m
-            if atom.kind == "floor" and index in atom.free
-        }  # fmt: skip
-        if len(floors) != 1:
-            return None
-        (atom,) = floors
-        factor, outside = split(self.kernel, place, atom)
-        size = -factor
-        line = self.sums.linear(outside, index)
-        if line is None or index in size.free or not self.signs.integer(size):
-            return None
-        if not self.signs.nonneg(size - 1) or not self.signs.integer(line.factor):
-            return None
-        inner = self.sums.linear(self.kernel.expanded(atom.arguments[0] * size), index)
-        if inner is None or inner.factor is not line.factor or not self.signs.integer(inner.rest):
-            return None
-        stride = line.factor
-        if stride.constant in {1, -1}:
-            return int(stride.constant), size
-        return stride, size
-
-    def _floor_of(
-        self, place: Polynomial, index: Symbol
-    ) -> tuple[tuple[int, Polynomial, Polynomial], Polynomial] | None:
-        """Return (block, rest) if the instance is floor(block) plus what is free of i, or None."""
-        floors = {a for m, _ in place.terms for a, _ in m if index in a.free}
-        if len(floors) != 1 or next(iter(floors)).kind != "floor":
-            return None
-        (atom,) = floors
-        factor, rest = split(self.kernel, place, atom)
-        if factor.constant != 1 or index in rest.free:
-            return None
-        block = self.sums.block(atom.arguments[0], index)
-        return None if block is None else (block, rest)
-
-    def _divides(self, size: Polynomial, one: Polynomial) -> bool:
-        return self.signs.integer(self.kernel.expanded(one / size))
 
     # W6: a closed demand for each instance, and the largest of these
 

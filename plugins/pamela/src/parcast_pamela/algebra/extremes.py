@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from parcast_pamela.algebra.kernel import Polynomial, Symbol
-from parcast_pamela.algebra.signs import split
 from parcast_pamela.algebra.sums import UNROLLED, Sums
+from parcast_pamela.algebra.terms import split
 
 
 class Extremes:

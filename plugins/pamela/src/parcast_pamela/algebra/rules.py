@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
-from parcast_pamela.algebra.signs import Signs, denominators
+from parcast_pamela.algebra.signs import Signs
+from parcast_pamela.algebra.terms import denominators
 from parcast_pamela.language.functions import FUNCTIONS
 
 #: A maximum of more arms than this is not searched for arms that another one covers.

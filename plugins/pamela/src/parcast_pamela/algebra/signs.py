@@ -7,11 +7,13 @@ indices within theirs. False only means that no proof was found.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 
+from parcast_pamela.algebra.growth import direction
 from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.samples import POINTS, Sample
+from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
@@ -162,7 +164,7 @@ class Signs:
         low = self.low(symbol)
         return symbol.level == 0 and low is not None and low >= 0
 
-    def _atom_sign(self, atom: Atom) -> bool:
+    def atom_sign(self, atom: Atom) -> bool:
         """Return whether an atom is certainly 0 or more."""
         kind = atom.kind
         if kind in _NONNEGATIVE:
@@ -183,7 +185,7 @@ class Signs:
         return kind == "pow" and self.nonneg(atom.arguments[0])
 
     def _monomial_sign(self, monomial: Monomial) -> bool:
-        return all(exponent % 2 == 0 or self._atom_sign(atom) for atom, exponent in monomial)
+        return all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
 
     # proofs, of shifted expressions
 
@@ -208,7 +210,7 @@ class Signs:
 
     def _by_choice(self, one: Polynomial, facts: Facts, depth: int) -> bool:
         """Replace a max by its arms, a floor by its bounds, a bracket by 0 and 1."""
-        for atom in _linear_atoms(one):
+        for atom in linear_atoms(one):
             factor, rest = split(self.kernel, one, atom)
             if factor.constant is None and len(factor.terms) > 8:
                 continue
@@ -318,88 +320,6 @@ class Signs:
             return False
         return self._prove(self.kernel.expanded(one * found), facts, depth)
 
-    # growth
-
     def direction(self, one: Polynomial, index: Symbol) -> int | None:
-        """Return 1 if an expression never falls as an index grows, -1 if it never rises.
-
-        0 means that it does not depend on the index, None that nothing is known.
-        """
-        if index not in one.free:
-            return 0
-        found = {
-            self._term_direction(monomial, coefficient, index)
-            for monomial, coefficient in one.terms
-        } - {0}
-        if len(found) == 1 and None not in found:
-            return found.pop()
-        if any(a.kind != "sym" and index in a.free for m, _ in one.terms for a, _ in m):
-            return None
-        step = self.kernel.substitute(one, {index: self.kernel.value(index) + 1}) - one
-        if self.nonneg(step):
-            return 1
-        return -1 if self.nonpos(step) else None
-
-    def _term_direction(self, monomial: Monomial, coefficient: object, index: Symbol) -> int | None:
-        """Return the direction of a term whose factors are all 0 or more."""
-        if not any(index in atom.free for atom, _ in monomial):
-            return 0
-        total = 0
-        moving = [(atom, e) for atom, e in monomial if index in atom.free]
-        alone = len(monomial) == 1 and moving[0][1] == 1
-        if not alone and not all(self._atom_sign(atom) for atom, _ in monomial):
-            return None
-        for atom, exponent in moving:
-            found = self._atom_direction(atom, index)
-            if found is None:
-                return None
-            found = found if exponent > 0 else -found
-            if total and found != total:
-                return None
-            total = found
-        return total if coefficient > 0 else -total  # type: ignore[operator]
-
-    def _atom_direction(self, atom: Atom, index: Symbol) -> int | None:
-        if atom.kind == "sym":
-            return 1
-        if atom.kind in {"floor", "log2", "log", "exp", "sqrt", "ge0", "poly"}:
-            return self.direction(atom.arguments[0], index)
-        if atom.kind == "max":
-            found = {self.direction(arm, index) for arm in atom.arguments} - {0}
-            return found.pop() if len(found) == 1 else None
-        return None
-
-
-def _linear_atoms(one: Polynomial) -> Iterable[Atom]:
-    """Return the atoms to choose for, each only where it stands to the power 1 alone."""
-    powers: dict[Atom, set[int]] = {}
-    for monomial, _ in one.terms:
-        for atom, exponent in monomial:
-            if atom.kind in {"max", "floor", "ge0", "eq0"}:
-                powers.setdefault(atom, set()).add(exponent)
-    order = {"max": 0, "floor": 1, "ge0": 2, "eq0": 3}
-    chosen = [atom for atom, found in powers.items() if found == {1}]
-    return sorted(chosen, key=lambda atom: (order[atom.kind], -atom.serial))
-
-
-def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial]:
-    """Return (factor, rest) with one = factor * atom + rest, the atom standing to the power 1."""
-    factor: list[Polynomial] = []
-    rest: list[Polynomial] = []
-    for monomial, coefficient in one.terms:
-        kept = tuple(pair for pair in monomial if pair[0] is not atom)
-        (factor if len(kept) < len(monomial) else rest).append(kernel.monomial(kept, coefficient))
-    return kernel.total(factor), kernel.total(rest)
-
-
-def denominators(kernel: Kernel, one: Polynomial) -> Polynomial:
-    """Return the least monomial that clears all fractions of an expression."""
-    powers: dict[Atom, int] = {}
-    number = 1
-    for monomial, coefficient in one.terms:
-        number = math.lcm(number, coefficient.denominator)
-        for atom, exponent in monomial:
-            if exponent < 0:
-                powers[atom] = max(powers.get(atom, 0), -exponent)
-    ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
-    return kernel.monomial(ordered, number)
+        """Return whether an expression rises with an index (`growth.direction`)."""
+        return direction(self, one, index)

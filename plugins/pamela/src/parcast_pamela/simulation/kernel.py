@@ -9,6 +9,8 @@ from typing import Any
 USE, DELAY, SEQUENCE, PARALLEL, REPEAT, FORK, CHOICE = range(7)
 #: Ways to choose who is served next
 FIFO, LIFO, RANDOM = range(3)
+#: More frames than there can be at once
+_FRAMES = 1 << 25
 
 
 def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
@@ -55,15 +57,16 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
     head = [-1 for _ in range(len(servers))]
     tail = [-1 for _ in range(len(servers))]
     waiting = [0 for _ in range(len(servers))]
-    events = [(0.0, 0, 0)]
+    events = [(0.0, 0)]  # (time, order of making and frame)
     events.pop()
-    # (0, frame) starts it, (1, frame) is told that a child ended, (2, frame) ends it,
-    # (3, frame) starts its next child
-    todo = [(0, 0)]
+    # 4 frame + 0 starts a frame, + 1 tells it that a child ended, + 2 ends it, + 3 starts its
+    # next child
+    todo = [0]
     now, made = 0.0, 0
     while True:
         while len(todo) > 0:
-            step, frame = todo.pop()
+            code = todo.pop()
+            step, frame = code & 3, code >> 2
             at = node[frame]
             what = kind[at]
             if step == 0 and what == USE:
@@ -72,7 +75,7 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                     idle[resource] -= 1
                     busy[resource] += time[at]
                     made += 1
-                    heapq.heappush(events, (now + time[at], made, frame))
+                    heapq.heappush(events, (now + time[at], made * _FRAMES + frame))
                 else:
                     following[frame] = -1
                     if head[resource] < 0:
@@ -87,20 +90,20 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                     waiting[resource] += 1
             elif step == 0 and what == DELAY:
                 made += 1
-                heapq.heappush(events, (now + time[at], made, frame))
+                heapq.heappush(events, (now + time[at], made * _FRAMES + frame))
             elif step == 2:
                 above = parent[frame]
                 spare.append(frame)
                 if above < 0:
                     return now, busy
-                todo.append((1, above))
+                todo.append(4 * above + 1)
             else:
                 # the next child, if it may start now; a parallel process awaits all of them
                 many = what in (PARALLEL, FORK)
                 if step == 1 and many:
                     awaited[frame] -= 1
                     if awaited[frame] == 0 and place[frame] >= count[at]:
-                        todo.append((2, frame))
+                        todo.append(4 * frame + 2)
                     continue
                 if step == 0:
                     place[frame] = 0
@@ -108,7 +111,7 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                 limit = 1 if what == CHOICE else count[at]
                 if place[frame] >= limit:
                     if not many or awaited[frame] == 0:
-                        todo.append((2, frame))
+                        todo.append(4 * frame + 2)
                     continue
                 if what == CHOICE:
                     child = children[first[at] + (0 if draw.random() < time[at] else 1)]
@@ -120,7 +123,7 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                 if many:
                     awaited[frame] += 1
                     if place[frame] < limit:
-                        todo.append((3, frame))
+                        todo.append(4 * frame + 3)
                 if len(spare) > 0:
                     below = spare.pop()
                     node[below] = child
@@ -132,10 +135,11 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                     place.append(0)
                     awaited.append(0)
                     following.append(-1)
-                todo.append((0, below))
+                todo.append(4 * below)
         if len(events) == 0:
             return now, busy
-        now, _, frame = heapq.heappop(events)
+        now, code = heapq.heappop(events)
+        frame = code % _FRAMES
         at = node[frame]
         if kind[at] == USE:
             resource = first[at]
@@ -155,5 +159,5 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                 idle[resource] -= 1
                 busy[resource] += time[node[chosen]]
                 made += 1
-                heapq.heappush(events, (now + time[node[chosen]], made, chosen))
-        todo.append((2, frame))
+                heapq.heappush(events, (now + time[node[chosen]], made * _FRAMES + chosen))
+        todo.append(4 * frame + 2)
