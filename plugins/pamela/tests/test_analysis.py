@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import parcast_pamela
 from parcast import Query, Registry
@@ -89,6 +89,7 @@ def test_a_right_formula_has_no_note():
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(2))
 def test_the_plain_formulas_have_the_same_values(text, points):
+    assume(len(text) < 150)  # the plain ones go through every loop and every instance
     model = read(text)
     simple, plain = compile_model(model), compile_plainly(model)
     for point in points:

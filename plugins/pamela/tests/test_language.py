@@ -61,7 +61,12 @@ def test_the_caret_stands_below_the_column():
     assert line[below.index("^") :].startswith("tau")
 
 
+DOUBLED = "let f0(x) = x\n" + "\n".join(
+    f"let f{i}(x) = f{i - 1}(x)*f{i - 1}(x) + 1" for i in range(1, 25)
+)
+
 COMPILED = {
+    DOUBLED + "\nparam t\nL = delay(f24(t))": "the formula becomes too large",
     "L = delay(bern(1/2))": "bern(p) has no value of its own",
     "L = delay(1/0)": "this divides by zero",
     "extern A(i)\nL = A(1)": "nothing says what A does; give a machine with --machine-model",
@@ -128,6 +133,13 @@ def test_imports_their_prefix_and_their_order(tmp_path):
     (tmp_path / "round.pam").write_text('import "round.pam"\nL = skip\n')
     with pytest.raises(ModelError, match="goes round in a circle"):
         read_model(tmp_path / "round.pam")
+
+
+def test_equations_that_double_stay_small():
+    lines = ["resource s", "A0 = use(s, 1)"]
+    lines += [f"A{i} = {{A{i - 1} ; A{i - 1}}}" for i in range(1, 41)]
+    found = compile_model(model_of("\n".join([*lines, "L = {A40 || A40}"])))
+    assert found.values({}).bound == 2**41
 
 
 def test_warnings():

@@ -13,10 +13,13 @@ from typing import Any
 
 import attrs
 
+from parcast_pamela.errors import ModelError
 from parcast_pamela.language.functions import Exact
 
 #: Kinds of atoms whose first argument is an index that is bound in the last
 BINDERS = frozenset({"sum", "top", "prod", "most"})
+#: Products of sums of more terms are refused.
+MOST_PRODUCTS = 100_000
 #: Kinds of atoms that are 0 or 1
 BRACKETS = frozenset({"ge0", "eq0"})
 
@@ -213,6 +216,10 @@ class Kernel:
         for first, second in ((one, other), (other, one)):
             if (factor := first.constant) is not None:
                 return self.scaled(second, factor)
+        if len(one.terms) * len(other.terms) > MOST_PRODUCTS:
+            raise ModelError(
+                "the formula becomes too large; let a parameter stand for a part of it"
+            )
         terms: dict[Monomial, Exact] = {}
         for left, a in one.terms:
             for right, b in other.terms:

@@ -262,7 +262,14 @@ class Processes:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Demand, ...]:
-    return tuple(demand for one in parts for demand in one.demands)
+    """Return all demands, those of the same iterations on the same instance added."""
+    found: dict[object, Demand] = {}
+    for part in parts:
+        for one in part.demands:
+            key = one.resource, one.indices, one.loops
+            before = found.get(key)
+            found[key] = attrs.evolve(one, time=before.time + one.time) if before else one
+    return tuple(found.values())
 
 
 def _by_resource(demands: Iterable[Demand]) -> dict[str, list[Demand]]:

@@ -35,7 +35,7 @@ from parcast_pamela.simulation.kernel import (
 )
 
 #: Models that take more services and delays, or have more at once, are refused.
-MOST_EVENTS, MOST_AT_ONCE = 500_000_000, 20_000_000
+MOST_EVENTS, MOST_AT_ONCE = 100_000_000, 20_000_000
 
 
 @attrs.frozen(eq=False)
@@ -59,7 +59,7 @@ def unfold(model: Model, given: Mapping[str, Any]) -> Simulation:
     Raises
     ------
     UnsupportedError
-        If it takes more than 500 million services and delays, or 20 million at once.
+        If it takes more than 100 million services and delays, or 20 million at once.
     ModelValueError
         If it has no value there.
     """
