@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.kernel import BRACKETS, Atom, Kernel, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.signs import Signs
 from parcast_pamela.algebra.terms import denominators
 from parcast_pamela.language.functions import FUNCTIONS
@@ -187,7 +187,9 @@ class Rules:
         kept = {
             atom: exponent
             for atom, exponent in (powers or {}).items()
-            if exponent and self.signs.nonneg(self.kernel.power(atom, 1))
+            if exponent
+            and atom.kind not in BRACKETS  # nothing is divided by one
+            and self.signs.nonneg(self.kernel.power(atom, 1))
         }
         number = Fraction(
             math.gcd(*(c.numerator for _, c in terms)), math.gcd(*(c.denominator for _, c in terms))
