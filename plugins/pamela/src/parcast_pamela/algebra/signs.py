@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from parcast_pamela.algebra.growth import direction
-from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.kernel import BRACKETS, Atom, Kernel, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.samples import POINTS, Sample
 from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
@@ -302,6 +302,8 @@ class Signs:
                 if coefficient > 0 and self._monomial_sign(monomial):
                     continue
                 for base, weight in fact.terms:
+                    if any(atom.kind in BRACKETS for atom, _ in base):
+                        continue  # nothing is divided by one
                     if (weight < 0) != (coefficient < 0):
                         continue
                     factor = self.kernel.monomial(monomial, coefficient) / self.kernel.monomial(
