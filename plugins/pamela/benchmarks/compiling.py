@@ -1,7 +1,6 @@
 """How long the shipped models take to compile, and how fast their formulas are evaluated.
 
-Evaluation is compared with SymPy's ``lambdify`` of the same closed forms in the same run; the
-last column is the cost before simplification (ST_1 of the paper's table 3) over the cost after.
+Evaluation is compared with SymPy's ``lambdify`` of the same closed forms in the same run.
 
 ``uv run plugins/pamela/benchmarks/compiling.py``
 """

@@ -16,7 +16,7 @@ from parcast_pamela.compilation.analysis import regime, tolerance
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.errors import ModelError, ModelValueError
 from parcast_pamela.language.reading import model_of
 
 from .random_models import bindings, models, read
@@ -80,6 +80,25 @@ def test_a_wrong_formula_is_replaced_and_said(monkeypatch):
     found = compile_checked(model)
     assert found.notes[0].startswith("the simplified formula was wrong at {'N': ")
     assert found.values({"N": 9}).bound == 45
+
+
+def test_a_rule_that_divides_by_zero_is_replaced_and_said():
+    head = "param N : int >= 1 = 5, M : int >= 1 = 3\n"
+    found = compile_checked(model_of(head + "L = if (M > 3) par (i = 0, N) delay(1/i)"))
+    assert found.notes == ("simplifying divided by zero; the formula is not simplified",)
+    assert found.values({}).bound == 0
+    with pytest.raises(ModelValueError, match="divides by zero"):
+        found.values({"M": 4})
+
+
+def test_what_divides_by_zero_at_every_point_is_refused_at_its_place():
+    with pytest.raises(ModelError, match=r"1:24: this divides by zero"):
+        compile_model(model_of("L = seq (i=0, 3) delay(1/i)"))
+
+
+def test_what_is_never_reached_may_divide_by_zero():
+    found = compile_model(model_of("L = seq (i=0, 3) if (i > 0) delay(1/i)"))
+    assert found.values({}).bound == Fraction(11, 6)
 
 
 def test_a_right_formula_has_no_note():

@@ -37,7 +37,7 @@ L = par (i = 1, N) seq (m = 1, M) use(u[m], tau[m])
 """
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(3))
 def test_python_functions_equal_exact_values(text, points):
     model = read(text)

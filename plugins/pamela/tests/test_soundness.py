@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
@@ -33,8 +33,21 @@ def agree(text, points):
             assert getattr(found, quantity) == getattr(exact, quantity), quantity
 
 
+#: A proof once divided by the floor here, which is 0 in the first iteration
+DIVIDED = """L = seq (i0 = 0, 1) { {
+  { use(s, 1) } || { if (floor(i0/M) == 1) { use(s, 2) } }
+} }
+"""
+POINTS = [
+    {"N": 5, "M": size, "P": 2, "tau": "1", "ts": "1", "p": chance}
+    for size in (1, 2, 3)
+    for chance in ("0", "1/3")
+]
+
+
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
-@given(models(), bindings(4))
+@given(models(), bindings(2))
+@example(DIVIDED, POINTS)
 def test_formulas_equal_enumeration(text, points):
     agree(text, points)
 

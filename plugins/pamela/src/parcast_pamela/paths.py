@@ -9,7 +9,8 @@ import attrs
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.query import Prediction, Query
 from parcast_pamela.bindings import bind
-from parcast_pamela.compilation.compiler import Compiled, compile_model
+from parcast_pamela.compilation.checked import compile_checked
+from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.workload import Content, given, linked, machine_of
 
 _WITHOUT = "nothing ever waits for a resource"
@@ -61,4 +62,4 @@ def _compiled(content: Content, machine: str | None, transfers: str) -> Compiled
     if transfers and transfers not in model.equations:
         hint = did_you_mean(transfers, model.equations)
         raise FileError(f"transfers={transfers!r} is no equation of {content.name}.{hint}")
-    return compile_model(model, transfers=transfers)
+    return compile_checked(model, transfers=transfers)

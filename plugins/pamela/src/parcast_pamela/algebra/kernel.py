@@ -228,10 +228,10 @@ class Kernel:
         return self._from({key: _whole(value) for key, value in terms.items() if value})
 
     def inverse(self, one: Polynomial) -> Polynomial:
-        """Return 1 / expression, which must not be 0."""
+        """Return 1 / expression, which must not be 0; so 1 / bracket is the bracket, being 1."""
         if len(one.terms) == 1:
             monomial, coefficient = one.terms[0]
-            inverted = tuple((atom, -exponent) for atom, exponent in monomial)
+            inverted = tuple((a, e if a.kind in BRACKETS else -e) for a, e in monomial)
             return self._from({inverted: _whole(Fraction(1) / coefficient)})
         if not one.terms:
             raise ZeroDivisionError
@@ -280,9 +280,12 @@ class Kernel:
     ) -> Polynomial:
         kept = tuple(pair for pair in monomial if not any(s in pair[0].free for s in values))
         result = self._from({kept: coefficient})
-        for atom, exponent in monomial:
-            if any(symbol in atom.free for symbol in values):
-                result = result * self._substitute_atom(atom, values, make) ** exponent
+        moved = [pair for pair in monomial if pair not in kept]
+        # a bracket that becomes 0 stands for what is never reached, which may divide by 0
+        for atom, exponent in sorted(moved, key=lambda pair: pair[1] < 0):
+            if not result.terms:
+                break
+            result = result * self._substitute_atom(atom, values, make) ** exponent
         return result
 
     def _substitute_atom(
@@ -337,8 +340,8 @@ def _joined(left: Monomial, right: Monomial) -> Monomial:
     powers = dict(left)
     for atom, exponent in right:
         total = powers.get(atom, 0) + exponent
-        if atom.kind in BRACKETS and total:
-            total = 1
+        if atom.kind in BRACKETS:
+            total = 1  # neither exponent is below 0: see `inverse`
         if total:
             powers[atom] = total
         else:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from parcast_pamela.algebra.growth import direction
-from parcast_pamela.algebra.kernel import BRACKETS, Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.samples import POINTS, Sample
 from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
@@ -268,7 +268,10 @@ class Signs:
                 rising = self.direction(one, index)
                 if rising:
                     end = self._shift(index.low if rising > 0 else index.high)
-                    moved = self.kernel.rebuilt(one, {index: end}, self.make)
+                    try:
+                        moved = self.kernel.rebuilt(one, {index: end}, self.make)
+                    except ZeroDivisionError:
+                        return False  # no value there, so it bounds nothing
                     return self._prove(moved, facts, depth)
                 continue
             powers = [e for m, _ in one.terms for a, e in m if a is atom]
@@ -302,19 +305,26 @@ class Signs:
                 if coefficient > 0 and self._monomial_sign(monomial):
                     continue
                 for base, weight in fact.terms:
-                    if any(atom.kind in BRACKETS for atom, _ in base):
-                        continue  # nothing is divided by one
-                    if (weight < 0) != (coefficient < 0):
+                    if (weight < 0) != (coefficient < 0) or not self._divides(base, monomial):
                         continue
                     factor = self.kernel.monomial(monomial, coefficient) / self.kernel.monomial(
                         base, weight
                     )
-                    ((quotient, _),) = factor.terms
-                    if not self._monomial_sign(quotient):
+                    if not self._monomial_sign(factor.terms[0][0]):
                         continue
                     if self._prove(one - factor * fact, facts, min(depth, 3)):
                         return True
         return False
+
+    def _divides(self, base: Monomial, monomial: Monomial) -> bool:
+        """Return whether monomial / base has a value wherever the monomial has one."""
+        powers = dict(monomial)
+        return all(
+            exponent <= max(powers.get(atom, 0), 0)
+            or powers.get(atom, 0) < 0
+            or self._monomial_positive(((atom, 1),))
+            for atom, exponent in base
+        )
 
     def _by_denominator(self, one: Polynomial, facts: Facts, depth: int) -> bool:
         found = denominators(self.kernel, one)

@@ -12,16 +12,17 @@ from parcast.errors import ParcastError
 from parcast_pamela.compilation.compiler import Compiled, compile_model
 from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.errors import ModelError
 from parcast_pamela.language.model import Model
 
 _QUANTITIES = ("critical_path", "contention", "bound", "upper")
 
 
-def compile_checked(model: Model, check: int = 2, seed: int = 0) -> Compiled:
+def compile_checked(model: Model, check: int = 2, seed: int = 0, transfers: str = "") -> Compiled:
     """Return a model's formulas, compared with enumeration at ``check`` small parameters.
 
-    Where they differ, which would be an error of parcast, the formulas without any
-    simplification are returned, with a note.
+    Where they differ, which would be an error of parcast, or where a rule divides by zero, the
+    formulas without any simplification are returned, with a note.
 
     Parameters
     ----------
@@ -31,8 +32,21 @@ def compile_checked(model: Model, check: int = 2, seed: int = 0) -> Compiled:
         How many points are compared.
     seed
         Which points.
+    transfers
+        As `compile_model` takes it; enumeration does not know it, so that nothing is compared.
+
+    Raises
+    ------
+    ModelError
+        If the model has no formulas.
     """
-    compiled = compile_model(model)
+    try:
+        compiled = compile_model(model, transfers=transfers)
+    except ArithmeticError:
+        note = "simplifying divided by zero; the formula is not simplified"
+        return _plain(model, note, transfers)
+    if transfers:
+        return compiled
     for point in _points(model, check, seed):
         try:
             exact = enumerate_bounds(model, point, most=_MOST_STEPS)
@@ -40,15 +54,22 @@ def compile_checked(model: Model, check: int = 2, seed: int = 0) -> Compiled:
             continue  # no value at this point
         try:
             found: Any = compiled.values(point)
-        except ParcastError:
+        except (ParcastError, ArithmeticError):
             found = None
         if any(getattr(found, name, None) != getattr(exact, name) for name in _QUANTITIES):
             note = (
                 f"the simplified formula was wrong at {point}; the formula is not simplified. "
                 "Please report this model"
             )
-            return attrs.evolve(compile_plainly(model), notes=(note,))
+            return _plain(model, note)
     return compiled
+
+
+def _plain(model: Model, note: str, transfers: str = "") -> Compiled:
+    try:
+        return attrs.evolve(compile_plainly(model, transfers), notes=(note,))
+    except ArithmeticError:
+        raise ModelError(f"{model.name}: an expression of it divides by zero") from None
 
 
 #: Points that take longer to enumerate are passed over.

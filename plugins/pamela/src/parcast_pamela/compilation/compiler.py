@@ -110,8 +110,14 @@ def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -
         )
     lowering = Lowering(model, Algebra(simplify=simplify))
     processes = Processes(lowering, transfers)
-    part = processes.part(model.equations[model.root].body, Scope({}))
-    demands = processes.contention(part.demands)
+    try:
+        part = processes.part(model.equations[model.root].body, Scope({}))
+        demands = processes.contention(part.demands)
+    except ZeroDivisionError:
+        for guard in lowering.guards:
+            if guard.violation.constant:  # violated whatever the parameters are
+                raise ModelError(guard.message, guard.place) from None  # type: ignore[arg-type]
+        raise
     shown = lowering.parameters.shown
     contention = lowering.rules.maximum([lowering.kernel.number(0), *demands.values()])
     return Compiled(
