@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Annotated
 
 import attrs
 import pytest
@@ -17,6 +18,8 @@ from parcast import (
     Workload,
     hookimpl,
 )
+from parcast.distributions import Distribution
+from parcast.formulas import Unit
 
 
 @attrs.frozen(kw_only=True)
@@ -25,6 +28,8 @@ class Options:
     repeat: int = 1
     fast: bool = False
     scale: float = 1.0
+    step: Annotated[float, Unit("s")] = 1.0
+    law: Annotated[Distribution, Unit("1")] | None = None
 
 
 class Works:

@@ -92,6 +92,32 @@ def test_what_cannot_be_compared_is_one_sentence(compare, arguments, sentence):
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("times", "sentence"),
+    [
+        ("p,time\n1e400,1\n", "times.csv:2: p = '1e400': it must be a whole number from 1"),
+        (f"p,time\n2,{'1' * 200_000}\n", "times.csv:2: field larger than field limit"),
+        (
+            "p,Time\n2,1\n",
+            "times.csv: there is no column 'time', only p, Time. Did you mean 'Time'",
+        ),
+        ("p,time,network.startup\n2,1,1\n", "'network.startup' is neither a parameter of the"),
+    ],
+)
+def test_a_bad_table_is_one_sentence(compare, times, sentence):
+    code, out, said = compare(times, *MEASURED)
+    assert (code, out) == (2, "")
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_machine_value_that_is_set_joins_its_column(compare):
+    table = "p,time,processor.rate\n2,40,3\n2,50,2\n"
+    code, out, _ = compare(table, *MEASURED, "--set", "processor.rate=2", "--tolerance", "1%")
+    assert code == 0
+    assert "+0.0 %" in out
+
+
 def test_a_tolerance_that_nothing_was_held_to_is_an_error(compare):
     code, _, said = compare("p,time\n3,1\n", *MEASURED, "-p", "2", "--tolerance", "1%")
     assert code == 2

@@ -380,7 +380,7 @@ def test_measured_times_say_what_is_asked_and_give_errors(make_registry, workloa
     found = registry.compare(workload, machine, measured=times)
     assert [row.p for row in found.rows] == [2, 3]
     assert found.rows[0].error == -0.5
-    assert found.provenance["measured"] == {"source": "measured", "points": 2, "unused": []}
+    assert found.provenance["measured"] == {"source": "the table given", "points": 2, "unused": []}
     (row,) = registry.compare(workload, machine, p=2, d=1, measured=times).rows
     assert row.measured == 2 * alone.time
 
@@ -399,3 +399,15 @@ def test_the_fastest_and_the_cheapest_of_several_machines_are_named(make_registr
     assert best[1].endswith(" USD")
     assert "price" in results.table()[0]
     assert registry.compare(workload, {"processor": {"rate": 1}}, p=[1, 2], d=1).best() == []
+
+
+def test_families_that_cannot_take_the_kind_are_asked_only_by_name(
+    make_registry, machine, workload
+):
+    other = SolverEntry("other", "trace", "parcast_tests:Traces", "Takes traces.")
+    registry = make_registry("works", entries=[other])
+    assert [row.solver for row in registry.compare(workload, machine, p=1).rows] == ["works.one"]
+    (row,) = registry.compare(workload, machine, p=1, solvers="other").rows
+    assert row.status is Status.REFUSED
+    alone = make_registry(entries=[other])  # where there is no other, it is asked and says why
+    assert alone.compare(workload, machine, p=1).rows[0].status is Status.REFUSED

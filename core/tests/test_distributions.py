@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from parcast.distributions import LAWS, Distribution
+from parcast.distributions import LAWS, SHAPES, Distribution
 from parcast.errors import ParcastError
 
 WRITTEN = {
@@ -20,6 +20,7 @@ WRITTEN = {
     "lognormal:10ms,5ms": ("lognormal", 10e-3, 25e-6),
     "weibull:1,20ms": ("weibull", 20e-3, 4e-4),
     "weibull:2,20ms": ("weibull", 0.0177245385, 8.58407346e-5),
+    "sampled:1ms,2ms,2ms,7ms": ("sampled", 3e-3, 5.5e-6),
 }
 
 
@@ -64,3 +65,23 @@ def test_a_wrong_distribution_is_one_sentence(text: str, message: str) -> None:
     with pytest.raises(ParcastError) as caught:
         Distribution.read(text, "s")
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_scaled_distribution_has_scaled_moments(text: str) -> None:
+    found = Distribution.read(text, "s")
+    scaled = found.scaled(3.0)
+    assert scaled.mean == pytest.approx(3 * found.mean, rel=1e-12)
+    assert scaled.variance == pytest.approx(9 * found.variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("word", SHAPES)
+def test_a_shape_has_a_mean_of_one_and_no_unit(word: str) -> None:
+    assert Distribution.read(word, "1").mean == 1
+    with pytest.raises(ParcastError, match="is not a number with a unit"):
+        Distribution.read(word, "s")
+
+
+def test_a_misspelt_shape_is_named_with_its_mend() -> None:
+    with pytest.raises(ParcastError, match=r"no distribution 'unifrm'\. Did you mean 'uniform'\?"):
+        Distribution.read("unifrm", "1")

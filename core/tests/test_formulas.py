@@ -31,6 +31,8 @@ SCALE = Unit("1", preset=surface)
         ("surface:2", SCALE, {"p": 16}, 0.25),
         (" surface:1 ", SCALE, {"p": 16}, 1.0),
         ("1/p", SCALE, {"p": 4}, 0.25),
+        ("2e6*n", BYTES, {"n": 3}, 6e6),
+        ("1e7*p kB", BYTES, {"p": 2}, 2e10),
     ],
 )
 def test_a_formula_gives_base_units(text, unit, values, result):

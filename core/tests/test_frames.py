@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast import ParcastError, Parts, Registry, Results, Row, Status
+from parcast import ParcastError, Parts, Registry, Results, Row, Status, writers
 from parcast.columns import GRID, axes, flat
 
 PROVENANCE = {"seed": 7, "bad": math.nan, "source": "é" * 100_000}
@@ -287,3 +288,51 @@ def test_a_missing_library_is_named_with_what_to_install(monkeypatch, tmp_path, 
     with pytest.raises(ParcastError, match=rf'^{missing} .* pip install "parcast\[frames\]"$'):
         call(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".nc", ".csv", ".json", ".extrap.jsonl"])
+def test_a_full_disk_is_told(tmp_path, suffix):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    (tmp_path / f"x{suffix}").symlink_to("/dev/full")
+    with pytest.raises(ParcastError, match=r"cannot be written: .*No space left on device"):
+        written(RESULTS, tmp_path, f"x{suffix}")
+
+
+def test_parquet_keeps_integers_of_more_than_64_bits_as_text(tmp_path):
+    wide = [2**63, 2**63 + 1, -(2**63) - 1]
+    rows = tuple(
+        row(p, seed=seed, params={"n": n}, details={"most": most})
+        for p, (seed, n, most) in enumerate(
+            zip(wide, (10**30, 1.5, 2), (2**63 - 1, 1, 2), strict=True)
+        )
+    )
+    frame = pd.read_parquet(written(Results(rows), tmp_path, "x.parquet"))
+    assert frame["seed"].tolist() == list(map(str, wide))
+    assert frame["params.n"].tolist() == [str(10**30), "1.5", "2"]
+    assert frame["details.most"].tolist() == [2**63 - 1, 1, 2]
+
+
+def test_parquet_rounds_integers_among_floats(tmp_path):
+    rows = (row(1, params={"n": 2**53 + 1}), row(2, params={"n": 0.5}))
+    frame = pd.read_parquet(written(Results(rows), tmp_path, "x.parquet"))
+    assert frame["params.n"].tolist() == [2.0**53, 0.5]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "full"), ValueError("x"), KeyboardInterrupt()])
+def test_nothing_is_left_of_what_was_not_finished(monkeypatch, tmp_path, error):
+    def stop(results, path):
+        path.write_text("half")
+        raise error
+
+    monkeypatch.setattr(writers, "write_csv", stop)
+    (tmp_path / "x.csv").write_text("old")
+    with pytest.raises(ParcastError if isinstance(error, OSError) else type(error)):
+        written(RESULTS, tmp_path, "x.csv")
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("x.csv", "old")]
+
+
+def test_a_folder_that_is_a_file_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParcastError, match="cannot be written: Not a directory"):
+        written(RESULTS, tmp_path / "file", "x.csv")

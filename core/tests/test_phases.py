@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from parcast import InvalidPointError, Query, Registry
+from parcast.errors import FileError
+from parcast.phases import EXPONENTIAL
 
 REGISTRY = Registry(plugins=[])
 MACHINE = REGISTRY.machine({"name": "m", "processor": {}})
@@ -19,13 +21,37 @@ def test_what_is_not_stated_has_its_default():
     values = phases_at(2)
     assert (values.cycles, values.bursts, values.group) == (1, 1, 1)
     assert (values.parallel, values.serial, values.messages, values.bytes) == (0, 0, 0, 0)
-    assert (values.io, values.distribution, values.pattern) == ("sync", "exponential", "ring")
+    assert (values.io, values.distribution, values.pattern) == ("sync", EXPONENTIAL, "ring")
     assert values.name == "phase 1"
 
 
 def test_formulas_see_p_d_and_parameters():
     values = phases_at(9, d=3, parallel="n*p MFLOP", io_bytes="d kB", messages="6*sqrt(p)")
     assert (values.parallel, values.io_bytes, values.messages) == (36e6, 3e3, 18)
+
+
+def test_numbers_that_are_kept_follow_what_the_formulas_read():
+    workload = REGISTRY.workload(
+        {"name": "w", "parameters": {"n": 4}, "phase": [{"parallel": "n + p", "io_bytes": "d"}]}
+    )
+    found = {
+        (p, d, n): workload.content.at(
+            Query(workload=workload, machine=MACHINE, p=p, d=d, parameters={"n": n})
+        )[0]
+        for p in (1, 2, 1)
+        for d in (3, 4)
+        for n in (1, 2.5)
+    }
+    assert {(p, d, n): (p + n, d) for p, d, n in found} == {
+        place: (values.parallel, values.io_bytes) for place, values in found.items()
+    }
+
+
+def test_a_point_without_meaning_is_told_with_its_own_d():
+    workload = REGISTRY.workload({"name": "w", "phase": [{"parallel": "log2(p - 2)"}]})
+    for d in (1, 7):
+        with pytest.raises(InvalidPointError, match=f"p=2, d={d}"):
+            workload.content.at(Query(workload=workload, machine=MACHINE, p=2, d=d))
 
 
 def test_overrides_win_over_the_workloads_own_parameters():
@@ -83,3 +109,29 @@ def test_phases_keep_their_order_and_names():
     workload = REGISTRY.workload({"name": "w", "phase": [{"name": "a"}, {}, {"name": "c"}]})
     values = workload.content.at(Query(workload=workload, machine=MACHINE, p=1))
     assert [one.name for one in values] == ["a", "phase 2", "c"]
+
+
+@pytest.mark.parametrize("law", ["erlang:4,20", "sampled:1,2,6", "uniform:3,5", "exponential"])
+def test_only_the_shape_of_a_distribution_counts(law: str) -> None:
+    workload = Registry([]).workload({"name": "w", "phase": [{"distribution": law}]})
+    query = Query(
+        workload=workload, machine=Registry([]).machine({"name": "m", "processor": {}}), p=2
+    )
+    (values,) = workload.content.at(query)
+    assert values.distribution.mean == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("law", "reason"),
+    [
+        ("unifrm", "'unifrm': there is no distribution 'unifrm'. Did you mean 'uniform'?"),
+        ("erlang:4", "'erlang:4' needs the form erlang:stages,mean"),
+        ("exp:2s", "'exp:2s': '2s' must be a plain number, without s"),
+        ("sampled:0,0", "'sampled:0,0' must be above 0"),
+    ],
+)
+def test_a_wrong_distribution_is_named_with_its_place(law: str, reason: str) -> None:
+    with pytest.raises(FileError) as caught:
+        Registry([]).workload({"name": "w", "phase": [{"distribution": law}]})
+    assert "phase[0].distribution: " in str(caught.value)
+    assert reason in str(caught.value)

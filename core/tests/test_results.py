@@ -206,7 +206,7 @@ def test_machines_and_workloads_show_themselves_escaped(registry):
 def test_the_table_leaves_out_what_says_nothing():
     header, rows = RESULTS.table()
     assert "workload" not in header
-    assert header[:3] == ["p", "d", "solver"]
+    assert header[:5] == ["p", "d", "mapping", "seed", "solver"]
     assert header[-1] == ""
     assert rows[1][-1] == "refused: no, “never”"
     assert len({len(row) for row in (header, *rows)}) == 1

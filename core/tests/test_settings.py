@@ -83,6 +83,28 @@ def test_a_parameter_without_a_value_names_itself(sort, registry, workload, valu
         parameters(sort, registry, workload, value)
 
 
+@pytest.mark.parametrize("value", ["sqrt(p)*10 +- 1", "p*(27 +- 1)", "p +/- 1", "n ± 1"])
+def test_an_uncertainty_in_a_formula_is_no_sum(sort, registry, workload, machine, value):
+    with pytest.raises(FormulaError, match=r"^n=.*\+- stands between two plain numbers"):
+        parameters(sort, registry, workload, value)
+    with pytest.raises(ParcastError, match=r"rate=.*\+- stands between two plain numbers"):
+        changed(sort, registry, machine, "processor.rate", value)
+    with pytest.raises(ParcastError, match=r"phase\[0\]\.parallel: .*use a parameter"):
+        registry.workload({**workload, "phase": [{"parallel": value}]})
+
+
+def test_an_option_is_never_uncertain(sort, registry):
+    entry = registry.solvers["tuned.one"]
+    for value in ("10 +- 2", "5 to 7", "exp:3"):
+        with pytest.raises(ParcastError, match=r"tuned\.one\.step=.* an option chooses a method"):
+            sort({"tuned.one.step": value})
+        listed = sort({"tuned.one.step": 1}).with_values({"tuned.one.step": value})
+        with pytest.raises(ParcastError, match=r"tuned\.one\.step=.* an option chooses a method"):
+            listed.options_of(entry, 1, 1)
+    assert sort({"tuned.step": "2*p s"}).options == {"tuned.step": "2*p s"}
+    assert sort({"tuned.law": "lognormal:3,1"}).options_of(entry, 1, 1).law.mean == 3
+
+
 def test_only_a_workloads_own_parameters_are_set(sort, registry):
     settings = sort({"n": 5})
     other = registry.workload({"name": "v", "parameters": {"k": 1}, "phase": [{}]})

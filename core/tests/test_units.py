@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import UnitError
-from parcast.units import UNITS, format_seconds, parse_quantity, to_base
+from parcast.units import UNITS, format_seconds, is_quantity, parse_quantity, to_base
 
 #: Written by hand, digit by digit: a prefix once was 1e13 elsewhere.
 TABLE = {
@@ -110,6 +110,28 @@ def test_the_uncertainty_has_the_unit_of_the_value():
     quantity = parse_quantity("27 +- 1.5 MB/s")
     assert (quantity.value, quantity.spread) == (27e6, 1.5e6)
     assert parse_quantity("27 MB/s").spread == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["1e7*p", "2e6*n", "2e-6*n", "1E3*p", "3*n", "5 MB*2", "5 e6", "p*(27 +- 1)"]
+)
+def test_a_formula_is_no_quantity(text):
+    assert not is_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("27 +- 5% MB/s", 'in the unit of its number; write "27 +- 1.35 MB/s"'),
+        ("27 ± 5 %", 'write "27 +- 1.35" or "0.27 +- 0.05"'),
+        ("27 MB/s +- 1 MB/s", 'one unit after both, as in "27 +- 1 MB/s"'),
+        ("n +- 1", "may use a parameter that is such a number"),
+    ],
+)
+def test_an_uncertainty_that_is_none_says_how_to_write_it(text, hint):
+    with pytest.raises(UnitError) as caught:
+        parse_quantity(text)
+    assert hint in str(caught.value)
 
 
 def test_an_uncertainty_is_never_negative():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from parcast.entries import KindEntry, Lowering, PartEntry, Reader, Writer
 from parcast.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 @hookimpl
@@ -42,6 +46,14 @@ def parcast_writers() -> Iterator[Writer]:
     yield Writer(".extrap.jsonl", "parcast.writers:write_extrap", "Times for Extra-P.")
     yield Writer(".parquet", "parcast.frames:write_parquet", "A data frame; parcast[frames].")
     yield Writer(".nc", "parcast.frames:write_netcdf", "A grid in netCDF4; parcast[frames].")
+
+
+@hookimpl
+def parcast_executor(spec: str) -> Executor | None:
+    """Return the executors of this machine: ``processes:4``, ``threads:4``."""
+    from parcast.executors import local_executor
+
+    return local_executor(spec)
 
 
 @hookimpl

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import attrs
+
 from parcast.errors import ParcastError
-from parcast.html import flatten
-from parcast.results import Results
+from parcast.packing import packs, values
+from parcast.results import Results, Row
 
 Flat = dict[str, Any]
 
@@ -15,23 +17,48 @@ Flat = dict[str, Any]
 GRID = ("workload", "machine", "solver", "p", "d")
 
 
-def flat(results: Results) -> tuple[list[str], list[Flat]]:
-    """Return the names of all columns, and the rows by column.
+@attrs.define
+class Kind:
+    """What the values of one column are, over all rows."""
+
+    types: set[type] = attrs.field(factory=set)  #: without that of None
+    wide: bool = False  #: there are integers of more than 64 bits
+
+
+def kinds(rows: Sequence[Row]) -> dict[str, Kind]:
+    """Return the names of all columns and what they hold, without keeping the rows.
 
     Nested values get dotted columns, lists are joined by ``; ``; a row may lack columns.
     """
-    rows = [{key: _cell(value) for key, value in flatten(row.to_dict())} for row in results.rows]
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    said = {key for row in rows for key, value in row.items() if value is not None}
-    return [name for name in names if name in said or not _is_table(name, names)], rows
+    found: dict[str, Kind] = {}
+    for pack in packs(rows):
+        columns = pack.flat()
+        for name, column in columns.items():
+            held = column.get("each", [column.get("same")])
+            types = set(map(type, held))
+            kind = found.setdefault(name, Kind())
+            kind.types |= types - {type(None)}
+            kind.wide |= int in types and any(map(_is_wide, held))
+    return {name: k for name, k in found.items() if k.types or not _is_table(name, found)}
 
 
-def _cell(value: object) -> object:
-    return "; ".join(map(str, value)) if isinstance(value, list) else value
+def _is_wide(value: object) -> bool:
+    return type(value) is int and not -(2**63) <= value < 2**63
 
 
 def _is_table(name: str, names: Iterable[str]) -> bool:
     return any(one.startswith(f"{name}.") for one in names)
+
+
+def flat(results: Results) -> tuple[list[str], list[Flat]]:
+    """Return the names of all columns (see `kinds`), and the rows by column."""
+    rows: list[Flat] = []
+    for pack in packs(results.rows):
+        columns = {name: values(column, pack.count) for name, column in pack.flat().items()}
+        rows += (
+            dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)
+        )
+    return list(kinds(results.rows)), rows
 
 
 def settings(names: Iterable[str]) -> list[str]:

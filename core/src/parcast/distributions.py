@@ -6,13 +6,14 @@ The moments need nothing; numpy is only used through the generator that `sample`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.errors import ParcastError, UnitError, did_you_mean
-from parcast.units import parse_quantity, to_base
+from parcast.units import is_quantity, parse_quantity, to_base
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ class Law:
     mean: Callable[..., float]
     variance: Callable[..., float]
     sample: Callable[..., Any]  #: (generator, size, *parameters)
+    many: bool = False  #: the one parameter may be given any number of times
 
 
 #: Parameters that are plain numbers, whatever is distributed.
@@ -84,6 +86,20 @@ LAWS: Mapping[str, Law] = {
         ),
         lambda rng, size, shape, scale: scale * rng.weibull(shape, size),
     ),
+    "sampled": Law(
+        ("value",),
+        lambda *values: math.fsum(values) / len(values),
+        lambda *values: statistics.pvariance(values),
+        lambda rng, size, *values: rng.choice(values, size),
+        many=True,
+    ),
+}
+
+#: Shapes in one word, of mean 1, where what is distributed is relative to a mean.
+SHAPES: Mapping[str, str] = {
+    "constant": "const:1",
+    "exponential": "exp:1",
+    "uniform": "uniform:0,2",
 }
 
 
@@ -110,18 +126,25 @@ class Distribution:
     def read(cls, text: object, dimension: str) -> Distribution:
         """Return the distribution that ``text`` names; a plain quantity is a constant.
 
+        ``sampled:v1,v2,...`` takes each of the values equally often. Of dimension 1 the words
+        of `SHAPES` have a mean of 1.
+
         Raises
         ------
         ParcastError
             If there is no such law, a parameter is missing, negative or of another dimension.
         """
-        name, colon, rest = str(text).partition(":")
-        if not colon:
-            name, rest = "const", str(text)
+        whole = SHAPES.get(str(text), str(text)) if dimension == "1" else str(text)
+        name, colon, rest = whole.partition(":")
+        if not colon and (is_quantity(whole) or dimension != "1"):
+            name, rest = "const", whole
         if name not in LAWS:
-            hint = did_you_mean(name, LAWS) or f" Known: {', '.join(LAWS)}."
+            known = [*LAWS, *(SHAPES if dimension == "1" else ())]
+            hint = did_you_mean(name, known) or f" Known: {', '.join(known)}."
             raise ParcastError(f"{text!r}: there is no distribution {name!r}.{hint}")
         names, values = LAWS[name].parameters, rest.split(",")
+        if LAWS[name].many:
+            names *= len(values)
         if len(values) != len(names):
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
         try:
@@ -131,7 +154,7 @@ class Distribution:
             )
         except UnitError as error:
             raise ParcastError(f"{text!r}: {error}") from None
-        _check(name, dict(zip(names, found, strict=True)), text)
+        _check(name, list(zip(names, found, strict=True)), text)
         return cls(name, found)
 
     @property
@@ -144,19 +167,32 @@ class Distribution:
         """The variance."""
         return LAWS[self.law].variance(*self.parameters)
 
+    def scaled(self, factor: float) -> Distribution:
+        """Return the distribution of ``factor`` times the quantity."""
+        law = LAWS[self.law]
+        names = law.parameters * (len(self.parameters) if law.many else 1)
+        return Distribution(
+            self.law,
+            tuple(
+                value if name in PURE else factor * value
+                for name, value in zip(names, self.parameters, strict=True)
+            ),
+        )
+
     def sample(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` independent values."""
         drawn: npt.NDArray[np.float64] = LAWS[self.law].sample(generator, size, *self.parameters)
         return drawn
 
 
-def _check(law: str, parameters: Mapping[str, float], text: object) -> None:
-    for key, value in parameters.items():
+def _check(law: str, parameters: Sequence[tuple[str, float]], text: object) -> None:
+    for key, value in parameters:
         above_zero = key in PURE or (law == "lognormal" and key == "mean")
         if value < 0 or (above_zero and value == 0):
             bound = "above 0" if above_zero else "0 or more"
             raise ParcastError(f"{text!r}: {key} must be {bound}")
-    if law == "uniform" and parameters["least"] > parameters["most"]:
+    given = dict(parameters)
+    if law == "uniform" and given["least"] > given["most"]:
         raise ParcastError(f"{text!r}: the first bound is above the second")
-    if "stages" in parameters and parameters["stages"] % 1:
+    if "stages" in given and given["stages"] % 1:
         raise ParcastError(f"{text!r}: stages must be a whole number")

@@ -17,7 +17,13 @@ API = 1
 
 @runtime_checkable
 class Solver(Protocol):
-    """What a solver's class offers. ``solve_many(queries)`` is optional beside it."""
+    """What a solver's class offers; two more methods are optional.
+
+    ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
+    names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
+    unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a
+    name that the time does not depend on has 0. None where it has none at all.
+    """
 
     def supports(self, query: Query) -> str | None:
         """Return None, or the reason why this solver cannot take the query."""

@@ -30,6 +30,10 @@ class UnknownNameError(ParcastError):
     """No solver, machine, workload, parameter or option has this name."""
 
 
+class UncertaintyError(ParcastError):
+    """There are no samples to draw: their number is none, or no number is uncertain."""
+
+
 class UnsupportedError(ParcastError):
     """A solver cannot take this query at all; the row becomes ``refused``."""
 

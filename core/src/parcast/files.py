@@ -13,13 +13,14 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
+from parcast.distributions import Distribution
 from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.expressions import Value
 from parcast.formulas import Formula, Unit, Whole
 from parcast.html import flatten
 from parcast.machine import Machine
-from parcast.units import parse_quantity, to_base
+from parcast.units import is_uncertain, parse_quantity, to_base
 from parcast.workload import Workload
 
 T = TypeVar("T")
@@ -273,7 +274,7 @@ def _check_shape(data: object, target: type, path: str) -> None:
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
-        if inner is None or inner is Formula or (value is None and optional):
+        if inner in (None, Formula, Distribution) or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -283,6 +284,34 @@ def _check_shape(data: object, target: type, path: str) -> None:
                 _check_shape(item, inner, f"{below}[{index}]")
         else:
             raise FileError(f"{below}: needs a list of tables; write [[{below}]]")
+
+
+def uncertain_numbers(
+    data: Any, target: type, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str, Unit | Whole]]:
+    """Yield where ``data`` states numbers with an uncertainty, these, and what the field takes."""
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kind: Any = field.type
+        value, below = data.get(field.name), (*path, field.name)
+        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        if number := _of_number(kind):
+            if is_uncertain(value):
+                yield below, value, number
+        elif isinstance(kind, type) and attrs.has(kind) and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, kind, below)
+        elif inner is not None and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, inner, below)
+        elif inner is not None and isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                yield from uncertain_numbers(item, inner, (*below, index))
+
+
+def _of_number(kind: Any) -> Unit | Whole | None:
+    """Return what a field takes that is a number, or may be one."""
+    for one in (kind, *get_args(kind)):
+        if (marker := _marker(one)) and get_args(one)[0] is not Distribution:
+            return marker
+    return None
 
 
 def _marker(kind: Any) -> Unit | Whole | None:
@@ -304,6 +333,10 @@ def _number(value: object, kind: Any) -> Any:
     assert marker is not None
     if get_args(kind)[0] is Formula:
         return Formula.read(value, marker)
+    if get_args(kind)[0] is Distribution:
+        found = Distribution.read(value, marker.dimension)
+        marker.check(found.mean, value)
+        return found
     return marker.check(to_base(value, marker.dimension), value)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 
 from parcast.errors import FormulaError, UnitError
-from parcast.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.units import check_dimension, is_quantity, parse_quantity, unit_factor
+from parcast.expressions import Expr, Num, Value, evaluate, names_in, parse
+from parcast.units import check_dimension, check_spread, is_quantity, parse_quantity, unit_factor
 
 _UNIT = re.compile(r"[^\W\d][\w/%]*")
 _OPEN = re.compile(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$")
@@ -35,6 +36,10 @@ class Unit:
         if value > self.most:
             raise UnitError(f"{shown!r} must be at most {self.most:g}")
         return value
+
+    def holds(self, values: Any) -> Any:
+        """Tell of each value of an array whether it is within the field's range."""
+        return ((values > 0) if self.positive else (values >= 0)) & (values <= self.most)
 
 
 @attrs.frozen
@@ -76,6 +81,7 @@ class Formula:
             quantity = parse_quantity(value)
             check_dimension(quantity.dimension, unit.dimension, value)
             return cls(str(value), parse(repr(unit.check(quantity.value, value))))
+        check_spread(text)
         formula, factor = _split_unit(text, unit)
         return cls(str(value), parse(formula), factor)
 
@@ -87,7 +93,10 @@ class Formula:
         FormulaError
             If a name is unknown or the value is not finite.
         """
-        result = float(evaluate(self.expr, values)) * self.factor
+        if isinstance(self.expr, Num):  # most are, and are asked for again and again
+            result = float(self.expr.value) * self.factor
+        else:
+            result = float(evaluate(self.expr, values)) * self.factor
         if not math.isfinite(result):
             raise FormulaError("the value is not finite")
         return result

@@ -6,6 +6,7 @@ pandas and xarray are imported only when called; the extra ``parcast[frames]`` b
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -15,10 +16,22 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from parcast.columns import GRID, Flat, axes, distinct, flat, is_number, settings, short
+from parcast.columns import (
+    GRID,
+    Flat,
+    Kind,
+    axes,
+    distinct,
+    flat,
+    is_number,
+    kinds,
+    settings,
+    short,
+)
 from parcast.errors import ParcastError
+from parcast.packing import Column, packs
 from parcast.query import Parts
-from parcast.results import Results
+from parcast.results import Results, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,24 +96,64 @@ def to_dataset(results: Results) -> xarray.Dataset:
 
 
 def write_parquet(results: Results, path: Path) -> None:
-    """Write the data frame; its attributes, and so the provenance, are in the metadata."""
-    _need("pyarrow")
-    frame = to_frame(results)
-    for name, column in frame.items():  # one type a column
-        kinds = {type(value) for value in column if value is not None}
-        if column.dtype == object and kinds != {bool}:
-            frame[name] = [None if value is None else str(value) for value in column]
+    """Write the columns of the data frame, some thousand rows at a time.
+
+    A column is numbers where it holds numbers alone, else text. Text too is a column with an
+    integer of more than 64 bits, such as a large seed: as a float it would be another number.
+    The provenance is in the metadata, where pandas finds it as ``frame.attrs``.
+    """
+    arrow, parquet = _need("pyarrow"), _need("pyarrow.parquet")
+    found = kinds(results.rows)
+    origin = json.dumps({"provenance": plain(results.provenance)})
+    fields = [(name, _arrow_type(arrow, name, kind)) for name, kind in found.items()]
+    schema = arrow.schema(fields, metadata={"PANDAS_ATTRS": origin})
     path.write_bytes(b"")  # what cannot be written is told as for any other format
-    frame.to_parquet(path, engine="pyarrow", index=False)
+    with parquet.ParquetWriter(path, schema) as writer:
+        for pack in packs(results.rows):
+            columns = pack.flat()
+            arrays = [
+                _arrow_array(arrow, field.type, columns.get(field.name), pack.count)
+                for field in schema
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _arrow_type(arrow: Any, name: str, kind: Kind) -> Any:
+    if name in {*_SECONDS, *_RATIOS, "solve_seconds"}:
+        return arrow.float64()
+    if kind.wide:
+        return arrow.string()
+    if kind.types in ({float}, {int, float}):
+        return arrow.float64()
+    if kind.types == {int}:
+        return arrow.int64()
+    return arrow.bool_() if kind.types == {bool} else arrow.string()
+
+
+def _arrow_array(arrow: Any, kind: Any, column: Column | None, count: int) -> Any:
+    if column is None:
+        return arrow.nulls(count, kind)
+    make = {arrow.string(): str, arrow.float64(): float}.get(kind)
+    if make:
+        column = {form: _made(make, content) for form, content in column.items()}
+    if "same" in column:
+        return arrow.repeat(arrow.scalar(column["same"], kind), count)
+    return arrow.array(column["each"], kind)
+
+
+def _made(make: type, content: Any) -> Any:
+    if isinstance(content, list):
+        return [_made(make, value) for value in content]
+    return None if content is None else make(content)
 
 
 def write_netcdf(results: Results, path: Path) -> None:
-    """Write the grid as netCDF4."""
+    """Write the grid as netCDF4, made in memory: HDF5 does not survive a full disk."""
     _need("h5py")
     _need("h5netcdf")
-    dataset = to_dataset(results)
-    path.write_bytes(b"")  # what cannot be written is told as for any other format
-    dataset.to_netcdf(path, engine="h5netcdf")
+    file = io.BytesIO()
+    to_dataset(results).to_netcdf(file, engine="h5netcdf")
+    path.write_bytes(file.getbuffer())
 
 
 def _need(name: str) -> Any:

@@ -123,7 +123,7 @@ class Specs:
 
     @hookspec(firstresult=True)
     def parcast_executor(self, spec: str) -> Executor | None:
-        """Return the executor that ``spec`` (such as ``"threads:4"``) names, or None."""
+        """Return the executor that ``spec`` (such as ``"pool:4"``) names, or None."""
 
     @hookspec
     def parcast_point_done(self, query: Query, prediction: Prediction) -> None:

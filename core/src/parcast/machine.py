@@ -92,6 +92,12 @@ class Cost:
     power: Annotated[float, Unit("W")] | None = None
 
 
+#: What counts for a core part that a machine does not state.
+_UNSTATED: Mapping[type, Any] = {
+    kind: kind() for kind in (Processor, Nodes, Network, Storage, Cost)
+}
+
+
 @attrs.frozen(kw_only=True)
 class Machine:
     """A machine: the parts its file states, and core parts with their defaults otherwise."""
@@ -107,27 +113,27 @@ class Machine:
     @property
     def processor(self) -> Processor:
         """The processor of one process."""
-        return self.part("processor", Processor) or Processor()
+        return self.part("processor", Processor) or _UNSTATED[Processor]
 
     @property
     def nodes(self) -> Nodes:
         """The nodes."""
-        return self.part("nodes", Nodes) or Nodes()
+        return self.part("nodes", Nodes) or _UNSTATED[Nodes]
 
     @property
     def network(self) -> Network:
         """The network between processes."""
-        return self.part("network", Network) or Network()
+        return self.part("network", Network) or _UNSTATED[Network]
 
     @property
     def storage(self) -> Storage:
         """The disks."""
-        return self.part("storage", Storage) or Storage()
+        return self.part("storage", Storage) or _UNSTATED[Storage]
 
     @property
     def cost(self) -> Cost:
         """Price and power of a node."""
-        return self.part("cost", Cost) or Cost()
+        return self.part("cost", Cost) or _UNSTATED[Cost]
 
     def part(self, name: str, part: type[Part]) -> Part | None:
         """Return the part called ``name`` if the machine states it."""

@@ -8,10 +8,11 @@ followed by one burst of I/O.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
+from parcast.distributions import Distribution
 from parcast.errors import FormulaError, InvalidPointError, UnitError
 from parcast.formulas import Formula, Unit
 from parcast.query import Query
@@ -37,6 +38,14 @@ _BYTES = Unit("B")
 _SCALE = Unit("1", preset=surface)
 _FROM_ABOVE_ZERO = Unit("1", positive=True)
 
+EXPONENTIAL = Distribution.read("exponential", "1")
+CONSTANT = Distribution.read("constant", "1")
+
+
+def _law(value: Distribution | str) -> Distribution:
+    """Return the law that a word or a written law names."""
+    return value if isinstance(value, Distribution) else Distribution.read(value, "1")
+
 
 def _constant(value: int, unit: Unit) -> Formula:
     return Formula.read(value, unit)
@@ -57,7 +66,9 @@ class Phase:
     group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: c
     io: Literal["sync", "async"] = "sync"
     io_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: all processes, per cycle
-    distribution: Literal["exponential", "uniform", "constant"] = "exponential"
+    distribution: Annotated[Distribution, _FROM_ABOVE_ZERO] = attrs.field(
+        default=EXPONENTIAL, converter=_law
+    )  #: of the computation in a burst; only its shape counts
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
 
 
@@ -79,7 +90,7 @@ class PhaseValues:
     group: int
     io: Literal["sync", "async"]
     io_bytes: float
-    distribution: Literal["exponential", "uniform", "constant"]
+    distribution: Distribution  #: of mean 1
     pattern: str
 
 
@@ -97,7 +108,48 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        return tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+        kept = _kept_of(self)
+        values = query.values
+        key = (query.p, *((value, type(value)) for value in map(values.get, kept.names)))
+        found = kept.found.get(key)
+        if found is None:
+            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(kept.found) >= _MOST_KEPT:
+                kept.found.clear()
+            kept.found[key] = found
+        return found
+
+
+#: More points than this are not kept.
+_MOST_KEPT = 100_000
+
+
+@attrs.frozen
+class _Kept:
+    """The numbers of one workload's phases, by what its formulas read."""
+
+    content: Phases
+    names: tuple[str, ...]
+    found: dict[Any, tuple[PhaseValues, ...]]
+
+
+_latest: list[_Kept] = []
+
+
+def _kept_of(content: Phases) -> _Kept:
+    """Return what is kept of this workload; only the latest one has anything kept.
+
+    A grid asks for the same numbers again and again: where no formula reads d, at every d,
+    and whenever a solver is first asked whether it can answer and then for the answer.
+    """
+    for kept in _latest:
+        if kept.content is content:
+            return kept
+    formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
+    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
+    kept = _Kept(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [kept]
+    return kept
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
@@ -127,9 +179,13 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
         group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
         io=phase.io,
         io_bytes=number(of.io_bytes, _BYTES),
-        distribution=phase.distribution,
+        distribution=_of_mean_one(phase.distribution),
         pattern=phase.pattern,
     )
+
+
+def _of_mean_one(law: Distribution) -> Distribution:
+    return law if law.mean == 1 else law.scaled(1 / law.mean)
 
 
 def _group(c: float, index: int, query: Query) -> int:

@@ -26,7 +26,7 @@ def provenance(
     workloads: Sequence[Workload],
     machines: Sequence[Machine],
     settings: Mapping[str, Any],
-    seed: int,
+    seed: int | Sequence[int],
 ) -> dict[str, Any]:
     """Return versions and whole inputs; what differs from run to run stands under ``run``."""
     return {

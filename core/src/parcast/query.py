@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
 from parcast.expressions import Value
 from parcast.machine import Machine
 from parcast.workload import Workload
+
+T = TypeVar("T")
 
 
 class Status(Enum):
@@ -40,6 +42,13 @@ class Query:
     parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
     options: Any = None
     seed: int = 0
+    _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+
+    def once(self, key: Any, make: Callable[[Query], T]) -> T:
+        """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
+        if key not in self._found:
+            self._found[key] = make(self)
+        return self._found[key]  # type: ignore[no-any-return]
 
     @property
     def values(self) -> dict[str, Value]:

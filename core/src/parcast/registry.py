@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import FunctionType
@@ -89,6 +90,8 @@ class Registry:
     """
 
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
+        plugins = None if plugins is None else tuple(plugins)
+        self.given: tuple[Any, ...] | None = plugins  #: what another registry like this is made of
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
@@ -121,6 +124,11 @@ class Registry:
     def add_commands(self, app: typer.Typer) -> None:
         """Let every plugin add its commands; one that fails is reported."""
         self._call("parcast_commands", app=app)
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether any plugin wants to hear of points that are done."""
+        return bool(self._manager.hook.parcast_point_done.get_hookimpls())
 
     def point_done(self, query: Query, prediction: Prediction) -> None:
         """Tell every plugin that a point is done; one that fails is reported."""
@@ -328,17 +336,32 @@ class Registry:
         raise FileError(f"{path}: no writer for {last!r} files. Known: {known}.")
 
     def write(self, results: Results, path: str | Path) -> None:
-        """Write results in the format of the file's suffix."""
+        """Write results in the format of the file's suffix: the whole file, or nothing of it."""
+        path = Path(path)
+        part = path.with_name(f".part-{path.name}")
+        if path.exists() and not path.is_file():
+            part = path  # a device or a pipe
         try:
-            load(self.writer(path).target)(results, Path(path))
+            load(self.writer(path).target)(results, part)
+            part.replace(path)
         except OSError as error:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+        finally:
+            if part != path:
+                with suppress(OSError):
+                    part.unlink()
 
     def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
         """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
         from parcast.compare import compare
 
         return compare(self, workload, machine, **asked)
+
+    def study(self, source: Any, **asked: Any) -> Results:
+        """Answer a whole grid of questions; see `parcast.study.study`."""
+        from parcast.study import study
+
+        return study(self, source, **asked)
 
     def predict(self, workload: Any, machine: Any, solver: str, **asked: Any) -> Prediction:
         """Return one solver's prediction; see `parcast.compare.predict`."""

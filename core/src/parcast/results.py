@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.query import Parts, Status
+from parcast.query import Parts, Prediction, Status
 from parcast.units import format_seconds
 
 if TYPE_CHECKING:
@@ -49,32 +49,46 @@ class Row:
     lowering: tuple[str, ...] = ()
     solve_seconds: float | None = None
 
+    @property
+    def prediction(self) -> Prediction:
+        """What the solver said, without the point it was asked about."""
+        own = {
+            field.name: getattr(self, field.name)
+            for field in attrs.fields(Prediction)
+            if hasattr(self, field.name)
+        }
+        return Prediction(**{**own, "quantiles": {float(k): v for k, v in self.quantiles.items()}})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""
         row = {field.name: getattr(self, field.name) for field in attrs.fields(Row)}
         row["status"] = self.status.value
         row["parts"] = attrs.asdict(self.parts) if self.parts else None
-        return _plain(row)  # type: ignore[no-any-return]
+        return plain(row)  # type: ignore[no-any-return]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return JSON values: lists for tuples, None for what is not finite, numbers unwrapped."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float):
+    if value is None or type(value) in {str, int, bool}:
+        return value
+    if type(value) is float:
         return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if isinstance(value, str | int) else str(value)
 
 
 @attrs.frozen
 class Results:
-    """The rows of a comparison and where they came from."""
+    """The rows of a comparison or a study and where they came from."""
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     provenance: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)
 
     def __len__(self) -> int:
@@ -83,7 +97,7 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """Return the one JSON object that every command prints."""
         rows = [row.to_dict() for row in self.rows]
-        return {"schema": SCHEMA, "rows": rows, "provenance": _plain(self.provenance)}
+        return {"schema": SCHEMA, "rows": rows, "provenance": plain(self.provenance)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a data frame (see `parcast.frames.to_frame`)."""
@@ -104,9 +118,14 @@ class Results:
             "machine": _unless_same([row.machine for row in self.rows]),
             "p": [str(row.p) for row in self.rows],
             "d": [str(row.d) for row in self.rows],
+            "mapping": _unless_same([_spelled(row.mapping) for row in self.rows]),
+            **self._settings(),
+            "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
             "time": [_time(row.time) for row in self.rows],
             "between": [_interval(row) for row in self.rows],
+            "95 % of samples": [_sampled(row) for row in self.rows],
+            "mostly from": [_cause(row) for row in self.rows],
             "measured": [_time(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
             "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
@@ -122,6 +141,12 @@ class Results:
         shown = {head: cells for head, cells in columns.items() if any(cells)}
         return list(shown), [list(cells) for cells in zip(*shown.values(), strict=True)]
 
+    def _settings(self) -> dict[str, list[str]]:
+        """Return a column for each setting that differs between rows."""
+        names = dict.fromkeys(name for row in self.rows for name in row.params)
+        columns = {name: [_spelled(row.params.get(name)) for row in self.rows] for name in names}
+        return {name: cells for name, cells in columns.items() if len(set(cells) - {""}) > 1}
+
     def best(self) -> list[str]:
         """Return which row of each workload is fastest, cheapest and takes least energy.
 
@@ -135,17 +160,19 @@ class Results:
             "cheapest": (lambda row: _charged(row).get("price"), _price),
             "least energy": (lambda row: _charged(row).get("energy"), _energy),
         }
+        found: dict[tuple[str, str], list[tuple[float, Row]]] = {}
+        currencies = {_charged(row).get("currency") for row in self.rows if _price(row)}
+        for row in self.rows:
+            for word, (value, _) in ways.items():
+                number = value(row) if row.status is Status.OK else None
+                if number is not None and (word != "cheapest" or len(currencies) == 1):
+                    found.setdefault((row.workload, word), []).append((number, row))
         said = []
-        for workload in dict.fromkeys(row.workload for row in self.rows):
-            rows = [r for r in self.rows if r.workload == workload and r.status is Status.OK]
-            for word, (value, text) in ways.items():
-                known = [(found, row) for row in rows if (found := value(row)) is not None]
-                if len({_charged(row).get("currency") for _, row in known}) > 1:
-                    continue  # prices in several currencies
-                if len(known) > 1:
-                    _, row = min(known, key=lambda pair: pair[0])
-                    place = f"{workload} on {row.machine}, p={row.p}, d={row.d} by {row.solver}"
-                    said.append(f"{word}: {place}: {text(row)}")
+        for (workload, word), known in found.items():
+            if len(known) > 1:
+                _, row = min(known, key=lambda pair: pair[0])
+                place = f"{workload} on {row.machine}, p={row.p}, d={row.d} by {row.solver}"
+                said.append(f"{word}: {place}: {ways[word][1](row)}")
         return said
 
     def notes(self) -> list[str]:
@@ -165,6 +192,14 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def _time(seconds: float | None) -> str:
@@ -194,6 +229,17 @@ def _interval(row: Row) -> str:
     if row.lower is None and row.upper is None:
         return ""
     return f"{_time(row.lower) or '0'} .. {_time(row.upper) or '?'}"
+
+
+def _sampled(row: Row) -> str:
+    interval = row.details.get("uncertainty", {}).get("interval")
+    return " .. ".join(map(_time, interval)) if interval else ""
+
+
+def _cause(row: Row) -> str:
+    """Return which uncertain number explains most of the variance, and how much of it."""
+    causes = row.details.get("uncertainty", {}).get("causes", {})
+    return next((f"{name} ({100 * part:.0f} %)" for name, part in causes.items()), "")
 
 
 def _part(parts: Parts | None, name: str) -> str:

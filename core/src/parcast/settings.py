@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,14 +15,15 @@ from parcast.errors import (
     FormulaError,
     ParcastError,
     PluginError,
+    UnitError,
     UnknownNameError,
     did_you_mean,
     shorten,
 )
-from parcast.expressions import Value, evaluate, names_in, parse
-from parcast.files import structure
+from parcast.expressions import Expr, Value, evaluate, names_in, parse
+from parcast.files import structure, uncertain_numbers
 from parcast.machine import Machine
-from parcast.units import is_quantity, parse_quantity
+from parcast.units import check_spread, is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ class Settings:
         ------
         UnknownNameError
             If a name is no parameter of any workload, machine value or solver option.
+        FileError
+            If an option is uncertain.
         """
         parameters = {name for workload in workloads for name in workload.parameters}
         sorted_out = cls({}, {}, {})
@@ -66,7 +70,22 @@ class Settings:
                     f"No parameter, machine value or option is called {name!r}.{hint}"
                 )
             chosen[name] = value  # type: ignore[index]
+        for entry in registry.solvers.values():
+            sorted_out._refuse_uncertain_options(entry)
         return sorted_out
+
+    def with_values(self, given: Mapping[str, Any]) -> Settings:
+        """Return settings of the same names with the values in ``given``."""
+        return Settings(
+            {name: given[name] for name in self.parameters},
+            {name: given[name] for name in self.machine},
+            {name: given[name] for name in self.options},
+        )
+
+    def only(self, name: str, value: Any) -> Settings:
+        """Return settings of which one alone is set, to this value."""
+        kept = (self.parameters, self.machine, self.options)
+        return Settings(*({name: value} if name in own else {} for own in kept))
 
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
@@ -93,24 +112,58 @@ class Settings:
 
     def shown(self, query: Query, asked: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
+        values = self.machine_values(query.p, query.d)
+        return {**query.parameters, **values, **self._options_shown(asked)}
+
+    def given(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what was set, as it was given, where there is no value of it at the query."""
+        own = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
+        return {**own, **self.machine, **self._options_shown(asked)}
+
+    def _options_shown(self, asked: str) -> dict[str, Any]:
         family = asked.partition(".")[0]
-        options = {
+        return {
             name: value for name, value in self.options.items() if name.partition(".")[0] == family
         }
-        return {**query.parameters, **self.machine_values(query.p, query.d), **options}
 
     def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
         """Return the solver's options, or None where it takes none."""
         if entry.options is None:
             return None
-        kind = load_class(entry.options)
-        given = {}
-        for prefix in (entry.family, entry.name):
-            for field in attrs.fields(kind):
-                name = f"{prefix}.{field.name}"
-                if name in self.options:
-                    given[field.name] = _plain(name, self.options[name], p, d)
-        return structure(given, kind, "option", entry.name)
+        if not self.options:
+            return _options(entry.options, entry.name, ())
+        load_class(entry.options)  # or say what is wrong with it
+        self._refuse_uncertain_options(entry)
+        names = self._options_given(entry)
+        values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
+        return _options(entry.options, entry.name, tuple(values.items()))
+
+    def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
+        names = self._options_given(entry)
+        if not names:
+            return
+        given = {field: self.options[name] for field, name in names.items()}
+        for (field, *_), text, _ in uncertain_numbers(given, load_class(str(entry.options))):
+            raise FileError(
+                f"{names[str(field)]}={text}: an option chooses a method and is no measured "
+                "number; give one value, without an uncertainty"
+            )
+
+    def _options_given(self, entry: SolverEntry) -> dict[str, str]:
+        """Return the setting of each option; the solver's own goes before its family's."""
+        if entry.options is None or not self.options:
+            return {}
+        return {
+            field: name
+            for prefix in (entry.family, entry.name)
+            for field in _fields(entry.options)
+            if (name := f"{prefix}.{field}") in self.options
+        }
+
+
+@lru_cache(maxsize=256)
+def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
+    return structure(dict(given), load_class(target), "option", solver)
 
 
 def _option_names(registry: Registry, family: str | None = None) -> set[str]:
@@ -140,9 +193,10 @@ def _fields(target: str) -> list[str]:
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or is_uncertain(value):
             number = parse_quantity(value).value
             return value if isinstance(value, int) else number
+        check_spread(value)
         try:
             return evaluate(parse(value), names)
         except FormulaError:
@@ -159,16 +213,26 @@ def _plain(path: str, value: Any, p: int, d: int) -> Any:
         return value
     if value in {"true", "false"}:
         return value == "true"
-    try:
-        expr = parse(value)
-    except FormulaError:
+    if is_uncertain(value):  # 27 +- 1 is no sum
         return value
-    if not names_in(expr) <= {"p", "d"}:
+    expr = _of_p_and_d(value)
+    if expr is None:
         return value
     try:
+        check_spread(value)
         return evaluate(expr, {"p": p, "d": d})
-    except FormulaError as error:
+    except (FormulaError, UnitError) as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _of_p_and_d(text: str) -> Expr | None:
+    """Return the formula that a text is, where it reads nothing but p and d."""
+    try:
+        expr = parse(text)
+    except FormulaError:
+        return None
+    return expr if names_in(expr) <= {"p", "d"} else None
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

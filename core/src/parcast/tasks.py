@@ -61,7 +61,9 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
         else:
             members = [e for e in registry.solvers.values() if e.family == name]
             entry = min(members, key=lambda e: (e.on_request, e.name))
-        query = attrs.evolve(query, options=settings.options_of(entry, query.p, query.d))
+        options = settings.options_of(entry, query.p, query.d)
+        if options is not None:
+            query = attrs.evolve(query, options=options)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
         exact = all(registry.lowerings[step].exact for step in steps)
@@ -106,10 +108,15 @@ def solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Ou
 
 def _as_asked(task: Task, outcome: Outcome) -> Outcome:
     """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
+    if task.exact and not task.notes:
+        return outcome
     found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
     if not task.exact:
         found = attrs.evolve(found, lower=None, upper=None)
-    return attrs.evolve(outcome, prediction=found)
+    return Outcome(found, outcome.seconds)
+    if not task.exact:
+        found = attrs.evolve(found, lower=None, upper=None)
+    return Outcome(found, outcome.seconds)
 
 
 def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from parcast.errors import UnitError, did_you_mean
+from parcast.errors import ParcastError, UnitError, did_you_mean
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -71,18 +71,30 @@ _ENDINGS = {
 }
 
 _NUMBER = r"[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_QUANTITY = re.compile(
-    rf"\s*(?P<number>{_NUMBER})\s*(?:\+-\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>[A-Za-zµμ%][^\s]*)?\s*",
+_NAME = r"(?![eE]\d)[A-Za-zµμ%][A-Za-z0-9µμ/%]*"  # no e6 of 2e6*n
+_UNIT = rf"(?P<unit>{_NAME})?"
+_SIGN = r"(?:\+/?-|±)"
+_SPREAD = rf"\s*(?P<number>{_NUMBER})\s*{_SIGN}\s*(?P<spread>{_NUMBER})\s*"
+_QUANTITY = re.compile(rf"(?:{_SPREAD}|\s*(?P<exact>{_NUMBER})\s*){_UNIT}\s*")
+_PERCENT = re.compile(rf"{_SPREAD}%\s*{_UNIT}\s*")
+_INTERVAL = re.compile(
+    rf"\s*(?P<least>{_NUMBER})\s*(?P<first>{_NAME})?\s+to\s+(?P<most>{_NUMBER})\s*{_UNIT}\s*"
 )
 
 
 @attrs.frozen
 class Quantity:
-    """A number in base units, with its dimension and its standard uncertainty (0 if exact)."""
+    """A number in base units, with its dimension and its standard uncertainty (0 if exact).
+
+    ``law`` says how it is distributed where it is uncertain: normal, or a law of
+    `parcast.distributions` with its parameters; ``value`` is then the mean.
+    """
 
     value: float
     dimension: str
     spread: float = 0.0
+    law: str = "normal"
+    parameters: tuple[float, ...] = ()
 
 
 def unit_factor(unit: str) -> tuple[str, float]:
@@ -123,7 +135,54 @@ def _unit_hint(name: str, whole: str) -> str:
 
 def is_quantity(text: str) -> bool:
     """Tell a number, with a unit or what stands in its place, from any other text."""
-    return _QUANTITY.fullmatch(text) is not None
+    return bool(_QUANTITY.fullmatch(text) or _INTERVAL.fullmatch(text)) or _names_a_law(text)
+
+
+def _names_a_law(text: str) -> bool:
+    name, colon, _ = text.strip().partition(":")
+    if not colon:
+        return False
+    from parcast.distributions import LAWS
+
+    return name in LAWS
+
+
+def is_uncertain(value: object) -> bool:
+    """Tell whether a number is stated with an uncertainty, be it a wrong one."""
+    if not isinstance(value, str) or not is_quantity(value):
+        return False
+    if (match := _QUANTITY.fullmatch(value)) and match["exact"]:
+        return False
+    try:
+        return parse_quantity(value).spread > 0
+    except UnitError:  # said where the number is read
+        return True
+
+
+def check_spread(text: str) -> None:
+    """Refuse a ``+-`` that is not between two numbers: in a formula it would be a sum.
+
+    Raises
+    ------
+    UnitError
+        With how to write it.
+    """
+    if match := _PERCENT.fullmatch(text):
+        raise UnitError(f"{text!r}: {_without_percent(match)}")
+    if re.search(_SIGN, text) and not _QUANTITY.fullmatch(text):
+        raise UnitError(
+            f"{text!r}: +- stands between two plain numbers with one unit after both, as in "
+            '"27 +- 1 MB/s"; a workload\'s formula may use a parameter that is such a number'
+        )
+
+
+def _without_percent(match: re.Match[str]) -> str:
+    value, spread, unit = float(match["number"]), float(match["spread"]), match["unit"]
+    meant = f'"{match["number"]} +- {abs(value) * spread / 100:g}{f" {unit}" if unit else ""}"'
+    if unit:
+        return f"an uncertainty is in the unit of its number; write {meant}"
+    both = f'"{value / 100:g} +- {spread / 100:g}"'
+    return f"it is not clear what the percent are of; write {meant} or {both}"
 
 
 def parse_quantity(value: object) -> Quantity:
@@ -132,7 +191,9 @@ def parse_quantity(value: object) -> Quantity:
     Parameters
     ----------
     value
-        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"``.
+        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
+        deviation; ``±`` and ``+/-`` mean the same), ``"25 to 29 MB/s"`` (anything between) or
+        ``"lognormal:27MB/s,3MB/s"``.
 
     Raises
     ------
@@ -147,18 +208,54 @@ def parse_quantity(value: object) -> Quantity:
 
 
 def _parse_text(text: str) -> Quantity:
+    check_spread(text)
     match = _QUANTITY.fullmatch(text)
+    if match is None and (interval := _INTERVAL.fullmatch(text)):
+        return _between(interval, text)
+    if match is None and _names_a_law(text):
+        return _distributed(text)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
-    try:
-        dimension, factor = unit_factor(match["unit"]) if match["unit"] else ("", 1.0)
-    except UnitError as error:
-        raise UnitError(f"{text!r}: {error}") from None
-    value = _finite(float(match["number"]) * factor, text)
+    dimension, factor = _unit_of(match["unit"], text)
+    value = _finite(float(match["exact"] or match["number"]) * factor, text)
     spread = _finite(float(match["spread"] or 0) * factor, text)
     if spread < 0:
         raise UnitError(f"{text!r} has a negative uncertainty")
     return Quantity(value, dimension, spread)
+
+
+def _unit_of(unit: str | None, text: str) -> tuple[str, float]:
+    try:
+        return unit_factor(unit) if unit else ("", 1.0)
+    except UnitError as error:
+        raise UnitError(f"{text!r}: {error}") from None
+
+
+def _between(match: re.Match[str], text: str) -> Quantity:
+    dimension, factor = _unit_of(match["unit"], text)
+    first = _unit_of(match["first"] or match["unit"], text)
+    if first[0] != dimension:
+        raise UnitError(f"{text!r}: both bounds need a unit of the same kind")
+    least = _finite(float(match["least"]) * first[1], text)
+    most = _finite(float(match["most"]) * factor, text)
+    if least > most:
+        raise UnitError(f"{text!r}: the first bound is above the second")
+    spread = (most - least) / math.sqrt(12)
+    return Quantity((least + most) / 2, dimension, spread, "uniform", (least, most))
+
+
+def _distributed(text: str) -> Quantity:
+    from parcast.distributions import Distribution
+
+    name, _, rest = text.strip().partition(":")
+    dimension = next(
+        (found for one in rest.split(",") if (found := parse_quantity(one).dimension)), ""
+    )
+    try:
+        law = Distribution.read(text.strip(), dimension)
+    except ParcastError as error:
+        raise UnitError(str(error)) from None
+    return Quantity(law.mean, dimension, math.sqrt(law.variance), name, law.parameters)
 
 
 def _finite(number: float, shown: object) -> float:

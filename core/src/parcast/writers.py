@@ -6,32 +6,41 @@ import csv
 import json
 from pathlib import Path
 
-from parcast.columns import axes, distinct, flat, is_number, short
-from parcast.results import Results
+from parcast.columns import axes, distinct, flat, is_number, kinds, short
+from parcast.packing import packs, values
+from parcast.results import SCHEMA, Results, plain
 
 
 def write_json(results: Results, path: Path) -> None:
-    """Write one object with rows and provenance."""
-    text = json.dumps(results.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    """Write one object with rows and provenance, a row a line."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f'{{"schema": {SCHEMA},\n "rows": [')
+        for index, row in enumerate(results.rows):
+            file.write((",\n  " if index else "\n  ") + _json(row.to_dict()))
+        file.write(f'],\n "provenance": {_json(plain(results.provenance))}}}\n')
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def write_jsonl(results: Results, path: Path) -> None:
     """Write one row a line."""
     with path.open("w", encoding="utf-8") as file:
         for row in results.rows:
-            file.write(json.dumps(row.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
+            file.write(_json(row.to_dict()) + "\n")
 
 
 def write_csv(results: Results, path: Path) -> None:
     """Write one row a line; nested values get dotted columns, lists are joined by ``; ``."""
-    columns, rows = flat(results)
+    names = list(kinds(results.rows))
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(
-            file, columns, restval="", extrasaction="ignore", lineterminator="\n"
-        )
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        for pack in packs(results.rows):
+            columns = pack.flat()
+            held = [values(columns.get(name, {"same": None}), pack.count) for name in names]
+            writer.writerows(zip(*held, strict=True))
 
 
 def write_extrap(results: Results, path: Path) -> None:
@@ -58,4 +67,4 @@ def write_extrap(results: Results, path: Path) -> None:
                 "metric": "time",
                 "value": row["time"],
             }
-            file.write(json.dumps(point, allow_nan=False, ensure_ascii=False) + "\n")
+            file.write(_json(point) + "\n")

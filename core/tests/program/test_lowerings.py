@@ -6,6 +6,7 @@ import pytest
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.lowering import lower
+from parcast.phases import CONSTANT
 from parcast.program.from_phases import lower as to_program
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
@@ -152,7 +153,7 @@ def test_a_program_becomes_one_phase_of_its_counts():
     )
     phase, _ = counted(stencil, 4)
     assert (phase.cycles, phase.bursts, phase.serial) == (1, 8, 6)
-    assert (phase.messages, phase.bytes, phase.distribution) == (1, 10, "constant")
+    assert (phase.messages, phase.bytes, phase.distribution) == (1, 10, CONSTANT)
     assert counted(stencil, 1)[0].messages == 0
 
 

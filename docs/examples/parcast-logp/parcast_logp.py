@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from parcast import Parts, Prediction, Query, SolverEntry, hookimpl
 
@@ -31,6 +31,28 @@ class LogP:
             burst = Parts(compute=compute, communication=messages + bulk)
             total += (burst * phase.bursts + Parts(io=io)) * phase.cycles
         return Prediction(time=total.total, parts=total, assumptions=("nothing ever waits",))
+
+    def derivatives(self, query: Query, names: Sequence[str]) -> Mapping[str, float]:
+        """Of the machine's values; a workload's parameters are left to differences."""
+        machine = query.machine
+        slopes = dict.fromkeys(
+            ("processor.rate", "network.startup", "network.overhead", "network.bandwidth",
+             "storage.startup", "storage.bandwidth"), 0.0,
+        )  # fmt: skip
+        for phase in query.workload.content.at(query):
+            repeated = phase.cycles * phase.bursts
+            work = phase.parallel / query.p + phase.serial
+            slopes["network.startup"] += repeated * phase.messages
+            slopes["network.overhead"] += 2 * repeated * phase.messages
+            slopes["storage.startup"] += phase.cycles * (phase.io_bytes > 0)
+            for path, amount in (
+                ("processor.rate", repeated * work),
+                ("network.bandwidth", repeated * phase.bytes),
+                ("storage.bandwidth", phase.cycles * phase.io_bytes / query.d),
+            ):
+                if amount:  # the time has a term amount / value
+                    slopes[path] -= amount / machine.need(path, "a derivative") ** 2
+        return {name: slopes[name] for name in names if name in slopes}
 
 
 @hookimpl

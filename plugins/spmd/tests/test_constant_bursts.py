@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
+from parcast.phases import CONSTANT
 from parcast_spmd.aio import solve_bus
 from parcast_spmd.constant import rounds
 from parcast_spmd.demands import Demands
+from parcast_spmd.options import AioOptions
 
 TIMES = st.integers(0, 40).map(lambda k: Fraction(k, 8))
 
@@ -200,7 +202,8 @@ def test_the_lower_bound_of_two_queues_is_below_every_simulation(
         free=0.0,
         shared=network,
         io=disk,
-        distribution="constant",
+        distribution=CONSTANT,
+        options=AioOptions(),
     )
     (found,) = solve_bus([phase])
     assert found.lower is not None

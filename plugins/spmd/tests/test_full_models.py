@@ -188,7 +188,6 @@ def test_each_message_of_a_group_may_pass_the_network(registry: Registry) -> Non
         ({"network": {"startup": 1, "bandwidth": 1, "contention": "endpoint"}}, "no level w"),
         ({"nodes": {"count": 1, "cores": 3}}, "4 processes on 3 cores"),
         ({"nodes": {"groups": [{"count": 3}]}}, "4 processes on 3 cores"),
-        ({"nodes": {"groups": [{"count": 1, "weight": 2}]}}, "nodes of unequal speed"),
         (
             {"nodes": {"cores": 4}, "network": {"startup": 1, "bandwidth": 1, "local": {}}},
             "a local network within its nodes",

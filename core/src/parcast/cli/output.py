@@ -6,7 +6,13 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parcast.errors import FileError
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
 
 
 def print_json(value: Any) -> None:
@@ -32,6 +38,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _starts_as_number(cell: str) -> bool:
     return not cell or cell[0].isdigit() or cell[0] == "-"
+
+
+def check_output(registry: Registry, path: Path | None) -> None:
+    """Refuse a file that could not be written, before anything is computed.
+
+    Raises
+    ------
+    FileError
+        If no writer knows its suffix, or its folder is not there.
+    """
+    if path is not None:
+        registry.writer(path)
+        if not path.parent.is_dir():
+            raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 def print_text(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +9,15 @@ from typing import Annotated, Any
 import attrs
 import typer
 
-from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.ranges import parse_numbers
-from parcast.errors import FileError, InvalidPointError, ParcastError, UnitError
+from parcast.cli.measuring import check_errors, largest_error
+from parcast.cli.output import check_output, print_json, print_table, print_text
+from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.query import Status
+from parcast.ranges import parse_numbers
 from parcast.registry import Registry
 from parcast.results import Results, Row
 from parcast.settings import split_assignment
-from parcast.units import format_seconds, to_base
+from parcast.units import format_seconds
 
 Processes = Annotated[
     str | None,
@@ -39,6 +39,14 @@ Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random number
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write a file; its suffix is the format.")
+]
+
+
+Uncertainty = Annotated[
+    int,
+    typer.Option(
+        help="Draw the numbers stated with an uncertainty so often, such as 200.", metavar="N"
+    ),
 ]
 
 
@@ -71,6 +79,7 @@ def compare(
     tolerance: Annotated[
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
     ] = None,
+    uncertainty: Uncertainty = 0,
     json: Json = False,
     output: Output = None,
 ) -> int:
@@ -80,67 +89,25 @@ def compare(
     the measured time.
     """
     registry: Registry = context.obj
-    most = _tolerance(tolerance, measured)
-    if output is not None:
-        registry.writer(output)
-        if not output.parent.is_dir():
-            raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
-    results = registry.compare(
+    most = largest_error(tolerance, measured)
+    check_output(registry, output)
+    results = _answered(
+        registry,
         workload.split(","),
         machine.split(","),
         solvers=",".join(solver) if solver else None,
         measured=measured,
+        uncertainty=uncertainty,
         **_asked(p, d, mapping, settings, seed),
     )
     _refuse_one_invalid_point(results)
     if json:
         print_json(results.to_dict())
     else:
-        _print_results(results)
+        print_results(results)
     if output is not None:
         registry.write(results, output)  # last, so that no failure here loses what was found
-    return max(_exit_code(results), _compared(results, most))
-
-
-def _tolerance(text: str | None, measured: Path | None) -> float:
-    """Return the largest error that is accepted, as a fraction."""
-    if text is None:
-        return math.inf
-    if measured is None:
-        raise ParcastError("--tolerance compares with measured times; give --measured FILE")
-    try:
-        most = to_base(text, "1")
-    except UnitError as error:
-        raise ParcastError(f"--tolerance: {error}; write a part such as 10% or 0.1") from None
-    if most < 0:
-        raise ParcastError(f"--tolerance {text}: it must be 0 or more, such as 10%")
-    return most
-
-
-def _compared(results: Results, most: float) -> int:
-    """Say what of the measured times is not compared, and which errors are too large."""
-    unused = results.provenance.get("measured", {}).get("unused", [])
-    if unused:
-        places = ", ".join(unused[:3]) + (", ..." if len(unused) > 3 else "")
-        belong = (
-            "1 measured time belongs"
-            if len(unused) == 1
-            else f"{len(unused)} measured times belong"
-        )
-        print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
-    if most < math.inf and all(row.measured is None for row in results.rows):
-        raise ParcastError("--tolerance: no measured time belongs to any row; ask about its points")
-    errors = [(row, row.error) for row in results.rows if row.error is not None]
-    large = [(row, error) for row, error in errors if abs(error) > most]
-    for row, error in large[:5]:
-        print(
-            f"parcast: {row.solver} at p={row.p}, d={row.d} is {100 * error:+.1f} % off the "
-            f"measured time, more than {100 * most:g} %",
-            file=sys.stderr,
-        )
-    if len(large) > 5:
-        print(f"parcast: and {len(large) - 5} more", file=sys.stderr)
-    return 1 if large else 0
+    return max(_exit_code(results), check_errors(results, most))
 
 
 def predict(
@@ -153,12 +120,15 @@ def predict(
     mapping: Mapping = "block",
     settings: Setting = None,
     seed: Seed = 0,
+    uncertainty: Uncertainty = 0,
     json: Json = False,
 ) -> int:
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
     asked = _asked(p, d, mapping, settings, seed)
-    results = registry.compare(workload, machine, solvers=solver, **asked)
+    results = _answered(
+        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **asked
+    )
     _refuse_one_invalid_point(results)
     if json:
         print_json(results.to_dict())
@@ -166,6 +136,13 @@ def predict(
         for row in results.rows:
             _print_row(row)
     return _exit_code(results)
+
+
+def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:
+    try:
+        return registry.compare(workload, machine, **asked)
+    except UncertaintyError as error:  # the option has the argument's name
+        raise UncertaintyError(f"--{error}") from None
 
 
 def _asked(
@@ -198,7 +175,8 @@ def _exit_code(results: Results) -> int:
     return 1 if bad else 0
 
 
-def _print_results(results: Results) -> None:
+def print_results(results: Results) -> None:
+    """Print the table of results, what is best among them, and the notes."""
     first = results.rows[0]
     if len({(row.workload, row.machine) for row in results.rows}) == 1:
         print(f"{first.workload} on {first.machine}\n")

@@ -124,7 +124,7 @@ def _notes(phases: Phases, query: Query) -> list[str]:
         rounded = max(int(one.messages + 0.5), 1 if one.bytes else 0)
         if rounded != one.messages:
             notes.append(f"{one.messages:g} messages in a burst of {one.name!r} became {rounded}")
-    if any(one.distribution != "constant" for one in found):
+    if any(one.distribution.variance for one in found):
         notes.append("bursts are deterministic here; the workload's vary")
     if any(one.serial for one in found) and query.p > 1:
         notes.append("serial work is done by every process")

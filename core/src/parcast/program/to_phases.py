@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.formulas import Formula, Unit
-from parcast.phases import Phase, Phases
+from parcast.phases import CONSTANT, Phase, Phases
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.ready import matched
@@ -155,7 +155,7 @@ def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phas
         bytes=number(float(counts.bytes.mean()) * per_burst, "B"),
         io="sync" if _together(native) else "async",
         io_bytes=number(float(counts.accessed.sum()) / cycles, "B"),
-        distribution="constant",
+        distribution=CONSTANT,
     )
 
 

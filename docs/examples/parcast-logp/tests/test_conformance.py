@@ -3,6 +3,7 @@ from __future__ import annotations
 import parcast_logp
 import pytest
 
+from parcast import Query
 from parcast.testing import check_plugin, check_solver
 
 MACHINE = {
@@ -37,3 +38,37 @@ def test_overlapping_io_is_refused() -> None:
     found = registry.predict({"name": "a", "phase": [{"io": "async"}]}, MACHINE, "logp")
     assert found.status.value == "refused"
     assert "overlaps" in found.message
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["processor.rate", "network.startup", "network.overhead", "network.bandwidth",
+     "storage.startup", "storage.bandwidth"],
+)  # fmt: skip
+def test_a_derivative_is_the_limit_of_differences(path: str) -> None:
+    registry = check_plugin(parcast_logp)
+    part, field = path.split(".")
+    value = registry.machine(MACHINE).need(path, "this test")
+    step = 1e-4 * (value or 1e-3)
+
+    def query(changed: float) -> Query:
+        machine = {**MACHINE, part: {**MACHINE[part], field: changed}}
+        return Query(
+            workload=registry.workload(WORKLOAD), machine=registry.machine(machine), p=4, d=2
+        )
+
+    solver = registry.solver("logp")
+    above, below = (solver.solve(query(value + sign * step)).time for sign in (1, -1 * (value > 0)))
+    wide = 2 * step if value else step
+    found = solver.derivatives(query(value), [path, "n"])
+    assert found.keys() == {path}
+    assert found[path] == pytest.approx((above - below) / wide, rel=1e-6)
+
+
+def test_what_the_time_does_not_depend_on_has_the_derivative_0() -> None:
+    registry = check_plugin(parcast_logp)
+    workload = registry.workload({"name": "a", "phase": [{"parallel": 4}]})
+    query = Query(workload=workload, machine=registry.machine(MACHINE), p=4)
+    assert registry.solver("logp").derivatives(query, ["network.startup"]) == {
+        "network.startup": 0.0
+    }

@@ -81,11 +81,11 @@ def parcast_commands(app: typer.Typer) -> None:
 @hookimpl
 def parcast_executor(spec: str) -> Executor | None:
     name, _, count = spec.partition(":")
-    if name != "threads":
+    if name != "pool":
         return None
-    from parcast_roofline.executor import threads
+    from parcast_roofline.executor import pool
 
-    return threads(count)
+    return pool(count)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The executor that ``threads:N`` names."""
+"""The executor that ``pool:N`` names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from parcast import ParcastError
 
 
-def threads(count: str) -> Executor:
+def pool(count: str) -> Executor:
     """Return an executor of ``count`` threads."""
     if not count.isdecimal() or int(count) < 1:
-        raise ParcastError(f"executor 'threads:{count}' needs a number, such as threads:4")
+        raise ParcastError(f"executor 'pool:{count}' needs a number, such as pool:4")
     return ThreadPoolExecutor(int(count))

@@ -103,10 +103,10 @@ def test_parcast_commands(registry: Registry) -> None:
 
 
 def test_parcast_executor(registry: Registry) -> None:
-    with registry.executor("threads:2") as executor:
+    with registry.executor("pool:2") as executor:
         assert list(executor.map(abs, [-1, 2])) == [1, 2]
-    with pytest.raises(ParcastError, match="'threads:x' needs a number, such as threads:4"):
-        registry.executor("threads:x")
+    with pytest.raises(ParcastError, match="'pool:x' needs a number, such as pool:4"):
+        registry.executor("pool:x")
     with pytest.raises(ParcastError, match="No plugin knows an executor 'fibres:2'"):
         registry.executor("fibres:2")
 

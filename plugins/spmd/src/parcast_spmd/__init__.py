@@ -10,8 +10,6 @@ from parcast import FamilyEntry, SolverEntry, hookimpl
 if TYPE_CHECKING:
     import typer
 
-_OPTIONS = "parcast_spmd.demands:Options"
-
 
 @hookimpl
 def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
@@ -22,14 +20,17 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "The queuing model that fits the workload's I/O and the machine's layout.",
         kind="phases",
     )
-    for name, summary in (
-        ("sio", "Synchronous I/O: fork-join around a shared network."),
-        ("bus", "Asynchronous I/O at one shared I/O node: exact mean value analysis."),
-        ("clu", "Asynchronous I/O, a disk for each cluster: exact for any number of disks."),
-        ("mixed", "Each phase by the model that its I/O asks for."),
+    for name, options, summary in (
+        ("sio", "SioOptions", "Synchronous I/O: fork-join around a shared network."),
+        ("bus", "AioOptions", "Asynchronous I/O at one shared I/O node: exact mean values."),
+        ("clu", "AioOptions", "Asynchronous I/O, a disk for each cluster: exact for any number."),
+        ("mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
+        ("bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
+        ("sim", "SimOptions", "All three models played event by event, with intervals."),
     ):
         target = f"parcast_spmd.solvers:{name}"
-        yield SolverEntry(f"spmd.{name}", "phases", target, summary, options=_OPTIONS)
+        of = f"parcast_spmd.options:{options}"
+        yield SolverEntry(f"spmd.{name}", "phases", target, summary, options=of)
 
 
 @hookimpl

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
+from parcast_spmd.aql import solve_aql
 from parcast_spmd.constant import rounds
 from parcast_spmd.cycles import Answer, answer
 from parcast_spmd.demands import Demands
 from parcast_spmd.integral import symmetric_clusters
 from parcast_spmd.kernels import delay_two_queues
+from parcast_spmd.structure import Component, Group, GroupResult
+from parcast_spmd.unequal import solve_uneven
+
+#: Approximations by name, as `parcast_spmd.solving` has them for any network
+APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...], str | None]]] = {
+    "bard-schweitzer": lambda component: (solve_bard_schweitzer(component), None),
+    "aql": solve_aql,
+    "linearizer": solve_linearizer,
+}
 
 
 def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
     """Return each phase's answer by exact mean value analysis (equations 20 to 22)."""
-    simple = [_without_network(phase) for phase in phases]
+    simple = [_simple(phase) for phase in phases]
     queued = [phase for phase, found in zip(phases, simple, strict=True) if found is None]
     answers = iter(_mva(queued) if queued else [])
     return [found or next(answers) for found in simple]
@@ -21,7 +32,38 @@ def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
 
 def solve_clu(phases: Sequence[Demands]) -> list[Answer]:
     """Return each phase's answer by the exact integral over the shared queue (section 4.3)."""
-    return [_without_network(phase) or _integral(phase) for phase in phases]
+    return [_simple(phase) or _integral(phase) for phase in phases]
+
+
+def _simple(phase: Demands) -> Answer | None:
+    """Return the answer of a phase that the models of equal jobs and exact means are not for."""
+    if phase.uneven is not None:
+        return solve_uneven(phase)
+    if (found := _without_network(phase)) is not None:
+        return found
+    return None if phase.options.aio == "exact" else _approximate(phase, phase.options.aio)
+
+
+def _approximate(phase: Demands, method: str) -> Answer:
+    """Return the answer of an approximation, each cluster a class of its own."""
+    n, bus = phase.bursts, phase.model == "bus"
+    clusters = 1 if bus else phase.disks
+    both = clusters == 1 and phase.shared
+    group = Group(
+        members=tuple(range(clusters)),
+        population=phase.sharing,
+        delay=n * phase.delay,
+        shared=() if clusters == 1 else (n * phase.shared,),
+        private=(n * phase.shared, phase.io) if both else (phase.io,),
+        stations=(),
+    )
+    component = Component(shared=(0,) if clusters > 1 else (), groups=(group,))
+    (result,), wrong = APPROXIMATIONS[method](component)
+    times = [*result.shared, *result.private]
+    network, disk = (
+        float(time) / result.throughput for time in (times if len(times) > 1 else [0.0, *times])
+    )
+    return _answer(phase, "bard-schweitzer" if wrong else method, network, disk)
 
 
 def _mva(phases: Sequence[Demands]) -> list[Answer]:
@@ -47,7 +89,7 @@ def _without_network(phase: Demands) -> Answer | None:
     """Return the answer of a phase that needs no queuing network, or None."""
     if not (phase.shared or phase.io):
         return answer(phase, "delay", queuing=0.0, io=0.0)
-    if phase.distribution == "constant" and not (phase.shared and phase.io):
+    if phase.constant and not (phase.shared and phase.io):
         return _one_constant_queue(phase)
     return None
 
@@ -58,26 +100,21 @@ def _answer(phase: Demands, method: str, network: float, disk: float) -> Answer:
     Each of the two queues alone, the other one's service being part of the delay, ends no
     later than both together.
     """
-    if phase.distribution != "constant":
+    if not phase.constant:
         return answer(phase, method, queuing=network, io=disk)
     n, delay = phase.bursts, phase.bursts * phase.delay
     lower = max(
-        rounds(_sharing(phase), delay + n * phase.shared, phase.io, phase.cycles).time,
+        rounds(phase.sharing, delay + n * phase.shared, phase.io, phase.cycles).time,
         rounds(phase.groups, phase.delay, phase.shared, n * phase.cycles).time,
     )
     waiting = max(0.0, lower / phase.cycles - delay - network - disk)
     return answer(phase, method, queuing=network, io=disk, waiting=waiting, lower=lower)
 
 
-def _sharing(phase: Demands) -> int:
-    """Return how many groups share a disk."""
-    return phase.groups if phase.model == "bus" else phase.groups // phase.disks
-
-
 def _one_constant_queue(phase: Demands) -> Answer:
     """Return the exact makespan over all cycles, spread over them."""
     if phase.io:
-        whole = rounds(_sharing(phase), phase.bursts * phase.delay, phase.io, phase.cycles)
+        whole = rounds(phase.sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
         whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
     each, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles

@@ -28,7 +28,7 @@ OUTER_TOLERANCE = 1e-10
 
 
 @attrs.frozen(kw_only=True)
-class _Problem:
+class Problem:
     """Kinds of classes as arrays: a row for each kind, shared queues first in the columns."""
 
     #: Group of each kind (the groups of the component, before one was split)
@@ -40,14 +40,14 @@ class _Problem:
     demand: Floats
     shared: int
 
-    def without_one(self, taken: int) -> _Problem:
+    def without_one(self, taken: int) -> Problem:
         """Return the problem with one job fewer in one class of kind ``taken``.
 
         The class that lost a job is the last row; its siblings keep the old row.
         """
         count = np.append(self.count, 1.0)
         count[taken] -= 1
-        return _Problem(
+        return Problem(
             group=(*self.group, self.group[taken]),
             count=count,
             jobs=np.append(self.jobs, self.jobs[taken] - 1),
@@ -79,8 +79,8 @@ def solve_bard_schweitzer(component: Component) -> tuple[GroupResult, ...]:
     SolveError
         If the iteration does not converge; the residual is named.
     """
-    problem = _problem(component)
-    return _results(component, *_core(problem, np.zeros_like(problem.demand)))
+    problem = problem_of(component)
+    return results_of(component, *_core(problem, np.zeros_like(problem.demand)))
 
 
 def solve_linearizer(component: Component) -> tuple[tuple[GroupResult, ...], str | None]:
@@ -94,19 +94,25 @@ def solve_linearizer(component: Component) -> tuple[tuple[GroupResult, ...], str
     SolveError
         If the iteration does not converge; the residual is named.
     """
-    problem = _problem(component)
-    results = _results(component, *_linearize(problem))
+    results = results_of(component, *_linearize(problem_of(component)))
+    return within_bounds(component, results, "Linearizer")
+
+
+def within_bounds(
+    component: Component, results: tuple[GroupResult, ...], name: str
+) -> tuple[tuple[GroupResult, ...], str | None]:
+    """Return the results, or Bard and Schweitzer's and the reason where they cannot be."""
     for group, result in zip(component.groups, results, strict=True):
         lower, upper = throughput_bounds(component, group)
         if not lower * (1 - 1e-12) <= result.throughput <= upper * (1 + 1e-12):
             reason = (
-                f"Linearizer gave a throughput of {result.throughput:.6g} where {lower:.6g} to "
+                f"{name} gave a throughput of {result.throughput:.6g} where {lower:.6g} to "
                 f"{upper:.6g} is proven, so Bard and Schweitzer's is given"
             )
             return solve_bard_schweitzer(component), reason
     busy = max(_utilizations(component, results), default=0.0)
     if busy > 1 + 1e-12:
-        reason = f"Linearizer gave a utilization of {busy:.6g}, so Bard and Schweitzer's is given"
+        reason = f"{name} gave a utilization of {busy:.6g}, so Bard and Schweitzer's is given"
         return solve_bard_schweitzer(component), reason
     return results, None
 
@@ -119,13 +125,14 @@ def _utilizations(component: Component, results: tuple[GroupResult, ...]) -> lis
     ]
 
 
-def _problem(component: Component) -> _Problem:
+def problem_of(component: Component) -> Problem:
+    """Return a component's groups as arrays."""
     groups, shared = component.groups, len(component.shared)
     demand = np.zeros((len(groups), shared + max(len(group.private) for group in groups)))
     for row, group in zip(demand, groups, strict=True):
         row[:shared] = group.shared
         row[shared : shared + len(group.private)] = group.private
-    return _Problem(
+    return Problem(
         group=tuple(range(len(groups))),
         count=np.array([float(group.count) for group in groups]),
         jobs=np.array([float(group.population) for group in groups]),
@@ -136,7 +143,7 @@ def _problem(component: Component) -> _Problem:
 
 
 def _core(
-    problem: _Problem, correction: Floats, start: Floats | None = None
+    problem: Problem, correction: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
     alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
@@ -160,7 +167,7 @@ def _core(
     )
 
 
-def _correction(problem: _Problem, changes: _Changes) -> Floats:
+def _correction(problem: Problem, changes: _Changes) -> Floats:
     """Return sum_s (N - e_r)_s D_srk for every kind r and queue k."""
     own = np.maximum(problem.jobs - 1.0, 0.0)[:, None] * changes.own[list(problem.group)]
     index = np.ix_(problem.group, problem.group)
@@ -173,7 +180,7 @@ def _correction(problem: _Problem, changes: _Changes) -> Floats:
     return own
 
 
-def _linearize(problem: _Problem) -> tuple[Floats, Floats]:
+def _linearize(problem: Problem) -> tuple[Floats, Floats]:
     """Return shares F and cycle times after Linearizer's outer iteration has settled."""
     kinds, queues = problem.demand.shape
     changes = _Changes(np.zeros((kinds, kinds, queues)), np.zeros((kinds, queues)))
@@ -192,7 +199,7 @@ def _linearize(problem: _Problem) -> tuple[Floats, Floats]:
     )
 
 
-def _new_changes(problem: _Problem, changes: _Changes, share: Floats) -> _Changes:
+def _new_changes(problem: Problem, changes: _Changes, share: Floats) -> _Changes:
     other, own = np.zeros_like(changes.other), np.zeros_like(changes.own)
     for taken in range(len(problem.group)):
         reduced = problem.without_one(taken)
@@ -203,7 +210,8 @@ def _new_changes(problem: _Problem, changes: _Changes, share: Floats) -> _Change
     return _Changes(other, own)
 
 
-def _results(component: Component, share: Floats, cycle: Floats) -> tuple[GroupResult, ...]:
+def results_of(component: Component, share: Floats, cycle: Floats) -> tuple[GroupResult, ...]:
+    """Return each group's means from its shares F and cycle time."""
     shared, found = len(component.shared), []
     for group, shares, time in zip(component.groups, share, cycle, strict=True):
         lengths = group.population * shares

@@ -1,4 +1,4 @@
-"""``parcast spmd network``: closed queuing networks from files."""
+"""``parcast spmd``: surfaces, machines from kernels, and closed networks from files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from parcast_spmd.calibration.command import machine
+from parcast_spmd.surface.command import surface
 
 if TYPE_CHECKING:
     from parcast_spmd.network import ClosedNetwork, NetworkSolution
@@ -19,26 +22,38 @@ def _group() -> None:
     """Queuing networks of SPMD programs."""
 
 
+app.command()(surface)
+app.command()(machine)
+
+
 @app.command()
 def network(
-    file: Annotated[Path, typer.Argument(help="A closed network in JSON.")],
+    file: Annotated[Path, typer.Argument(help="A closed network: .json, .jmva or .jsimg.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     method: Annotated[
         str,
-        typer.Option(help="auto, mva, integral, lattice, bard-schweitzer or linearizer."),
+        typer.Option(help="auto, mva, integral, lattice, bard-schweitzer, aql or linearizer."),
     ] = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the network: .json, .jmva or .jsimg."),
+    ] = None,
 ) -> None:
     """Solve a closed queuing network: throughput, response times and queue lengths."""
-    from parcast_spmd.reading import read_network
+    from parcast_spmd import network_files
     from parcast_spmd.solving import solve
 
-    given = read_network(file)
+    if output is not None:
+        network_files.check_writable(output)
+    given = network_files.read(file)
     solution = solve(given, method)
     if as_json:
         typer.echo(json.dumps(solution.to_data(), allow_nan=False))
     else:
         typer.echo("\n".join(_report(given, solution)))
+    if output is not None:
+        network_files.write(given, output)
 
 
 def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
@@ -84,6 +99,7 @@ def _worth(solution: NetworkSolution) -> str:
         "integral": "exact by quadrature, about 12 digits",
         "lattice": "exact mean value analysis over all population vectors",
         "bard-schweitzer": "Bard and Schweitzer's approximation, within proven bounds",
+        "aql": "aggregate queue length approximation, within proven bounds",
         "linearizer": "Linearizer approximation, within proven bounds",
     }
     return f"method: {solution.method} ({names[solution.method]})"

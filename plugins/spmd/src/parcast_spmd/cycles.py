@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
 from parcast import Parts
 from parcast_spmd.demands import Demands
+
+
+@attrs.frozen(kw_only=True)
+class Sampled:
+    """How sure a mean from random runs is; seconds."""
+
+    half: float  #: half width of its 95 % interval
+    std: float | None  #: of one run of the program, where runs were sampled
+    converged: bool
+    details: Mapping[str, Any]  #: how many runs or batches
+
+    def __mul__(self, cycles: float) -> Sampled:
+        """Return the same for the sum of independent cycles."""
+        std = None if self.std is None else self.std * cycles**0.5
+        return attrs.evolve(self, half=cycles * self.half, std=std)
 
 
 @attrs.frozen(kw_only=True)
@@ -20,6 +36,12 @@ class Answer:
     binding: str
     method: str
     lower: float | None = None
+    upper: float | None = None
+    sampled: Sampled | None = None
+
+    def between(self, lower: float, upper: float) -> Answer:
+        """Return the answer with bounds of the whole phase."""
+        return attrs.evolve(self, lower=lower, upper=upper)
 
 
 def answer(
@@ -29,7 +51,9 @@ def answer(
     queuing: float,
     io: float,
     waiting: float = 0.0,
+    crowd: float = 0.0,
     lower: float | None = None,
+    sampled: Sampled | None = None,
 ) -> Answer:
     """Return the answer of a phase from what one process meets in a mean cycle.
 
@@ -45,12 +69,16 @@ def answer(
         Time at the disks, waiting included.
     waiting
         Time waiting for other groups.
+    crowd
+        Time waiting for a processor that others use, counted as computation.
     lower
         A proven lower bound of the whole phase.
+    sampled
+        How sure the answer is, of the whole phase.
     """
     n = given.bursts
     cycle = Parts(
-        compute=n * given.compute,
+        compute=n * given.compute + crowd,
         communication=n * given.free + queuing,
         io=io,
         synchronization=n * given.joining + waiting,
@@ -62,6 +90,7 @@ def answer(
         binding=_binding(given, cycle),
         method=method,
         lower=None if lower is None else min(lower, given.cycles * cycle.total),
+        sampled=sampled,
     )
 
 
@@ -70,8 +99,7 @@ def busy(given: Demands) -> dict[str, float]:
     network = given.groups * given.bursts * given.shared
     if given.model == "sio":
         return {"network": network, "storage": given.io}
-    sharing = given.groups if given.model == "bus" else given.groups / given.disks
-    return {"network": network, "storage": sharing * given.io}
+    return {"network": network, "storage": given.sharing * given.io}
 
 
 def _utilization(given: Demands, cycle: float) -> dict[str, float]:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
+from parcast.distributions import Distribution
 from parcast.phases import Phases, PhaseValues
-from parcast_spmd.kernels import harmonic
+from parcast_spmd.extremes import mean_maximum
+from parcast_spmd.options import Options
+from parcast_spmd.uneven import Uneven, placed
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
 Model = Literal["sio", "bus", "clu"]
-
-
-@attrs.frozen(kw_only=True)
-class Options:
-    """Options of every spmd solver."""
-
-    #: Passages of the network for a synchronized group and burst: one, as the paper's figure 6
-    #: draws it, or one for each process of the group, as its messages are.
-    passages: Literal["one", "each"] = "one"
 
 
 @attrs.frozen(kw_only=True)
@@ -38,19 +32,26 @@ class Demands:
     free: float  #: startup and contention-free transfer of a burst
     shared: float  #: transfer that queues for the network: x, in a burst
     io: float  #: service of one I/O burst: of all (sio), else of one group
-    distribution: str
+    distribution: Distribution  #: of a computation, of mean 1
+    members: int = 1  #: c, processes in a group
+    uneven: Uneven | None = None  #: where processes differ, or share processors
+    options: Any  #: of the solver that asks
+    seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
 
     @property
     def delay(self) -> float:
         """Return z of equation 15, per burst."""
         return self.compute + self.joining + self.free
 
+    @property
+    def constant(self) -> bool:
+        """Whether bursts do not vary."""
+        return self.distribution.variance == 0
 
-def joining_cost(c: int, distribution: str) -> float:
-    """Return h(c), section 3.5: the mean maximum of c bursts of mean 1."""
-    if distribution == "constant":
-        return 1.0
-    return 2.0 * c / (c + 1.0) if distribution == "uniform" else harmonic(c)
+    @property
+    def sharing(self) -> int:
+        """Return how many groups share a disk of asynchronous I/O."""
+        return self.groups if self.model == "bus" else self.groups // self.disks
 
 
 def contention_level(query: Query) -> float | None:
@@ -94,22 +95,13 @@ def not_followed(query: Query) -> tuple[str, ...]:
 
 
 def check_machine(query: Query) -> None:
-    """Refuse what the models cannot express: unlike nodes, crowded cores, a second network."""
+    """Refuse what the models cannot express: a second network, processes without a core."""
     machine = query.machine
-    nodes, name = machine.nodes, machine.name
-    if any(group.weight != 1 for group in nodes.groups):
+    if machine.network.local is not None and machine.nodes.cores > 1:
         raise UnsupportedError(
-            f"machine {name!r} has nodes of unequal speed; spmd takes equal ones"
+            f"machine {machine.name!r} has a local network within its nodes; spmd takes one network"
         )
-    if nodes.number is not None and query.p > nodes.number * nodes.cores:
-        total = nodes.number * nodes.cores
-        raise UnsupportedError(
-            f"{query.p} processes on {total} cores of machine {name!r}; spmd takes a core for each"
-        )
-    if machine.network.local is not None and nodes.cores > 1:
-        raise UnsupportedError(
-            f"machine {name!r} has a local network within its nodes; spmd takes one network"
-        )
+    placed(query)
 
 
 def model_of(phase: PhaseValues, query: Query) -> Model:
@@ -119,7 +111,7 @@ def model_of(phase: PhaseValues, query: Query) -> Model:
     return "bus" if query.machine.storage.layout == "bus" else "clu"
 
 
-def demands(query: Query, level: float) -> tuple[Demands, ...]:
+def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]:
     """Return every phase's demands at contention level ``level``.
 
     Raises
@@ -130,31 +122,44 @@ def demands(query: Query, level: float) -> tuple[Demands, ...]:
         If a phase has no meaning at this p and d.
     """
     content: Phases = query.workload.content
-    return tuple(_demands(phase, query, level) for phase in content.at(query))
+    phases = content.at(query)
+    return tuple(
+        _demands(phase, query, level, options, index) for index, phase in enumerate(phases)
+    )
 
 
-def _demands(phase: PhaseValues, query: Query, level: float) -> Demands:
+def _demands(
+    phase: PhaseValues, query: Query, level: float, options: Options, index: int
+) -> Demands:
     compute = 0.0
     if work := phase.parallel / query.p + phase.serial:
         compute = work / query.machine.need("processor.rate", "a workload with computation")
     if math.isinf(compute):
         raise SolveError("the computation takes for ever; check the unit of processor.rate")
+    placement = placed(query) if compute else None
+    uneven = None if placement is None else Uneven.of(placement, compute, phase.group, query)
     fixed, transfer = _messages(phase, query)
     groups = query.p // phase.group
-    options: Options = query.options or Options()
     passages = phase.group if options.passages == "each" else 1
+    mean = compute if uneven is None else uneven.mean
+    # Among unequal processes it is part of what a simulation finds
+    joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * mean if not uneven else 0.0
     return Demands(
         model=model_of(phase, query),
         cycles=phase.cycles,
         bursts=phase.bursts,
         groups=groups,
         disks=query.d,
-        compute=compute,
-        joining=(joining_cost(phase.group, phase.distribution) - 1.0) * compute,
+        compute=mean,
+        joining=joining,
         free=fixed + (1.0 - level) * transfer,
         shared=level * transfer * passages,
         io=_io(phase, query, groups),
         distribution=phase.distribution,
+        members=phase.group,
+        uneven=uneven,
+        options=options,
+        seed=(query.seed, index),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 #: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
+#: The first are counted over all calls.
 #: The plain form takes about 0.1 us a step, the compiled one a tenth of that.
 PLAIN_STEPS = 1_000_000
 LOADED_STEPS = 2_000
@@ -151,6 +153,7 @@ def lattice_kernel(
 
 
 _ready: set[Callable[..., Any]] = set()
+_plain_steps: Counter[Callable[..., Any]] = Counter()  # of one process, call after call
 
 
 @functools.cache
@@ -161,8 +164,11 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
-    """Whether this many steps of Python are too slow; both forms give the same numbers."""
-    return steps > (LOADED_STEPS if kernel in _ready else PLAIN_STEPS)
+    """Whether this many more steps of Python are too slow; both forms give the same numbers."""
+    if kernel in _ready:
+        return steps > LOADED_STEPS
+    _plain_steps[kernel] += int(min(steps, PLAIN_STEPS + 1))
+    return _plain_steps[kernel] > PLAIN_STEPS
 
 
 def harmonic(count: int) -> float:

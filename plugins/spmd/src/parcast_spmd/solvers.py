@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import attrs
 
-from parcast import Parts, Prediction, Query, SolveError, UnsupportedError
-from parcast_spmd import aio
+from parcast import Parts, Prediction, Query, SolveError, Status, UnsupportedError
+from parcast_spmd import aio, limits
+from parcast_spmd import sim as referee
 from parcast_spmd import sio as synchronous
 from parcast_spmd.cycles import Answer
 from parcast_spmd.demands import (
@@ -20,35 +22,14 @@ from parcast_spmd.demands import (
     model_of,
     not_followed,
 )
-
-_MODELS: Mapping[str, Callable[[Sequence[Demands]], list[Answer]]] = {
-    "sio": synchronous.solve,
-    "bus": aio.solve_bus,
-    "clu": aio.solve_clu,
-}
+from parcast_spmd.notes import OPEN_LEVEL, notes, sampled_levels
+from parcast_spmd.options import AioOptions, BoundsOptions, MixedOptions, SimOptions, SioOptions
 
 _WORDS = {
     "sio": "synchronous I/O",
     "bus": "asynchronous I/O and storage.layout 'bus'",
     "clu": "asynchronous I/O and storage.layout 'cluster'",
 }
-
-_PESSIMISTIC = (
-    "eq. 16 takes bursts as exponential and their number as geometric; a balanced code may run "
-    'several times faster (distribution = "constant" in its file gives the other extreme)'
-)
-_STEADY = (
-    "asynchronous phases are in steady state: waiting for the last process at the end is not "
-    "counted, so few cycles take longer"
-)
-_WITHIN_GROUP = "bursts are uniform within a synchronized group, exponential between groups"
-_PRODUCT_FORM = (
-    "constant bursts queue as exponential ones at network and disk (product form), which is "
-    "good over many cycles; the lower bound is certain"
-)
-_OPEN_LEVEL = (
-    "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"
-)
 
 
 def choose(query: Query) -> str:
@@ -59,16 +40,16 @@ def choose(query: Query) -> str:
 
 @attrs.frozen
 class PhaseSolver:
-    """Takes workloads all of whose phases have one of ``models``."""
+    """Takes workloads for all of whose phases there is a model."""
 
-    models: tuple[str, ...]
+    models: Mapping[str, Callable[[Sequence[Demands]], list[Answer]]]
+    options: Callable[[], Any]  #: where a query has none
 
     def supports(self, query: Query) -> str | None:
         """Return None, or the first thing that the models cannot express."""
         try:
             check_machine(query)
-            contention_level(query)
-            for phase in demands(query, 0.0):
+            for phase in self._demands(query, _levels(query)[0]):
                 if phase.model not in self.models:
                     wanted = " or ".join(_WORDS[model] for model in self.models)
                     return f"takes phases with {wanted}; this one has {_WORDS[phase.model]}"
@@ -82,18 +63,42 @@ class PhaseSolver:
 
     def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
         """Return all predictions, every model solving all its phases at once."""
-        asked = [[demands(query, level) for level in _levels(query)] for query in queries]
-        answers = iter(_solve([phase for one in asked for variant in one for phase in variant]))
+        asked = [[self._demands(query, level) for level in _levels(query)] for query in queries]
+        answers = iter(self._solve([one for a in asked for variant in a for one in variant]))
         return [
             _prediction(query, one, [[next(answers) for _ in variant] for variant in one])
             for query, one in zip(queries, asked, strict=True)
         ]
 
+    def _demands(self, query: Query, level: float) -> tuple[Demands, ...]:
+        options = query.options or self.options()
+        key = (
+            demands,
+            level,
+            self.options,
+        )  # asked whether it can be answered, then for the answer
+        return query.once(key, lambda asked: demands(asked, level, options))
 
-sio = partial(PhaseSolver, ("sio",))
-bus = partial(PhaseSolver, ("bus",))
-clu = partial(PhaseSolver, ("clu",))
-mixed = partial(PhaseSolver, ("sio", "bus", "clu"))
+    def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
+        """Return each phase's answer, in order."""
+        answers: dict[int, Answer] = {}
+        for model, solve in self.models.items():
+            chosen = [index for index, phase in enumerate(phases) if phase.model == model]
+            if chosen:
+                answers |= zip(chosen, solve([phases[index] for index in chosen]), strict=True)
+        return [answers[index] for index in range(len(phases))]
+
+
+sio = partial(PhaseSolver, {"sio": synchronous.solve}, SioOptions)
+bus = partial(PhaseSolver, {"bus": aio.solve_bus}, AioOptions)
+clu = partial(PhaseSolver, {"clu": aio.solve_clu}, AioOptions)
+mixed = partial(
+    PhaseSolver,
+    {"sio": synchronous.solve, "bus": aio.solve_bus, "clu": aio.solve_clu},
+    MixedOptions,
+)
+bounds = partial(PhaseSolver, dict.fromkeys(_WORDS, limits.solve), BoundsOptions)
+sim = partial(PhaseSolver, dict.fromkeys(_WORDS, referee.solve), SimOptions)
 
 
 def _levels(query: Query) -> tuple[float, ...]:
@@ -102,62 +107,77 @@ def _levels(query: Query) -> tuple[float, ...]:
     return (0.5, 0.0, 1.0) if level is None else (level,)
 
 
-def _solve(phases: Sequence[Demands]) -> list[Answer]:
-    """Return each phase's answer, in order."""
-    answers: dict[int, Answer] = {}
-    for model, solve in _MODELS.items():
-        chosen = [index for index, phase in enumerate(phases) if phase.model == model]
-        if chosen:
-            answers |= zip(chosen, solve([phases[index] for index in chosen]), strict=True)
-    return [answers[index] for index in range(len(phases))]
-
-
 def _prediction(
     query: Query, variants: Sequence[Sequence[Demands]], answers: Sequence[Sequence[Answer]]
 ) -> Prediction:
     phases, found = variants[0], answers[0]
-    time = sum(one.time for one in found)
+    time = _total(found)
     if not math.isfinite(time):
         raise SolveError("the times overflow; check the units of workload and machine")
-    parts = sum((one.parts for one in found), start=Parts())
-    lower = upper = None
-    notes = (*_notes(phases, found), *not_followed(query))
-    if any(one.lower is not None for one in found) and all(map(_has_certain_bound, found)):
-        lower = _least(found)
+    lower, upper = _bounds(found)
+    said = (*notes(phases, found), *not_followed(query))
     if len(variants) > 1 and any(phase.shared for phase in phases):
-        lower, upper = _least(answers[1]), sum(one.time for one in answers[2])
-        notes = (*notes, _OPEN_LEVEL)
+        free, bus = answers[1], answers[2]
+        if any(one.sampled for one in (*found, *free, *bus)):
+            said = (*said, sampled_levels(_total(free), _total(bus)))
+        else:
+            lower, upper = _least(free), _most(bus)
+            said = (*said, OPEN_LEVEL)
     return Prediction(
         time=time,
-        parts=parts,
+        parts=sum((one.parts for one in found), start=Parts()),
         lower=lower,
         upper=upper,
         binding=max(found, key=lambda one: one.time).binding if time else None,
-        notes=notes,
+        notes=said,
         details={"phases": [_details(*pair) for pair in zip(phases, found, strict=True)]},
+        **_spread(time, found),
     )
 
 
-def _has_certain_bound(found: Answer) -> bool:
-    return found.lower is not None or found.method in {"constant", "delay"}
+def _total(found: Sequence[Answer]) -> float:
+    return sum(one.time for one in found)
+
+
+def _bounds(found: Sequence[Answer]) -> tuple[float | None, float | None]:
+    """Return what is proven of the whole, if there is more to say than the time."""
+    certain = [one.method in {"constant", "delay"} for one in found]
+    lower = upper = None
+    if not all(certain):
+        if all(one.lower is not None or sure for one, sure in zip(found, certain, strict=True)):
+            lower = _least(found)
+        if all(one.upper is not None or sure for one, sure in zip(found, certain, strict=True)):
+            upper = _most(found)
+    return lower, upper
 
 
 def _least(found: Sequence[Answer]) -> float:
     return sum(one.time if one.lower is None else one.lower for one in found)
 
 
-def _notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]:
-    by_eq16 = [phase for phase, one in zip(phases, found, strict=True) if one.method == "eq16"]
-    notes = {
-        _PESSIMISTIC: any(phase.groups > 1 or phase.joining for phase in by_eq16),
-        _WITHIN_GROUP: any(phase.distribution == "uniform" for phase in by_eq16),
-        _STEADY: any(
-            phase.model != "sio" and phase.distribution != "constant" and phase.groups > 1
-            for phase in phases
-        ),
-        _PRODUCT_FORM: any(one.lower is not None for one in found),
+def _most(found: Sequence[Answer]) -> float:
+    return sum(one.time if one.upper is None else one.upper for one in found)
+
+
+def _spread(time: float, found: Sequence[Answer]) -> dict[str, Any]:
+    """Return deviation, interval and status where phases were sampled, one apart from the other."""
+    sampled = [one.sampled for one in found if one.sampled is not None]
+    if not sampled:
+        return {}
+    half = math.hypot(*(one.half for one in sampled))
+    deviations = [one.std for one in sampled if one.std is not None]
+    known = len(deviations) == len(found)
+    spread: dict[str, Any] = {
+        "ci": (time - half, time + half),
+        "std": math.hypot(*deviations) if known else None,
     }
-    return tuple(note for note, applies in notes.items() if applies)
+    if not all(one.converged for one in sampled):
+        spread["status"] = Status.NOT_CONVERGED
+        spread["message"] = (
+            f"the 95 % interval is {half / time:.2%} of the time to either side and wider than "
+            "asked, or the run too short to tell; allow more bursts or a larger tolerance"
+        )
+    return spread
 
 
 def _details(phase: Demands, found: Answer) -> dict[str, object]:
@@ -167,8 +187,14 @@ def _details(phase: Demands, found: Answer) -> dict[str, object]:
         "time": found.time,
         "binding": found.binding,
         "utilization": dict(found.utilization),
+        "distribution": phase.distribution.law,
+        "equal": phase.uneven is None,
+        "cycles": phase.cycles,
+        "bursts": phase.bursts,
         "groups": phase.groups,
+        "disks": phase.disks,
         "delay": phase.delay,
         "network_service": phase.shared,
         "io_service": phase.io,
+        **(found.sampled.details if found.sampled else {}),
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from parcast.errors import SolveError, UnknownNameError, UnsupportedError, did_you_mean
 from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
+from parcast_spmd.aql import solve_aql
 from parcast_spmd.bounds import throughput_bounds
 from parcast_spmd.integral import solve_integral
 from parcast_spmd.kernels import closed_mva
@@ -16,8 +17,8 @@ from parcast_spmd.network import Bounds, ClosedNetwork, NetworkSolution, check_n
 from parcast_spmd.structure import Component, GroupResult, components
 
 #: From the simplest to the last resort; a network is as exact as its hardest part.
-METHODS = ("mva", "integral", "lattice", "bard-schweitzer", "linearizer")
-APPROXIMATE = frozenset({"bard-schweitzer", "linearizer"})
+METHODS = ("mva", "integral", "lattice", "bard-schweitzer", "aql", "linearizer")
+APPROXIMATE = frozenset({"bard-schweitzer", "aql", "linearizer"})
 
 _Found = tuple[str, tuple[GroupResult, ...], tuple[str, ...]]
 
@@ -33,7 +34,7 @@ def solve(network: ClosedNetwork, method: str = "auto") -> NetworkSolution:
         ``auto``: exact mean value analysis where one class is alone, the integral where
         classes share one or two queues, the lattice where it fits, else Linearizer with
         proven bounds and the reason. Or one of ``mva``, ``integral``, ``lattice``,
-        ``bard-schweitzer`` and ``linearizer``.
+        ``bard-schweitzer``, ``aql`` and ``linearizer``.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def _solve_part(part: Component, method: str) -> _Found:
         return chosen, exact[chosen](part), ()
     if chosen == "bard-schweitzer":
         return chosen, solve_bard_schweitzer(part), (f"Approximate: {reason}.",)
-    results, wrong = solve_linearizer(part)
+    results, wrong = (solve_aql if chosen == "aql" else solve_linearizer)(part)
     notes = [f"Approximate: {reason}."]
     if wrong:
         notes.append(f"{wrong}.")

@@ -1,0 +1,194 @@
+"""``parcast study``: a grid from a file, cached, resumable, with a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import attrs
+import typer
+
+from parcast.cli.measuring import check_errors, largest_error
+from parcast.cli.output import check_output, print_json, print_table, print_text
+from parcast.cli.solve import Json, Output, print_results
+from parcast.errors import ParcastError
+from parcast.query import Status
+from parcast.registry import Registry
+from parcast.results import Results, Row
+from parcast.units import format_seconds
+
+if TYPE_CHECKING:
+    from parcast.study import Study
+
+#: With more rows than this, they are counted, not shown.
+MOST_SHOWN = 100
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(study)
+
+
+def study(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The study: a .toml or .json file.")],
+    executor: Annotated[
+        str, typer.Option(help="Who answers: processes:4, threads:4 or a plugin's.")
+    ] = "processes",
+    cache: Annotated[
+        Path | None, typer.Option(help="The folder of finished points; your own if not given.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither keep finished points nor look for any.")
+    ] = False,
+    tolerance: Annotated[
+        str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
+    ] = None,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Ask about a whole grid of workloads, machines, p, d, settings and solvers.
+
+    What is done is kept: after an interruption the same command goes on where it ended.
+    """
+    from parcast.study import read_study
+
+    registry: Registry = context.obj
+    if cache is not None and no_cache:
+        raise ParcastError("--cache and --no-cache exclude each other; give one of them")
+    check_output(registry, output)
+    asked = read_study(registry, file)
+    most = largest_error(tolerance, asked.measured)
+    done, warned = 0, False
+
+    def warn(sentence: str) -> None:
+        nonlocal warned
+        warned = True
+        print(f"parcast: warning: {sentence}", file=sys.stderr)
+
+    with _progress(asked) as tell:
+
+        def count(points: int) -> None:
+            nonlocal done
+            done += points
+            tell(points)
+
+        try:
+            results = registry.study(
+                asked,
+                executor=executor,
+                cache=None if no_cache else cache or "",
+                tell=count,
+                warn=warn,
+            )
+        except KeyboardInterrupt:
+            kept = "" if no_cache or warned else " and kept; the same command goes on from there"
+            print(f"\nparcast: {done:,} of {len(asked):,} points are done{kept}", file=sys.stderr)
+            return 130
+    counted = _counted(results)
+    if json:
+        print_json(results.to_dict())
+    else:
+        _print(asked, results, counted, output)
+    if output is not None:
+        registry.write(results, output)
+    return max(counted.exit_code, check_errors(results, most) if asked.measured else 0)
+
+
+@contextmanager
+def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
+    """Show a bar with rate and time left on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn(asked.name, markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=len(asked), rate="")
+
+        def tell(points: int) -> None:
+            bar.advance(task, points)
+            speed = bar.tasks[0].speed
+            bar.update(task, rate=f"{speed:,.0f} points/s" if speed else "")
+
+        yield tell
+
+
+@attrs.define
+class Counted:
+    """How the points of one study ended."""
+
+    statuses: dict[str, Counter[str]] = attrs.field(factory=dict)  #: by solver
+    times: dict[str, list[float]] = attrs.field(factory=dict)  #: shortest and longest, by solver
+    reasons: Counter[tuple[str, str, str]] = attrs.field(factory=Counter)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all is well, 1 where nothing was answered or something failed."""
+        found = {status for one in self.statuses.values() for status in one}
+        bad = {Status.FAILED.value, Status.NOT_CONVERGED.value} & found
+        return 1 if bad or Status.OK.value not in found else 0
+
+
+def _counted(results: Results) -> Counted:
+    """Count in one pass, without keeping the rows."""
+    from parcast.packing import packs, values
+
+    found = Counted()
+    names = ("solver", "status", "message", "time")
+    for pack in packs(results.rows):
+        columns = [values(pack.columns[name], pack.count) for name in names]
+        for solver, status, message, time in zip(*columns, strict=True):
+            found.statuses.setdefault(solver, Counter())[status] += 1
+            if status != Status.OK.value:
+                found.reasons[solver, status, message] += 1
+            if time is not None:
+                ends = found.times.setdefault(solver, [time, time])
+                ends[:] = min(ends[0], time), max(ends[1], time)
+    return found
+
+
+def _print(asked: Study, results: Results, counted: Counted, output: Path | None) -> None:
+    print_text(f"{asked.name}: {len(results):,} points. {asked.summary}".rstrip() + "\n")
+    if len(results) <= MOST_SHOWN:
+        print_results(attrs.evolve(results, rows=_side_by_side(asked, results)))
+        return
+    statuses = [s.value for s in Status if any(s.value in one for one in counted.statuses.values())]
+    rows = []
+    for solver, ended in counted.statuses.items():
+        ends = map(format_seconds, counted.times.get(solver, ()))
+        counts = [f"{ended[status]:,}" for status in statuses]
+        rows.append([solver, *counts, *(list(ends) or ["", ""])])
+    print_table(["solver", *statuses, "shortest", "longest"], rows)
+    for solver, status, message in [reason for reason, _ in counted.reasons.most_common(5)]:
+        times = counted.reasons[solver, status, message]
+        print_text(f"\n{solver}: {times:,} {status}: {message}")
+    if output is None:
+        print_text("\nGive -o FILE to write the rows.")
+
+
+def _side_by_side(asked: Study, results: Results) -> tuple[Row, ...]:
+    """Return what solvers say of the same point together, where all have the same points."""
+    rows, each = tuple(results.rows), len(asked.plans[0])
+    if any(len(plan) != each for plan in asked.plans):
+        return rows
+    return tuple(row for at in range(each) for row in rows[at::each])

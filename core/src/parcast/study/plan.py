@@ -1,0 +1,117 @@
+"""The plan of a study: a grid of questions, numbered, of which any part can be made anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.asking import Asked, Line, Placed, whole_numbers
+from parcast.machine import Machine
+from parcast.settings import Settings
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Plan:
+    """One solver or family at every p and d of every line; a line fixes everything else.
+
+    Points are numbered from 0: d varies fastest, then p, seed, settings (the last one first),
+    mapping, machine and workload. Of a setting that does not concern the solver or the
+    workload only the first value counts, so that no question comes twice.
+    """
+
+    solver: str
+    workloads: tuple[Workload, ...]
+    machines: tuple[Machine, ...]
+    p: tuple[int, ...] | None = None
+    d: tuple[int, ...] | None = None
+    mappings: tuple[Placed, ...] = ("block",)
+    settings: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)  #: the values of each
+    kinds: Settings = attrs.field(factory=lambda: Settings({}, {}, {}))  #: what each sets
+    seeds: tuple[int, ...] = (0,)
+    uncertainty: int = 0  #: how often to draw the uncertain numbers of each point
+
+    @cached_property
+    def _axes(self) -> tuple[tuple[Sequence[Any], ...], ...]:
+        """What distinguishes the lines of each workload, the slowest first."""
+        return tuple(
+            (self.machines, self.mappings, *self._values(workload), self.seeds)
+            for workload in self.workloads
+        )
+
+    def _values(self, workload: Workload) -> Iterator[tuple[Any, ...]]:
+        for name, values in self.settings.items():
+            of_another = name in self.kinds.parameters and name not in workload.parameters
+            family, asked = name.partition(".")[0], self.solver.partition(".")[0]
+            of_another |= name in self.kinds.options and family != asked
+            yield values[:1] if of_another else values
+
+    @cached_property
+    def _processes(self) -> tuple[tuple[int, ...], ...]:
+        """Return the p that each workload is asked about."""
+        return tuple(whole_numbers("p", self.p, one.processes) for one in self.workloads)
+
+    @cached_property
+    def _disks(self) -> tuple[int, ...] | None:
+        """Return the d that are asked about, None for each machine's own."""
+        return None if self.d is None else whole_numbers("d", self.d, None)
+
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Return the number after each workload's last point."""
+        disks = 1 if self._disks is None else len(self._disks)
+        pairs = zip(self._axes, self._processes, strict=True)
+        return tuple(accumulate(prod(map(len, axes)) * len(own) * disks for axes, own in pairs))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def _line(self, at: int, number: int) -> Line:
+        chosen = []
+        for axis in reversed(self._axes[at]):
+            number, index = divmod(number, len(axis))
+            chosen.append(axis[index])
+        machine, mapping, *values, seed = reversed(chosen)
+        return Line(
+            workload=self.workloads[at],
+            machine=machine,
+            settings=self.kinds.with_values(dict(zip(self.settings, values, strict=True))),
+            mapping=mapping,
+            seed=seed,
+        )
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line."""
+        for at, axes in enumerate(self._axes):
+            for number in range(prod(map(len, axes))):
+                yield self._line(at, number)
+
+    def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
+        """Yield line, p and d of the points from ``start`` to before ``stop``."""
+        first, disks = 0, self._disks or (None,)
+        for at, (processes, end) in enumerate(zip(self._processes, self._ends, strict=True)):
+            reached, line = -1, None
+            for number in range(max(start, first) - first, min(stop, end) - first):
+                place, at_d = divmod(number, len(disks))
+                index, at_p = divmod(place, len(processes))
+                if line is None or index != reached:
+                    reached, line = index, self._line(at, index)
+                p, d = processes[at_p], disks[at_d]
+                yield line, p, line.settings.disks_at(line.machine, p) if d is None else d
+            first = end
+
+    def asked(self, registry: Registry, start: int, stop: int) -> list[Asked]:
+        """Return the questions at these points."""
+        return [
+            one
+            for line, p, d in self.places(start, stop)
+            for one in line.asked(registry, p, d, [self.solver])
+        ]

@@ -1,0 +1,224 @@
+"""Study files: the grid of a study as people write it, checked before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.asking import check_mapping, check_seed, listed, solver_names, whole_numbers
+from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
+from parcast.files import read_data
+from parcast.measured import Measurements, read_measured
+from parcast.ranges import parse_numbers
+from parcast.settings import Settings
+from parcast.study.plan import Plan
+from parcast.uncertainty import check_uncertainty
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+#: A larger grid is a slip of the finger.
+MOST_POINTS = 10**7
+
+_KEYS = (
+    "name", "summary", "workload", "machine", "solver", "p", "d", "mapping", "seed", "set",
+    "measured", "uncertainty",
+)  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Study:
+    """A grid of questions, with its name and what its answers are compared with."""
+
+    name: str
+    plans: tuple[Plan, ...]  #: one for each solver
+    summary: str = ""
+    measured: Measurements | None = None
+    data: Mapping[str, Any] = attrs.field(factory=dict, repr=False)  #: as read
+
+    def __len__(self) -> int:
+        return sum(map(len, self.plans))
+
+
+def read_study(registry: Registry, source: str | Path | Mapping[str, Any]) -> Study:
+    """Return the study that a .toml or .json file, or a mapping with the same keys, describes.
+
+    Workloads, machines and measured times are found beside the file. ``docs/studies.md`` lists
+    the keys; in a mapping their values may also be workloads and machines themselves.
+
+    Raises
+    ------
+    ParcastError
+        If the file, a key, a name or a value is wrong; the key is named.
+    """
+    if isinstance(source, Mapping):
+        return _Reading(registry, dict(source), "study", Path()).study("study")
+    path = Path(source)
+    return _Reading(registry, read_data(path), str(path), path.parent).study(path.stem)
+
+
+@attrs.frozen
+class _Reading:
+    registry: Registry
+    data: Mapping[str, Any]
+    where: str
+    folder: Path
+
+    def study(self, name: str) -> Study:
+        """Return the whole study."""
+        for key in self.data:
+            if key not in _KEYS:
+                hint = did_you_mean(str(key), _KEYS) or f" Known: {', '.join(_KEYS)}."
+                raise FileError(f"{self.where}: unknown key {key!r}.{hint}")
+        times = self._read("measured", lambda one: read_measured(self._beside(one)))
+        plans = self._plans(times)
+        points = sum(map(len, plans))
+        if points > MOST_POINTS:
+            raise FileError(
+                f"{self.where}: the grid has {points:,} points; take at most {MOST_POINTS:,}"
+            )
+        self._check_values(plans[0])
+        return Study(
+            name=self._text("name") or name,
+            summary=self._text("summary"),
+            plans=plans,
+            measured=times,
+            data={key: value for key, value in self.data.items() if _is_plain(value)},
+        )
+
+    def _plans(self, times: Measurements | None) -> tuple[Plan, ...]:
+        of = self.registry
+        measured = {key: times.values(key) or None for key in ("p", "d")} if times else {}
+        workloads = self._read("workload", lambda one: [of.workload(x) for x in self._all(one)])
+        machines = self._read("machine", lambda one: [of.machine(x) for x in self._all(one)])
+        settings = {key: _distinct(value) for key, value in self._table("set").items()}
+        first = {key: values[0] for key, values in settings.items()}
+        shared = {
+            "workloads": tuple(workloads or self._lack("workload")),
+            "machines": tuple(machines or self._lack("machine")),
+            "p": self._numbers("p", measured.get("p")),
+            "d": self._numbers("d", measured.get("d")),
+            "mappings": tuple(self._read("mapping", _mappings) or ("block",)),
+            "settings": settings,
+            "kinds": self._read("set", lambda _: Settings.sort(first, of, workloads), default=True),
+            "seeds": tuple(self._read("seed", _seeds) or (0,)),
+            "uncertainty": self.data.get("uncertainty", 0),
+        }
+        asked = self._read("solver", lambda one: _solvers(of, one, workloads), default=True)
+        return tuple(Plan(solver=solver, **shared) for solver in asked)
+
+    def _check_values(self, plan: Plan) -> None:
+        """Refuse a setting that has no value at the first point of any line, and samples of none.
+
+        Lines of a large grid are not all looked at.
+        """
+        lines = list(islice(plan.lines(), 1000))
+        found: dict[str, ParcastError | None] = {}
+        for line in lines:
+            p, d = line.processes(plan.p)[0], line.disks(plan.d, 1)[0]
+            for kind in (line.settings.parameters, line.settings.machine):
+                for name, value in kind.items():
+                    alone = attrs.evolve(line, settings=plan.kinds.only(name, value))
+                    (one,) = alone.asked(self.registry, p, d, [plan.solver])
+                    key = f"{name}={value}"
+                    found[key] = one.error if found.get(key, one.error) else None
+        for error in filter(None, found.values()):
+            raise type(error)(f"{self.where}: set: {error}") from None
+        self._read("uncertainty", lambda one: check_uncertainty(one, self.registry, lines))
+
+    def _read(self, key: str, make: Callable[[Any], Any], *, default: bool = False) -> Any:
+        """Return what a key's value means, or None where the key is not there."""
+        if key not in self.data and not default:
+            return None
+        try:
+            return make(self.data.get(key))
+        except ParcastError as error:
+            raise type(error)(f"{self.where}: {key}: {error}") from None
+
+    def _lack(self, key: str) -> tuple[Any, ...]:
+        raise FileError(f'{self.where}: which {key}? Add a line such as {key} = "NAME"')
+
+    def _text(self, key: str) -> str:
+        value = self.data.get(key, "")
+        if not isinstance(value, str):
+            raise FileError(f"{self.where}: {key} = {value!r} must be text")
+        return value
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        table = self.data.get(key, {})
+        if not isinstance(table, Mapping):
+            raise FileError(f"{self.where}: {key} must be a table, such as [{key}]")
+        for name, value in table.items():
+            for one in listed(value) or [None]:
+                if isinstance(one, bool | int | float | str):
+                    continue
+                if isinstance(one, Mapping):
+                    raise FileError(
+                        f"{self.where}: {key}.{name} is a table; write it as "
+                        f'"{name}.{next(iter(one), "")}" = VALUE, with the quotes'
+                    )
+                raise FileError(
+                    f"{self.where}: {key}.{name} = {value!r} must be a value or a list of values"
+                )
+        return table
+
+    def _all(self, names: Any) -> list[Any]:
+        """Return the names or files, those of files as seen from here."""
+        return [self._beside(one) for one in listed(names)]
+
+    def _beside(self, name: Any) -> Any:
+        if not isinstance(name, str) or not (self.folder / name).is_file():
+            return name
+        return self.folder / name
+
+    def _numbers(self, key: str, default: list[int] | None) -> tuple[int, ...] | None:
+        def read(value: Any) -> tuple[int, ...]:
+            if isinstance(value, str):
+                return parse_numbers(key, value)
+            return tuple(dict.fromkeys(whole_numbers(key, value, None)))
+
+        found: tuple[int, ...] | None = self._read(key, read)
+        return found or (None if default is None else tuple(default))
+
+
+def _distinct(value: Any) -> tuple[Any, ...]:
+    """Return the values of a setting, each once; 1 and 1.0 are two."""
+    return tuple({(type(one), one): one for one in listed(value)}.values())
+
+
+def _solvers(registry: Registry, names: Any, workloads: Sequence[Workload]) -> list[str]:
+    texts = names is None or all(isinstance(one, str) for one in listed(names))
+    if not texts:
+        raise UnknownNameError(f"{names!r} is no solver; give a name or a list of names")
+    return solver_names(registry, names, workloads)
+
+
+def _mappings(value: Any) -> list[Any]:
+    """Return one mapping or several; a list of numbers is one, a node for each process."""
+    found = listed(value)
+    if found and not any(isinstance(one, str | list | tuple) for one in found):
+        found = [tuple(found)] if isinstance(value, list | tuple) else found
+    found = [tuple(one) if isinstance(one, list) else one for one in found]
+    for one in found or [()]:
+        check_mapping(one)
+    return list(dict.fromkeys(found))
+
+
+def _seeds(value: Any) -> list[int]:
+    found = list(parse_numbers("seed", value, least=0)) if isinstance(value, str) else listed(value)
+    for one in found or [None]:
+        check_seed(one)
+    return list(dict.fromkeys(found))
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float)

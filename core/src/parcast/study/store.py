@@ -1,0 +1,130 @@
+"""The store: finished blocks of points, one file a key, written at once or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import attrs
+
+from parcast.packing import Pack
+from parcast.results import SCHEMA
+from parcast.study.digest import SIZE
+
+
+@attrs.frozen
+class Block:
+    """The points ``start`` to before ``stop`` of one solver."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def blocks(start: int, stop: int, most: int) -> Iterator[Block]:
+    """Cut points into blocks whose sizes are powers of 2, each at a multiple of its size.
+
+    Whatever was cut before, the same blocks come again, so they are found again.
+    """
+    while start < stop:
+        size = min(most, start & -start or most)
+        while start + size > stop:
+            size //= 2
+        yield Block(start, start + size)
+        start += size
+
+
+def block_key(digests: bytes, block: Block) -> str:
+    """Return the key of a block; ``digests`` holds the digest of each point of its solver."""
+    own = memoryview(digests)[block.start * SIZE : block.stop * SIZE]
+    return blake2b(own, digest_size=SIZE).hexdigest()
+
+
+def encode(pack: Pack) -> bytes:
+    """Return the content of a file."""
+    return json.dumps(
+        {"schema": SCHEMA, **pack.to_dict()}, allow_nan=False, separators=(",", ":")
+    ).encode()
+
+
+def decode(content: bytes) -> Pack | None:
+    """Return the rows in a file's content, or None where it is no such file."""
+    try:
+        data = json.loads(content)
+        return Pack.from_dict(data) if data["schema"] == SCHEMA else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+@attrs.frozen
+class Store:
+    """A folder of finished blocks."""
+
+    folder: Path
+
+    def path(self, key: str) -> Path:
+        """Return where the block with this key is, or will be."""
+        return self.folder / key[:2] / f"{key}.json"
+
+    def get(self, key: str) -> Pack | None:
+        """Return the block's rows, or None where it is not there, or not whole."""
+        try:
+            return decode(self.path(key).read_bytes())
+        except OSError:
+            return None
+
+    def _has(self, key: str, count: int) -> bool:
+        """Tell whether the block is there, and whole."""
+        if not os.path.exists(self.path(key)):  # noqa: PTH110  (twice as fast, for many)
+            return False
+        found = self.get(key)
+        return found is not None and found.count == count
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write a block: whole, or, if this fails or is interrupted, not at all.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        path = self.path(key)
+        part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
+
+    def found(self, digests: bytes, count: int) -> Iterator[Block]:
+        """Yield the blocks of a solver's points that are there, in order, the largest first."""
+        top = 1 << max(count - 1, 0).bit_length()
+        waiting = [Block(0, top)] if os.path.isdir(self.folder) else []  # noqa: PTH112  (never raises)
+        while waiting:
+            block = waiting.pop()
+            if block.start >= count:
+                continue
+            if block.stop <= count and self._has(block_key(digests, block), len(block)):
+                yield block
+            elif len(block) > 1:
+                middle = (block.start + block.stop) // 2
+                waiting += [Block(middle, block.stop), Block(block.start, middle)]
+
+
+def missing(found: Sequence[Block], count: int) -> Iterator[Block]:
+    """Yield the stretches of points between blocks."""
+    reached = 0
+    for block in found:
+        if block.start > reached:
+            yield Block(reached, block.start)
+        reached = block.stop
+    if reached < count:
+        yield Block(reached, count)

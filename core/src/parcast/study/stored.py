@@ -1,0 +1,72 @@
+"""The rows of a study, read block by block from where each is kept."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, overload
+
+import attrs
+
+from parcast.errors import ParcastError
+from parcast.packing import CHUNK, Pack
+from parcast.results import Row
+from parcast.study.store import Store, decode
+from parcast.study.work import Done
+
+
+@attrs.frozen(slots=False, eq=False)
+class StoredRows(Sequence[Row]):
+    """Rows that take hardly any memory until they are looked at."""
+
+    parts: Sequence[tuple[Store | None, Done]] = attrs.field(repr=False)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(done.block) for _, done in self.parts))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        part = bisect_right(self._ends, at)
+        before = self._ends[part - 1] if part else 0
+        return self._pack(part).row(at - before)
+
+    def __iter__(self) -> Iterator[Row]:
+        for pack in self.packs():
+            yield from pack.rows()
+
+    def packs(self) -> Iterator[Pack]:
+        """Yield all rows in order; blocks are put together."""
+        waiting: list[Pack] = []
+        for part in range(len(self.parts)):
+            waiting.append(self._pack(part))
+            if sum(pack.count for pack in waiting) >= CHUNK:
+                yield Pack.joined(waiting)
+                waiting = []
+        if waiting:
+            yield Pack.joined(waiting)
+
+    def _pack(self, part: int) -> Pack:
+        store, done = self.parts[part]
+        found = None
+        if done.content is not None:
+            found = decode(done.content)
+        elif store is not None:
+            found = store.get(done.key)
+        if found is None or found.count != len(done.block):
+            place = store.path(done.key) if store else "memory"
+            raise ParcastError(f"{place} was removed or damaged; ask for the study again")
+        return found

@@ -1,0 +1,142 @@
+"""What a worker does: answer the points of a batch, block by block, and store each block."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import attrs
+
+from parcast.answers import References, answer
+from parcast.errors import ParcastError
+from parcast.packing import Pack
+from parcast.study.plan import Plan
+from parcast.study.store import Block, Store, block_key, blocks, encode
+
+if TYPE_CHECKING:
+    from parcast.registry import Registry
+
+#: A batch ends after this many seconds, whatever is left of it; the rest is given out again.
+MOST_SECONDS = 2.0
+
+
+@attrs.frozen
+class Opened:
+    """A plan, and the registry that answers it."""
+
+    registry: Registry
+    plan: Plan
+    references: References = attrs.field(factory=References)
+
+
+@attrs.frozen
+class Job:
+    """One solver's part of a study, as workers get it."""
+
+    content: bytes | Opened = attrs.field(repr=False)  #: pickled where it goes to another process
+    folder: Path | None  #: of the store; None where only the parent can reach it
+
+
+def pickled(registry: Registry, plan: Plan) -> bytes:
+    """Return what another process needs to answer the plan with the same plugins.
+
+    Raises
+    ------
+    ParcastError
+        If a plugin or a workload cannot be sent.
+    """
+    given = registry.given
+    if given is not None:
+        given = tuple(one.__name__ if isinstance(one, ModuleType) else one for one in given)
+    try:
+        return pickle.dumps((given, plan))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise ParcastError(
+            f"the study cannot be sent to other processes ({error}); ask for executor 'threads'"
+        ) from None
+
+
+@lru_cache(maxsize=2)
+def _unpickled(content: bytes) -> Opened:
+    from parcast.registry import Registry
+
+    given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
+    if given is not None:
+        given = [import_module(one) if isinstance(one, str) else one for one in given]
+    return Opened(Registry(given), plan)
+
+
+@attrs.frozen
+class Done:
+    """A finished block; ``content`` is there unless it was stored, ``problem`` says why not."""
+
+    block: Block
+    key: str
+    content: bytes | None = attrs.field(repr=False)
+    problem: str = ""
+    seconds: float = 0.0
+
+    @classmethod
+    def stored(cls, block: Block, digests: bytes) -> Done:
+        """Return a block that the store has."""
+        return cls(block, block_key(digests, block), None)
+
+
+@lru_cache(maxsize=2)
+def _opened(content: bytes) -> tuple[Registry, Plan, References]:
+    from parcast.registry import Registry
+
+    given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
+    return Registry(given), plan, References()
+
+
+def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
+    """Answer a batch in blocks of at most ``size`` points; return the blocks that are finished.
+
+    Parameters
+    ----------
+    job
+        The study's part.
+    batch
+        The points.
+    size
+        The most points in a block.
+    digests
+        The digests of the batch's points.
+    """
+    opened = job.content
+    if isinstance(opened, bytes):
+        opened = _unpickled(opened)
+    else:
+        opened = attrs.evolve(opened, references=References())  # threads share none
+    started, finished = time.perf_counter(), []
+    for block in blocks(batch.start, batch.stop, size):
+        own = Block(block.start - batch.start, block.stop - batch.start)
+        finished.append(_answer(job, opened, block, block_key(digests, own)))
+        if time.perf_counter() - started > MOST_SECONDS:
+            break
+    return finished
+
+
+def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
+    start = time.perf_counter()
+    asked = opened.plan.asked(opened.registry, block.start, block.stop)
+    rows = answer(opened.registry, asked, opened.references, opened.plan.uncertainty)
+    content = encode(Pack.of(rows))
+    problem = "" if job.folder is None else put(Store(job.folder), key, content)
+    kept = content if job.folder is None or problem else None
+    return Done(block, key, kept, problem, time.perf_counter() - start)
+
+
+def put(store: Store, key: str, content: bytes) -> str:
+    """Store a block; return why this is not possible, or nothing."""
+    try:
+        store.put(key, content)
+    except OSError as error:
+        return f"{store.folder.parent}: {error.strerror or error}"
+    return ""

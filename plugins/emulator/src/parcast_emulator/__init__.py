@@ -1,0 +1,68 @@
+"""Application emulators and their simulator (Uysal, Kurc, Sussman & Saltz 1998)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from parcast import KindEntry, PartEntry, Resource, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add the parts of machines that data blocks pass."""
+    yield PartEntry("disk", "parcast_emulator.hardware:Disk", "One of a node's d disks.")
+    yield PartEntry("bus", "parcast_emulator.hardware:Bus", "From a node's disks to its memory.")
+    yield PartEntry("nic", "parcast_emulator.hardware:Nic", "A node's port and its buffers.")
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add emulated applications."""
+    yield KindEntry(
+        "emulator",
+        "parcast_emulator.emulators.content:Emulated",
+        "Blocks that an application reads, sends and computes on.",
+    )
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry]:
+    """Add the loosely coupled simulator."""
+    yield SolverEntry(
+        "emulator.lc",
+        "emulator",
+        "parcast_emulator.lc:LooselyCoupled",
+        "Disks, buses, ports and processors, first come first served; exact for its model.",
+        options="parcast_emulator.lc:Options",
+    )
+
+
+@hookimpl
+def parcast_machines() -> Iterator[Resource]:
+    """Add the machines of the paper."""
+    yield from _resources("machines")
+
+
+@hookimpl
+def parcast_workloads() -> Iterator[Resource]:
+    """Add the applications of the paper."""
+    yield from _resources("workloads")
+
+
+def _resources(folder: str) -> Iterator[Resource]:
+    for file in (files(__name__) / folder).iterdir():
+        if file.name.endswith(".toml"):
+            yield Resource(file.name.removesuffix(".toml"), file)
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast emulator``."""
+    from parcast_emulator.commands import app as commands
+
+    app.add_typer(commands, name="emulator", help="Application emulators and their simulator.")

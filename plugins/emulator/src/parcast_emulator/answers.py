@@ -1,0 +1,121 @@
+"""What a simulation says, as JSON values: times, operations, and how busy everything was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from parcast_emulator.blocks import Floats
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.engines.usage import BUSY, SERVED, WAITED
+from parcast_emulator.simulation import Outcome, Pass
+
+#: The servers of a usage, in words, and the binding resource that each stands for.
+SERVERS = {
+    "disk": ("disk", "storage"),
+    "bus": ("bus", "storage"),
+    "send": ("port out", "network"),
+    "receive": ("port in", "network"),
+    "cpu": ("processor", "processor"),
+}
+
+
+def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
+    """Return for each class of servers what it did, in seconds over all of the class.
+
+    ``busy`` and ``idle`` sum to the time of all servers; ``queueing`` is the time that requests
+    waited, ``utilization`` that of the mean server, ``hottest`` that of the busiest one, and
+    ``hot_to_mean`` their ratio.
+    """
+    found = {}
+    channels = {"disk": cluster.hardware.channels}
+    for name, (word, _) in SERVERS.items():
+        usage = getattr(outcome.usage, name)
+        width = channels.get(name, 1)
+        busy, total = float(usage[BUSY].sum()), outcome.time * usage.shape[1] * width
+        mean = busy / usage.shape[1] if usage.shape[1] else 0.0
+        hot = float(usage[BUSY].max(initial=0.0))
+        served = float(usage[SERVED].sum())
+        found[word] = {
+            "servers": usage.shape[1],
+            "served": served,
+            "busy": busy,
+            "idle": max(total - busy, 0.0),
+            "queueing": float(usage[WAITED].sum()),
+            "utilization": busy / total if total else 0.0,
+            "hottest": hot / (outcome.time * width) if outcome.time else 0.0,
+            "hot_to_mean": hot / mean if mean else 1.0,
+        }
+    return found
+
+
+def binding(cluster: Cluster, outcome: Outcome) -> str:
+    """Return the word of the class whose hottest server is the busiest of all."""
+    found = resources(cluster, outcome)
+    return max(found, key=lambda word: found[word]["hottest"])
+
+
+def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
+    """Return makespan, ends of epochs and every operation, by the keys of reference cases."""
+    return {
+        "makespan": outcome.time,
+        "epoch_ends": list(outcome.epoch_ends),
+        "ops": [op for one in outcome.passes for op in _operations(cluster, one)],
+    }
+
+
+def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
+    blocks, record, hardware = done.blocks, done.record, cluster.hardware
+    consumers = blocks.consumers
+    size = np.broadcast_to(blocks.size, blocks.disk.shape)
+    holding = size / hardware.bandwidth
+    number = np.concatenate([np.arange(length) for length in done.lengths])
+    epoch = done.epoch + np.repeat(np.arange(len(done.lengths)), done.lengths)
+    for block, disk in enumerate(blocks.disk.tolist()):
+        node = int(cluster.node_of[disk])
+        places = range(int(consumers.start[block]), int(consumers.start[block + 1]))
+        targets = {place: int(consumers.listed[place]) for place in places}
+        sends = {place: target for place, target in targets.items() if target != node}
+        yield {
+            "block": int(number[block]),
+            "epoch": int(epoch[block]),
+            "node": node,
+            "disk": int(disk - cluster.disks[node]),
+            **_span("disk", record.disk_start[block], record.disk_end[block]),
+            **_span("bus", record.bus_start[block], record.bus_end[block]),
+            "sends": [
+                {
+                    "dst": target,
+                    **_held("out", record.out_start[place], holding[block]),
+                    **_held("in", record.in_start[place], holding[block]),
+                }
+                for place, target in sends.items()
+            ],
+            "computes": [
+                {
+                    "node": target,
+                    "local": target == node,
+                    **_held("cpu", record.cpu_start[place], working(cluster, done)[place]),
+                }
+                for place, target in sorted(targets.items(), key=lambda item: item[1])
+            ],
+        }
+
+
+def working(cluster: Cluster, done: Pass) -> Floats:
+    """Return how long each computation takes, by the places of a record."""
+    blocks = done.blocks
+    seconds = np.broadcast_to(blocks.compute, blocks.disk.shape)
+    repeated = np.repeat(seconds, np.diff(blocks.consumers.start))
+    found: Floats = repeated / cluster.speed[blocks.consumers.listed]
+    return found
+
+
+def _span(name: str, start: float, end: float) -> dict[str, float]:
+    return {f"{name}_start": float(start), f"{name}_end": float(end)}
+
+
+def _held(name: str, start: float, seconds: float) -> dict[str, float]:
+    return _span(name, start, start + seconds)

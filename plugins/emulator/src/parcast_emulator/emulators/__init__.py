@@ -1,0 +1,1 @@
+"""Emulators: each makes the blocks that an application would read, send and compute on."""

@@ -1,0 +1,98 @@
+"""The kind ``emulator``: one application, described by a table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from parcast import Formula, InvalidPointError, Query
+from parcast.errors import FormulaError
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.emulators.pathfinder import Pathfinder
+from parcast_emulator.emulators.titan import Titan
+from parcast_emulator.emulators.virtual_microscope import VirtualMicroscope
+from parcast_emulator.workflow import WorkFlow
+
+
+class Emulator(Protocol):
+    """What every emulator offers; numbers that vary are given as ``values``."""
+
+    workflow: WorkFlow
+
+    def check(self, values: Mapping[str, float], p: int) -> None:
+        """Raise `InvalidPointError` where the application has no meaning."""
+
+    def epochs(
+        self, values: Mapping[str, float], cluster: Cluster, random: np.random.Generator
+    ) -> Iterator[Blocks]:
+        """Return the blocks, an epoch after another."""
+
+    def closed_form(self, values: Mapping[str, float], p: int) -> float | None:
+        """Return the mean time of the hottest processor, where a formula gives it."""
+
+
+@attrs.frozen(kw_only=True)
+class Emulated:
+    """The content of an ``emulator`` workload: exactly one of the applications."""
+
+    titan: Titan | None = None
+    pathfinder: Pathfinder | None = None
+    virtual_microscope: VirtualMicroscope | None = None
+
+    @property
+    def emulator(self) -> Emulator:
+        """The application that is described."""
+        stated: list[Any] = [value for value in self._tables().values() if value is not None]
+        if len(stated) != 1:
+            named = ", ".join(f"[{name}]" for name in self._tables())
+            raise InvalidPointError(
+                f"an emulator describes one application and this one {len(stated)}; state one "
+                f"of {named}"
+            )
+        found: Emulator = stated[0]
+        return found
+
+    def _tables(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+
+    def check(self, query: Query) -> None:
+        """Check that the application has a meaning at the query's point.
+
+        Raises
+        ------
+        InvalidPointError
+            If it has none.
+        """
+        self.emulator.check(numbers(self.emulator, query), query.p)
+
+    def epochs(self, query: Query, cluster: Cluster) -> Iterator[Blocks]:
+        """Return the blocks at the query's point, an epoch after another."""
+        from parcast.replications import generator
+
+        return self.emulator.epochs(
+            numbers(self.emulator, query), cluster, generator(query.seed, 0)
+        )
+
+    def closed_form(self, query: Query) -> float | None:
+        """Return the mean time of the hottest processor, where a formula gives it; seconds."""
+        return self.emulator.closed_form(numbers(self.emulator, query), query.p)
+
+
+def numbers(emulator: Any, query: Query) -> dict[str, float]:
+    """Return the value of every formula of an emulator at the query's point."""
+    found = {}
+    for field in attrs.fields(type(emulator)):
+        formula = getattr(emulator, field.name)
+        if isinstance(formula, Formula):
+            try:
+                found[field.name] = formula(query.values)
+            except FormulaError as error:
+                raise InvalidPointError(
+                    f"workload {query.workload.name!r}: {field.name} = {formula.text!r} at "
+                    f"p={query.p}, d={query.d}: {error}"
+                ) from None
+    return found

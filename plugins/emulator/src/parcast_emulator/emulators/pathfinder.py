@@ -1,0 +1,74 @@
+"""Pathfinder: all satellite data of a period, read by servers and composed by clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar
+
+import attrs
+import numpy as np
+
+from parcast import Formula, InvalidPointError, Unit
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.emulators.orbits import Number, Orbits, blocks_of, grid, whole
+from parcast_emulator.workflow import Dependency, Step, WorkFlow
+
+_NONE = Unit("1")
+
+
+@attrs.frozen(kw_only=True)
+class Pathfinder:
+    """All blocks, read by I/O nodes (the first ones) and computed on by their clients."""
+
+    blocks: Number  #: of all I/O nodes
+    size: Annotated[Formula, Unit("B", positive=True)]
+    compute: Annotated[Formula, Unit("s")]  #: of a block at each of its consumers
+    clients: Number  #: compute nodes for each I/O node
+    rows: Annotated[Formula, _NONE] = Formula.read(0, _NONE)  #: of the clients' cells; 0: squarest
+    orbits: Orbits
+
+    workflow: ClassVar[WorkFlow] = WorkFlow(
+        "pathfinder",
+        (
+            Step("read", "read", "I/O node"),
+            Step("send", "send", "I/O node"),
+            Step("receive", "receive", "compute nodes it overlaps"),
+            Step("compute", "compute", "compute nodes it overlaps"),
+        ),
+        (
+            Dependency("read", "send"),
+            Dependency("send", "receive", remote=True),
+            Dependency("receive", "compute"),
+        ),
+    )
+
+    def check(self, values: Mapping[str, float], p: int) -> None:
+        """Refuse a p that is no number of groups of an I/O node and its clients."""
+        grid(p - self.servers(values, p), values["rows"])
+        whole("blocks", values["blocks"])
+
+    def servers(self, values: Mapping[str, float], p: int) -> int:
+        """Return how many nodes do the I/O."""
+        servers = p / (values["clients"] + 1)
+        if servers != int(servers) or servers == p:
+            raise InvalidPointError(
+                f"p={p} is no number of groups of an I/O node with {values['clients']:g} clients; "
+                f"choose a multiple of {values['clients'] + 1:g}"
+            )
+        return int(servers)
+
+    def epochs(
+        self, values: Mapping[str, float], cluster: Cluster, random: np.random.Generator
+    ) -> Iterator[Blocks]:
+        """Return all blocks: one epoch."""
+        p, count = len(cluster.speed), whole("blocks", values["blocks"])
+        servers = self.servers(values, p)
+        shape = grid(p - servers, values["rows"])
+        consumers = self.orbits.consumers(count, *shape, servers, random)
+        yield blocks_of(count, cluster, servers, values["size"], values["compute"], consumers)
+
+    def closed_form(self, values: Mapping[str, float], p: int) -> float:
+        """Return compute · blocks · the part of them that the hottest cell meets."""
+        shape = grid(p - self.servers(values, p), values["rows"])
+        return values["compute"] * values["blocks"] * self.orbits.hottest(*shape)

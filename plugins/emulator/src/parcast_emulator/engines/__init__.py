@@ -1,0 +1,1 @@
+"""Engines: two exact simulations of the same discipline, and when each applies."""

@@ -1,0 +1,86 @@
+"""The event heap, the queues of servers and the pool of messages of the merge engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parcast_emulator.compilation import step
+
+# Arguments are untyped: ``state`` is the named tuple `parcast_emulator.engines.state.State`.
+
+#: Entries of ``state.scalars``: events in the heap, and free messages in the pool.
+HEAP, POOL = range(2)
+
+#: The end of a list, and no block, message or node.
+NONE = -1
+
+#: Codes of events: the kind above, the server below.
+KIND = 1 << 40
+
+
+@step
+def push(state: Any, time: float, kind: int, server: int, tie: int) -> None:
+    """Put an event into the heap; ``tie`` orders the ends of one disk at one time."""
+    at, code, heap = state.scalars[HEAP], kind * KIND + int(server), state.heap
+    state.scalars[HEAP] += 1
+    while at > 0:
+        up = (at - 1) >> 1
+        if not before(time, code, tie, heap, up):
+            break
+        heap[at] = heap[up]
+        at = up
+    heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
+
+
+@step
+def before(time: float, code: int, tie: int, heap: Any, at: int) -> Any:
+    """Tell whether an event comes before one of the heap."""
+    if time != heap.time[at]:
+        return time < heap.time[at]
+    if code != heap.code[at]:
+        return code < heap.code[at]
+    return tie < heap.tie[at]
+
+
+@step
+def pop(state: Any) -> None:
+    """Take the first event out of the heap."""
+    state.scalars[HEAP] -= 1
+    count, heap = state.scalars[HEAP], state.heap
+    time, code, tie = heap.time[count], heap.code[count], heap.tie[count]
+    at, down = 0, 1
+    while down < count:
+        other = down + 1
+        if other < count and before(
+            heap.time[other], heap.code[other], heap.tie[other], heap, down
+        ):
+            down = other
+        if before(time, code, tie, heap, down):
+            break
+        heap[at] = heap[down]
+        at, down = down, 2 * down + 1
+    heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
+
+
+@step
+def append(heads: Any, tails: Any, server: int, item: int, links: Any) -> None:
+    """Append a block or a message to a server's queue."""
+    links[item] = NONE
+    if heads[server] == NONE:
+        heads[server] = item
+    else:
+        links[tails[server]] = item
+    tails[server] = item
+
+
+@step
+def message(state: Any, block: int, target: int, time: float) -> Any:
+    """Take a message from the pool."""
+    state.scalars[POOL] -= 1
+    item = state.pool[state.scalars[POOL]]
+    state.message.block[item], state.message.target[item], state.message.time[item] = (
+        block,
+        target,
+        time,
+    )
+    return item

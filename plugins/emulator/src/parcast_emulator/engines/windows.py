@@ -1,0 +1,166 @@
+"""The feed-forward engine: its kernels over threads, messages in windows of time."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from parcast_emulator.blocks import Blocks, Floats
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.engines import feed_forward
+from parcast_emulator.engines.servers import Servers
+from parcast_emulator.engines.usage import Record, Usage
+
+#: Messages of a window at most, but one or two of each node; 12 bytes each.
+MOST_MESSAGES = 8_000_000
+
+Progress = Callable[[float, float], None]
+
+
+class FeedForward:
+    """Epochs one after another, without an event queue; for any number of threads the same.
+
+    Parameters
+    ----------
+    cluster
+        Whose servers none waits for a later one (see `parcast_emulator.engines.applicable`).
+    threads
+        As many as the machine has processors where not given.
+    most_messages
+        In memory at once.
+    """
+
+    def __init__(
+        self, cluster: Cluster, threads: int | None = None, most_messages: int = MOST_MESSAGES
+    ) -> None:
+        self.cluster = cluster
+        self.servers = Servers.of(cluster)
+        self.usage = Usage.of(cluster)
+        self.most_messages = most_messages
+        self.threads = threads or os.cpu_count() or 1
+        nodes = len(cluster.speed)
+        cuts = np.linspace(0, nodes, min(nodes, 8 * self.threads) + 1).astype(np.int64)
+        self.ranges = list(pairwise(cuts.tolist()))
+
+    def epoch(self, blocks: Blocks, start: float, record: Record, progress: Progress) -> float:
+        """Simulate an epoch that starts at a time; return when all its operations have ended.
+
+        ``progress`` is called with the time simulated and the operations done of each window.
+        """
+        with ThreadPoolExecutor(self.threads) as pool:
+            return _Epoch(self, blocks, start, record, pool).run(progress)
+
+
+class _Epoch:
+    def __init__(
+        self, engine: FeedForward, blocks: Blocks, start: float, record: Record, pool: Any
+    ) -> None:
+        self.engine, self.blocks, self.record, self.pool = engine, blocks, record, pool
+        self.start = start
+        cluster = engine.cluster
+        nodes = len(cluster.speed)
+        self.order, begin = feed_forward.by_disk(blocks.disk, len(cluster.node_of))
+        self.ready = np.empty(len(blocks.disk))
+        self.own = begin[cluster.disks[:-1]].copy()
+        self.last = begin[cluster.disks[1:]].copy()
+        self.at = np.zeros((2, nodes), np.int64)  # place in the order, and consumer
+        self.at[0] = self.own
+        self.over(
+            lambda low, high: feed_forward.read(
+                low, high, start, blocks, cluster, engine.servers, begin, self.order, self.ready,
+                engine.usage, record,
+            )
+        )  # fmt: skip
+
+    def over(self, work: Callable[[int, int], None]) -> None:
+        """Do some work for all nodes, a range of them at a time."""
+        list(self.pool.map(lambda bounds: work(*bounds), self.engine.ranges))
+
+    def run(self, progress: Progress) -> float:
+        now, done, width = self.start, 0.0, self.first_width()
+        while True:
+            limit = now + width
+            counts = self.counted(limit)
+            total = int(counts.sum())
+            if total > self.engine.most_messages and width > self.least:
+                width = self.narrower(width, total)
+                continue
+            self.pass_on(counts, total, limit)
+            done += 3 * total
+            progress(limit, done)
+            if limit == math.inf:
+                return self.end()
+            now = limit
+            if total < self.engine.most_messages // 4:
+                width = 2 * width if total else math.inf
+
+    def narrower(self, width: float, total: int) -> float:
+        """Return a width that should hold about three quarters of what fits."""
+        if width == math.inf:
+            width = self.longest(total)
+        return max(width * 0.75 * self.engine.most_messages / total, self.least)
+
+    def first_width(self) -> float:
+        total = int(self.blocks.consumers.counts().sum())
+        fits = total <= self.engine.most_messages
+        return math.inf if fits else self.narrower(math.inf, total)
+
+    def longest(self, total: int) -> float:
+        """Return about how long the epoch takes without its computation."""
+        latest = float(self.ready.max()) if len(self.ready) else self.start
+        holding = float(self.blocks.size.max()) / self.engine.cluster.hardware.bandwidth
+        per_node = total / len(self.engine.cluster.speed)
+        return max(latest - self.start, per_node * holding)
+
+    @cached_property
+    def least(self) -> float:
+        """The narrowest window: in the time of one message no node sends more than two."""
+        return float(self.blocks.size.min()) / self.engine.cluster.hardware.bandwidth
+
+    def counted(self, limit: float) -> Any:
+        """Return of each range of senders how many messages each node is sent up to a limit."""
+        counts = np.zeros((len(self.engine.ranges), len(self.engine.cluster.speed)), np.int64)
+        rows = dict(zip(self.engine.ranges, counts, strict=True))
+        none: tuple[Floats, Any] = np.empty(0), np.empty(0, np.int32)
+        self.over(lambda low, high: self.sent(low, high, limit, rows[low, high], *none, False))
+        return counts
+
+    def sent(
+        self, low: int, high: int, limit: float, counts: Any, times: Any, carried: Any, real: bool
+    ) -> None:
+        engine = self.engine
+        feed_forward.send(
+            low, high, limit, self.blocks, engine.cluster, self.order, self.ready, self.last,
+            self.at, engine.servers.send, counts, times, carried, engine.usage, self.record, real,
+        )  # fmt: skip
+
+    def pass_on(self, counts: Any, total: int, limit: float) -> None:
+        """Send a window's messages and receive them; those to a node lie in order of senders."""
+        engine = self.engine
+        to_node = counts.sum(axis=0)
+        begin = np.concatenate([[0], np.cumsum(to_node)])
+        places = begin[:-1] + np.cumsum(counts, axis=0) - counts
+        rows = dict(zip(engine.ranges, places, strict=True))
+        times, carried = np.empty(total), np.empty(total, np.int32)
+        self.over(
+            lambda low, high: self.sent(low, high, limit, rows[low, high], times, carried, True)
+        )
+        self.over(
+            lambda low, high: feed_forward.receive(
+                low, high, self.blocks, engine.cluster, engine.servers, self.order, self.ready,
+                self.last, self.own, begin, times, carried, limit == math.inf, engine.usage,
+                self.record,
+            )
+        )  # fmt: skip
+
+    def end(self) -> float:
+        servers = self.engine.servers
+        free = (servers.disk, servers.bus, servers.send, servers.receive, servers.cpu)
+        return max(self.start, *(float(one.max()) for one in free if one.size))

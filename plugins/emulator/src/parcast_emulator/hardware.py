@@ -1,0 +1,103 @@
+"""Parts of machines that data-intensive applications meet: disks, buses and ports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import attrs
+
+from parcast import Query, Unit, UnsupportedError
+from parcast.machine import Bandwidth, Count, Seconds
+from parcast.placement import place
+from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
+
+PerSecond = Annotated[float, Unit("1/s", positive=True)]
+
+
+@attrs.frozen(kw_only=True)
+class Disk:
+    """A disk; every node has d of them.
+
+    A rotating disk has a seek, a revolution and a track; one without moving parts has
+    channels, and perhaps a limit on accesses per second.
+    """
+
+    bandwidth: Bandwidth | None = None  #: of the medium
+    overhead: Seconds = 0.0  #: of the controller, per access
+    seek: Seconds = 0.0  #: where an access does not begin where the last one ended
+    seek_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: and for the distance
+    revolution: Seconds = 0.0  #: 0: nothing turns
+    track: Annotated[float, Unit("B", positive=True)] | None = None
+    channels: Count = 1  #: accesses served at once
+    iops: PerSecond | None = None  #: accesses begun per second at most
+
+
+@attrs.frozen(kw_only=True)
+class Bus:
+    """The buses between the disks of a node and its memory; disks are dealt to them in turn."""
+
+    bandwidth: Bandwidth | None = None
+    latency: Seconds = 0.0
+    per_node: Count = 1
+    mode: Literal["store-and-forward", "cut-through"] = "store-and-forward"
+
+
+@attrs.frozen(kw_only=True)
+class Nic:
+    """A node's port to the network, and what it has room for."""
+
+    duplex: Literal["full", "half"] = "full"
+    buffers: Count | None = None  #: blocks of its own that a node holds; None: any number
+
+
+def cluster_of(query: Query) -> Cluster:
+    """Return the query's machine with p nodes of d disks each, one process a node.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine lacks a number, or the parts contradict each other.
+    """
+    machine = query.machine
+    disk = machine.part("disk", Disk) or Disk()
+    bus, nic = machine.part("bus", Bus) or Bus(), machine.part("nic", Nic) or Nic()
+    reason = "an emulated application"
+    hardware = Hardware(
+        overhead=disk.overhead,
+        seek=disk.seek,
+        seek_per_byte=disk.seek_per_byte,
+        revolution=disk.revolution,
+        track=_track(disk, machine.name),
+        media=machine.need("disk.bandwidth", reason),
+        channels=disk.channels,
+        gap=0.0 if disk.iops is None else 1.0 / disk.iops,
+        bus_latency=bus.latency,
+        bus_bandwidth=machine.need("bus.bandwidth", reason),
+        cut_through=bus.mode == "cut-through",
+        latency=machine.need("network.startup", reason),
+        bandwidth=machine.need("network.bandwidth", reason),
+        half_duplex=nic.duplex == "half",
+        buffers=UNLIMITED if nic.buffers is None else nic.buffers,
+    )
+    placement = place(query)
+    if placement.sharing.max() > 1:
+        raise UnsupportedError(
+            "an emulated application has one process on each node; --set nodes.cores=1 or name "
+            "a --mapping that leaves none with two"
+        )
+    disks = [index % bus.per_node for index in range(query.d)]
+    return make_cluster([disks] * query.p, hardware, placement.speed.tolist())
+
+
+def _track(disk: Disk, name: str) -> float:
+    """Return the bytes of a track, or say why the disk cannot be."""
+    if disk.revolution > 0 and disk.track is None:
+        raise UnsupportedError(
+            f"machine {name!r} states no disk.track, which a disk with a revolution needs"
+        )
+    if disk.channels > 1 and (disk.revolution > 0 or disk.seek > 0 or disk.seek_per_byte > 0):
+        raise UnsupportedError(
+            f"machine {name!r}: disk.channels = {disk.channels} with a seek or a revolution; "
+            "one arm serves one access at a time"
+        )
+    return disk.track or 1.0

@@ -1,0 +1,177 @@
+"""Simulating epochs of blocks on a cluster: the choice of the engine, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import attrs
+import numpy as np
+
+from parcast.errors import SolveError, UnsupportedError
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.engines.applicable import why_not_feed_forward
+from parcast_emulator.engines.usage import BUSY, Record, Usage
+
+Engine = Literal["auto", "feed-forward", "merge"]
+Progress = Callable[[float, float], None]
+
+
+@attrs.frozen(eq=False)
+class Pass:
+    """Blocks that were simulated together, with the times of their operations if asked for."""
+
+    blocks: Blocks
+    record: Record
+    epoch: int  #: the first of these epochs
+    lengths: tuple[int, ...]  #: how many blocks each epoch has
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Outcome:
+    """What a simulation answers; seconds."""
+
+    engine: Literal["feed-forward", "merge"]
+    reason: str | None  #: why not feed-forward
+    epoch_ends: tuple[float, ...]
+    lower: float  #: no schedule of the same operations on these servers is shorter
+    usage: Usage
+    operations: int
+    passes: tuple[Pass, ...] = ()  #: only of a recorded simulation
+
+    @property
+    def time(self) -> float:
+        """The makespan."""
+        return max(self.epoch_ends, default=0.0)
+
+
+def simulate(
+    cluster: Cluster,
+    epochs: Iterable[Blocks],
+    *,
+    engine: Engine = "auto",
+    own_epochs: bool = False,
+    record: bool = False,
+    threads: int | None = None,
+    most_messages: int | None = None,
+    progress: Progress = lambda _time, _done: None,
+) -> Outcome:
+    """Simulate epochs of blocks.
+
+    Parameters
+    ----------
+    cluster
+        The machine.
+    epochs
+        One after another; with ``own_epochs`` all are in memory at once.
+    engine
+        ``auto`` is ``feed-forward`` where that applies, and else ``merge``.
+    own_epochs
+        Whether each node begins an epoch when its own operations of the last have ended,
+        instead of all nodes together.
+    record
+        Whether the times of every operation are kept.
+    threads, most_messages
+        Of the feed-forward engine; neither changes any time.
+    progress
+        Called now and then with the time simulated and the operations done.
+
+    Raises
+    ------
+    UnsupportedError
+        If the feed-forward engine is asked for and does not apply.
+    """
+    reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
+    if engine == "feed-forward" and reason is not None:
+        raise UnsupportedError(
+            f"the feed-forward engine has no order of servers here, because {reason}; take "
+            "the merge engine"
+        )
+    from parcast_emulator.engines.state import Merge
+    from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
+
+    merging = engine == "merge" or reason is not None
+    made = Merge(cluster) if merging else FeedForward(
+        cluster, threads, most_messages or MOST_MESSAGES
+    )  # fmt: skip
+    run = _Run(made.usage, record=record)
+    if own_epochs:
+        assert isinstance(made, Merge)
+        every = list(epochs)
+        joined = every[0].joined(every[1:])
+        kept = run.kept(joined, [len(one.disk) for one in every])
+        run.ends = made.own_epochs(every, joined, kept.record, progress)
+        run.lower = _longest(made.usage, cluster, [0.0] * 5)
+    else:
+        for blocks in epochs:
+            before = [one[BUSY].copy() for one in made.usage]
+            kept = run.kept(blocks, [len(blocks.disk)])
+            start = run.ends[-1] if run.ends else 0.0
+            end = made.epoch(kept.blocks, start, kept.record, progress)
+            run.ends.append(max(start, end))
+            run.lower += _longest(made.usage, cluster, before)
+    return Outcome(
+        engine="merge" if merging else "feed-forward",
+        reason=reason,
+        epoch_ends=tuple(run.ends),
+        lower=min(run.lower, max(run.ends, default=0.0)),  # but for rounding
+        usage=made.usage,
+        operations=run.operations,
+        passes=tuple(run.passes),
+    )
+
+
+class _Run:
+    def __init__(self, usage: Usage, *, record: bool) -> None:
+        self.usage, self.record = usage, record
+        self.ends: list[float] = []
+        self.lower = 0.0
+        self.operations = 0
+        self.passes: list[Pass] = []
+
+    def kept(self, blocks: Blocks, lengths: list[int]) -> Pass:
+        """Return a pass to be simulated, and keep it if its times are wanted."""
+        counts = blocks.consumers.counts()
+        self.operations += len(blocks.disk) + int(counts.sum())
+        if self.record:
+            blocks = blocks._replace(consumers=blocks.consumers.as_lists())
+        epoch = sum(len(one.lengths) for one in self.passes)
+        made = Pass(blocks, Record.of(blocks, wanted=self.record), epoch, tuple(lengths))
+        if self.record:
+            self.passes.append(made)
+        return made
+
+
+def _longest(usage: Usage, cluster: Cluster, before: list[np.ndarray] | list[float]) -> float:
+    """Return how long the busiest server was busy since then."""
+    channels = (cluster.hardware.channels, 1, 1, 1, 1)
+    return max(
+        float(((one[BUSY] - was) / width).max(initial=0.0))
+        for one, was, width in zip(usage, before, channels, strict=True)
+    )
+
+
+def verify(cluster: Cluster, epochs: Callable[[], Iterable[Blocks]]) -> Outcome:
+    """Simulate with both engines, and return the outcome if the two are equal in every bit.
+
+    Raises
+    ------
+    UnsupportedError
+        If only one engine applies.
+    SolveError
+        If they differ, which is a defect.
+    """
+    one = simulate(cluster, epochs(), engine="feed-forward", record=True)
+    other = simulate(cluster, epochs(), engine="merge", record=True)
+    same = one.epoch_ends == other.epoch_ends and all(
+        np.array_equal(a, b, equal_nan=True)
+        for first, second in zip(one.passes, other.passes, strict=True)
+        for a, b in zip(first.record, second.record, strict=True)
+    )
+    if not same:
+        raise SolveError(
+            f"the engines differ: feed-forward ends at {one.time!r} s and merge at "
+            f"{other.time!r} s; please report this block list"
+        )
+    return one

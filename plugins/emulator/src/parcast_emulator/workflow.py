@@ -1,0 +1,97 @@
+"""Work-flow graphs: the operations on one block and what each waits for (the paper's figure 2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+from xml.sax.saxutils import escape
+
+import attrs
+
+Operation = Literal["read", "send", "receive", "compute"]
+
+
+@attrs.frozen
+class Step:
+    """One operation on a block, on the node that has it on disk or on one that it is sent to."""
+
+    name: str
+    operation: Operation
+    place: str  #: which nodes do it, in words
+
+
+@attrs.frozen
+class Dependency:
+    """``after`` waits for ``before``; a remote one crosses the network."""
+
+    before: str
+    after: str
+    remote: bool = False
+
+
+@attrs.frozen
+class WorkFlow:
+    """The life of one block."""
+
+    name: str
+    steps: tuple[Step, ...]
+    dependencies: tuple[Dependency, ...]
+
+
+_WIDTH, _HEIGHT, _GAP = 190, 46, 56
+_TEXT = 'font-family="sans-serif" font-size="14" text-anchor="middle"'
+_TIP = 'id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"'
+
+
+def draw(graph: WorkFlow) -> str:
+    """Return the graph as SVG: a column for each place, remote dependencies dashed."""
+    places = list(dict.fromkeys(step.place for step in graph.steps))
+    level = _levels(graph)
+    at = {
+        step.name: (
+            40 + places.index(step.place) * (_WIDTH + 80),
+            70 + level[step.name] * (_HEIGHT + _GAP),
+        )
+        for step in graph.steps
+    }
+    width = 40 + len(places) * (_WIDTH + 80)
+    height = 70 + (max(level.values()) + 1) * (_HEIGHT + _GAP)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_TEXT}>',
+        f"<defs><marker {_TIP}>" + '<path d="M0 0L8 4L0 8z"/></marker></defs>',
+        f"<title>{escape(graph.name)}</title>",
+    ]
+    for index, place in enumerate(places):
+        x = 40 + index * (_WIDTH + 80) + _WIDTH / 2
+        parts.append(f'<text x="{x}" y="40" fill="#555">{escape(place)}</text>')
+    parts += [_arrow(at[one.before], at[one.after], one.remote) for one in graph.dependencies]
+    parts += [_box(*at[step.name], step.name) for step in graph.steps]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _levels(graph: WorkFlow) -> dict[str, int]:
+    """Return how many operations each one waits for, one after another."""
+    from graphlib import TopologicalSorter
+
+    before: dict[str, set[str]] = {step.name: set() for step in graph.steps}
+    for one in graph.dependencies:
+        before[one.after].add(one.before)
+    level: dict[str, int] = {}
+    for name in TopologicalSorter(before).static_order():
+        level[name] = max((level[other] + 1 for other in before[name]), default=0)
+    return level
+
+
+def _box(x: float, y: float, text: str) -> str:
+    return (
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="23" fill="#fff" '
+        f'stroke="#000"/><text x="{x + _WIDTH / 2}" y="{y + 28}">{escape(text)}</text>'
+    )
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float], remote: bool) -> str:
+    x, y = start[0] + _WIDTH / 2, start[1] + _HEIGHT
+    dashes = ' stroke-dasharray="5 4"' if remote else ""
+    return (
+        f'<path d="M{x} {y}L{end[0] + _WIDTH / 2} {end[1]}" stroke="#000"{dashes} '
+        'marker-end="url(#tip)"/>'
+    )

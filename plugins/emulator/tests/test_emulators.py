@@ -1,0 +1,184 @@
+"""The applications of the paper: where their blocks go, and what is asked of them wrongly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parcast_emulator
+from parcast import Query, Registry
+from parcast.errors import FileError
+from parcast.testing import check_machine, check_solver, check_workload
+from parcast_emulator.hardware import cluster_of
+from parcast_emulator.workflow import draw
+
+REGISTRY = Registry([parcast_emulator])
+UNIT = {
+    "name": "unit",
+    "network": {"startup": 1e-3, "bandwidth": 1e7},
+    "disk": {"bandwidth": 1e7, "overhead": 1e-3},
+    "bus": {"bandwidth": 2e7},
+}
+SMALL = {"titan": {"per_node": 40}, "pathfinder": {"per_node": 40}, "virtual-microscope": {}}
+APPLICATIONS = {"titan": 6, "pathfinder": 8, "virtual-microscope": 6}
+
+
+def query(name, p, machine=UNIT, d=2, seed=0):
+    workload = REGISTRY.workload(name)
+    return Query(
+        workload=workload, machine=REGISTRY.machine(machine), p=p, d=d, parameters=SMALL[name],
+        seed=seed,
+    )  # fmt: skip
+
+
+def test_the_solver_conforms():
+    queries = [query(name, p) for name, p in APPLICATIONS.items()]
+    why = "an application's computation is stated in seconds"
+    assert len(check_solver(REGISTRY, "emulator.lc", queries, absolute=why)) == 3
+
+
+@pytest.mark.parametrize("name", list(REGISTRY.machines))
+def test_a_shipped_machine_conforms(name):
+    check_machine(REGISTRY, name)
+
+
+@pytest.mark.parametrize("name", ["titan", "virtual-microscope"])
+def test_a_shipped_workload_conforms(name):
+    check_workload(REGISTRY, name)
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_both_engines_agree_on_an_application(name):
+    asked = {"p": APPLICATIONS[name], "settings": dict(SMALL[name])}
+    times = set()
+    for option in ("engine=feed-forward", "engine=merge", "verify=true"):
+        key, value = option.split("=")
+        settings = {**asked["settings"], f"emulator.lc.{key}": value}
+        (row,) = REGISTRY.compare(
+            name, UNIT, p=asked["p"], d=2, solvers="emulator.lc", settings=settings
+        ).rows
+        assert row.status.value == "ok", row.message
+        times.add(row.time)
+    assert len(times) == 1
+
+
+def test_titan_sends_each_block_to_the_cells_that_it_meets():
+    asked = query("titan", 6)
+    cluster = cluster_of(asked)
+    (blocks,) = asked.workload.content.epochs(asked, cluster)
+    lists = blocks.consumers.as_lists()
+    orbits = asked.workload.content.titan.orbits
+    rows, columns = 2, 3
+    for block in range(len(blocks.disk)):
+        latitude = orbits.latitudes()[block % orbits.rings]
+        row = int((latitude + 90) / 180 * rows)
+        mine = lists.listed[lists.start[block] : lists.start[block + 1]]
+        assert {one // columns for one in mine} == {row}
+        assert len(set(mine)) == len(mine)
+    polar = np.diff(lists.start)[:: orbits.rings]
+    assert (polar == columns).all()
+
+
+def test_the_shares_of_cells_are_those_of_the_formula():
+    asked = Query(workload=REGISTRY.workload("titan"), machine=REGISTRY.machine(UNIT), p=64, d=1)
+    (blocks,) = asked.workload.content.epochs(asked, cluster_of(asked))
+    lists = blocks.consumers.as_lists()
+    share = np.bincount(lists.listed, minlength=64) / len(blocks.disk)
+    assert share.max() == pytest.approx(asked.workload.content.titan.orbits.hottest(8, 8), rel=0.02)
+
+
+def test_pathfinder_reads_on_servers_and_computes_on_clients():
+    asked = query("pathfinder", 8)
+    cluster = cluster_of(asked)
+    (blocks,) = asked.workload.content.epochs(asked, cluster)
+    assert set(cluster.node_of[blocks.disk].tolist()) == {0, 1}
+    assert set(blocks.consumers.as_lists().listed.tolist()) == set(range(2, 8))
+
+
+def test_a_microscope_query_is_a_rectangle_of_one_plane():
+    asked = query("virtual-microscope", 1, d=1)
+    first, second = asked.workload.content.epochs(asked, cluster_of(asked))
+    number = (first.offset / 3e6).astype(int).reshape(-1, 25)
+    row, column = number % 2500 // 50, number % 50
+    assert len({tuple(one) for one in number // 2500}) >= 1
+    assert ((row.max(axis=1) - row.min(axis=1)) == 4).all()
+    assert ((column.max(axis=1) - column.min(axis=1)) == 4).all()
+    assert len(first.disk) + len(second.disk) == 8 * 25
+
+
+def test_the_seed_chooses_the_blocks():
+    times = {
+        REGISTRY.compare("titan", UNIT, p=4, d=1, solvers="emulator.lc", seed=seed,
+                         settings={"per_node": 40}).rows[0].time
+        for seed in (0, 1)
+    }  # fmt: skip
+    assert len(times) == 2
+
+
+def answer(name, machine=UNIT, p=4, **settings):
+    (row,) = REGISTRY.compare(
+        name, machine, p=p, d=1, solvers="emulator.lc", settings={"per_node": 9, **settings}
+    ).rows
+    return row.status.value, row.message
+
+
+def test_what_cannot_be_is_refused_in_one_sentence():
+    status, message = answer("pathfinder", p=5)
+    assert status == "invalid"
+    assert message.startswith("p=5 is no number of groups of an I/O node with 3 clients; choose")
+    assert answer("titan", per_node=0)[0] == "invalid"
+    status, message = answer("virtual-microscope", epochs=1000)
+    assert (status, message) == ("invalid", "1000 epochs of 31 queries leave some empty")
+    lacking = {key: value for key, value in UNIT.items() if key != "disk"}
+    status, message = answer("titan", lacking)
+    assert (status, message) == (
+        "refused",
+        "machine 'unit' states no disk.bandwidth, which an emulated application needs",
+    )
+    turning = UNIT | {"disk": {"bandwidth": 1e7, "revolution": "8 ms"}}
+    assert "states no disk.track" in answer("titan", turning)[1]
+    arms = UNIT | {"disk": {"bandwidth": 1e7, "seek": "8 ms", "channels": 4}}
+    assert "one arm serves one access at a time" in answer("titan", arms)[1]
+    crowded = UNIT | {"nodes": {"cores": 4, "count": 1}}
+    assert "one process on each node" in answer("titan", crowded)[1]
+
+
+def test_an_emulator_is_one_application():
+    with_none = REGISTRY.workload({"name": "x", "kind": "emulator"})
+    status, message = ask(with_none)
+    assert status == "invalid"
+    assert message.startswith("an emulator describes one application and this one 0; state one")
+    data = dict(REGISTRY.workload("titan").data) | {"sources": {}}
+    data["titan"] = data["titan"] | {"orbits": data["titan"]["orbits"] | {"rings": 1}}
+    with pytest.raises(FileError, match=r"titan.orbits.rings: 1 must be 2 or more"):
+        REGISTRY.workload(data)
+
+
+def ask(workload):
+    (row,) = REGISTRY.compare(workload, UNIT, p=4, d=1, solvers="emulator.lc").rows
+    return row.status.value, row.message
+
+
+@pytest.mark.parametrize("nic", [{"duplex": "half"}, {"buffers": 1}])
+def test_half_duplex_and_buffers_of_a_machine_are_followed(nic):
+    slow = UNIT | {"network": {"startup": 1e-3, "bandwidth": 1e6}}
+    asked = {"p": 4, "d": 1, "solvers": "emulator.lc", "settings": {"per_node": 20}}
+    (free,) = REGISTRY.compare("titan", slow, **asked).rows
+    (row,) = REGISTRY.compare("titan", slow | {"nic": nic}, **asked).rows
+    assert row.details["engine"] == "merge"
+    assert row.time > free.time
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_a_work_flow_graph_is_drawn(name):
+    import xml.etree.ElementTree as ET
+
+    graph = REGISTRY.workload(name).content.emulator.workflow
+    assert graph.name == name
+    root = ET.fromstring(draw(graph))
+    named = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {step.name for step in graph.steps} <= set(named)
+    lines = [one for one in root.iter("{http://www.w3.org/2000/svg}path") if one.get("marker-end")]
+    assert len(lines) == len(graph.dependencies)
+    dashed = [one for one in lines if one.get("stroke-dasharray")]
+    assert len(dashed) == sum(one.remote for one in graph.dependencies)

@@ -1,0 +1,50 @@
+"""The paper's Tables 1 to 3. Their rows were used to choose the parameters: fitted, not blind."""
+
+from __future__ import annotations
+
+import pytest
+
+import parcast_emulator
+from parcast import Registry
+
+from .paper import ROWS
+
+REGISTRY = Registry([parcast_emulator])
+SMALL = [row for row in ROWS if row.p <= 1024]
+
+
+@pytest.mark.parametrize("entry", SMALL, ids=lambda one: f"{one.table}-{one.workload}-{one.p}")
+def test_a_row_is_within_nine_percent_of_the_paper(entry):
+    row = entry.ask(REGISTRY)
+    assert row.status.value == "ok", row.message
+    within = 0.08 if entry.workload == "virtual-microscope" else 0.09
+    assert row.time == pytest.approx(entry.paper, rel=within)
+    binding = "storage" if entry.workload == "virtual-microscope" else "processor"
+    assert row.binding == binding
+
+
+LARGE = [row for row in ROWS if row not in SMALL and row.workload != "virtual-microscope"]
+
+
+@pytest.mark.parametrize("entry", LARGE, ids=lambda one: f"{one.table}-{one.workload}-{one.p}")
+def test_the_closed_form_gives_the_largest_rows(entry):
+    from parcast import Query
+
+    machine, workload = REGISTRY.machine(entry.machine), REGISTRY.workload(entry.workload)
+    query = Query(workload=workload, machine=machine, p=entry.p, d=4)
+    assert workload.content.closed_form(query) == pytest.approx(entry.paper, rel=0.03)
+
+
+@pytest.mark.parametrize("p", [256, 512])
+def test_the_closed_form_is_the_simulated_time_of_large_machines(p):
+    (row,) = REGISTRY.compare("titan", "table3-machine", p=p, solvers="emulator.lc").rows
+    assert row.time == pytest.approx(row.details["closed_form"], rel=1e-3)
+
+
+def test_the_growth_is_linear_because_a_polar_cell_meets_a_ring_of_all_blocks():
+    rows = REGISTRY.compare("titan", "table3-machine", p=[256, 512, 1024], solvers="emulator.lc")
+    first, second, third = (row.time for row in rows.rows)
+    assert second / first == pytest.approx(2, rel=0.01)
+    assert third / second == pytest.approx(2, rel=0.01)
+    orbits = REGISTRY.workload("titan").content.titan.orbits
+    assert orbits.hottest(64, 128) == pytest.approx(1 / orbits.rings)

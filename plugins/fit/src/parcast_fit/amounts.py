@@ -1,0 +1,228 @@
+"""Scaling from several runs: each amount of a table as a formula of p."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import attrs
+import numpy as np
+import tomlkit
+
+from parcast.errors import FileError, ParcastError, UnitError, shorten
+from parcast.measured import read_table
+from parcast.units import parse_quantity
+from parcast_fit.terms import NEEDED, Hypothesis, choose
+
+#: Columns by the field of a phase that they are.
+FIELDS = {
+    "flops": "serial",
+    "compute": "serial",
+    "serial": "serial",
+    "parallel": "parallel",
+    "messages": "messages",
+    "bytes": "bytes",
+    "io_bytes": "io_bytes",
+    "cycles": "cycles",
+    "bursts": "bursts",
+}
+
+#: Fields that are nothing at p = 1, whatever the file says.
+_ALONE = {"messages", "bytes"}
+
+#: Beyond so many times the largest p a formula is asked with a warning.
+FAR = 16
+
+
+@attrs.frozen(kw_only=True)
+class Prediction:
+    """An amount where it was not measured."""
+
+    p: int
+    value: float
+    low: float  #: of all rivals' 95 % intervals
+    high: float
+
+
+@attrs.frozen(kw_only=True)
+class Amount:
+    """One column as a formula of p, or why there is none."""
+
+    column: str
+    field: str | None  #: of a phase
+    points: int  #: distinct p
+    formula: str | None
+    message: str = ""
+    held_out: float | None = None  #: RMS relative error of points predicted from the others
+    largest_out: float | None = None  #: relative error of the largest p predicted from the others
+    rivals: tuple[str, ...] = ()  #: other formulas that predict about as well
+    predictions: tuple[Prediction, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Scaling:
+    """All columns of a table."""
+
+    where: str
+    p: tuple[int, ...]
+    amounts: tuple[Amount, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every column has a formula."""
+        return all(one.formula is not None for one in self.amounts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"schema": 1, "source": self.where, **attrs.asdict(self), "complete": self.complete}
+
+    def write(self, path: str | Path) -> None:
+        """Write a ``phases`` workload with a formula for each column that is a phase's.
+
+        Raises
+        ------
+        FileError
+            If a formula is missing, no column is a phase's, or the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() != ".toml":
+            raise FileError(f"{path}: a workload is TOML; name it {path.stem}.toml")
+        lacking = next((one for one in self.amounts if one.formula is None), None)
+        if lacking is not None:
+            raise FileError(f"{path}: {lacking.column} has no formula, so nothing is written")
+        fields = [one for one in self.amounts if one.field is not None]
+        if not fields:
+            raise FileError(f"{path}: no column is one of a phase: {', '.join(FIELDS)}")
+        try:
+            path.write_text(tomlkit.dumps(self._workload(path.stem, fields)), encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+
+    def _workload(self, name: str, fields: list[Amount]) -> tomlkit.TOMLDocument:
+        span = f"{Path(self.where).name}, p = {', '.join(map(str, self.p))}"
+        document = tomlkit.document()
+        document["name"] = name
+        document["summary"] = f"Amounts per process as formulas of p, from {span}"
+        phase = tomlkit.table()
+        for one in fields:
+            phase[str(one.field)] = one.formula
+        phase["distribution"] = "constant"
+        phases = tomlkit.aot()
+        phases.append(phase)
+        document["phase"] = phases
+        sources = tomlkit.table()
+        for one in fields:
+            error = f"{100 * (one.held_out or 0):.2g} %"
+            sources[f"phase[0].{one.field}"] = f"fitted: {span}; held-out error {error}"
+        document["sources"] = sources
+        return document
+
+
+def scaling(table: Any, *, at: Iterable[int] = ()) -> Scaling:
+    """Return each column of a table as a formula of p.
+
+    Parameters
+    ----------
+    table
+        A .csv file, DataFrame or list of mappings with a column ``p`` and amounts per process:
+        ``flops``, ``messages``, ``bytes``, ... (`FIELDS`), or any other. Of repeated p the median
+        counts.
+    at
+        Processes to predict the amounts at; 4 and 16 times the largest where none is given.
+
+    Raises
+    ------
+    FileError
+        If the table has no ``p``, nothing besides, or a value that is no amount.
+    """
+    where, columns = _columns(table)
+    processes = sorted({p for values in columns.values() for p in values})
+    asked = sorted(set(at)) or [4 * processes[-1], FAR * processes[-1]]
+    if asked[0] < 1:
+        raise ParcastError(f"-p {asked[0]}: write whole numbers from 1")
+    amounts = tuple(_amount(name, values, asked) for name, values in columns.items())
+    fields = [one.field for one in amounts if one.field]
+    if len(set(fields)) < len(fields):
+        raise FileError(f"{where}: two columns are the same of a phase: {', '.join(fields)}")
+    return Scaling(where=where, p=tuple(processes), amounts=amounts)
+
+
+def _columns(table: Any) -> tuple[str, dict[str, dict[int, float]]]:
+    """Return the median of each column at each p."""
+    where, rows = read_table(table)
+    if not rows:
+        raise FileError(f"{where}: there are no runs in it")
+    names = [str(name) for name in rows[0][1] if name != "p"]
+    if "p" not in rows[0][1] or not names:
+        found = ", ".join(map(str, rows[0][1]))
+        raise FileError(f"{where}: a column 'p' and at least one amount are needed, not {found}")
+    values: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in names}
+    for place, row in rows:
+        if row.keys() != rows[0][1].keys():
+            raise FileError(f"{place}: its columns differ from those of {rows[0][0]}")
+        p = _number(place, "p", row["p"])
+        if p != int(p) or p < 1:
+            raise FileError(f"{place}: p = {row['p']!r} must be a whole number, 1 or more")
+        for name in names:
+            values[name][int(p)].append(_number(place, name, row[name]))
+    return where, {
+        name: {p: median(several) for p, several in sorted(found.items())}
+        for name, found in values.items()
+    }
+
+
+def _number(place: str, name: str, value: Any) -> float:
+    try:
+        number = parse_quantity(value.item() if hasattr(value, "item") else value).value
+    except UnitError as error:
+        raise FileError(f"{place}: {name} = {shorten(repr(value))}: {error}") from None
+    if number < 0:
+        raise FileError(f"{place}: {name} = {number:g} must be 0 or more")
+    return number
+
+
+def _amount(column: str, values: dict[int, float], asked: list[int]) -> Amount:
+    field = FIELDS.get(column)
+    if field in _ALONE:
+        values = {p: amount for p, amount in values.items() if p > 1}
+    made = Amount(column=column, field=field, points=len(values), formula=None)
+    if len(values) < NEEDED[1]:
+        beyond = " above 1" if field in _ALONE else ""
+        return attrs.evolve(
+            made,
+            message=f"{len(values)} values of p{beyond} are too few: c p^a needs {NEEDED[1]}, "
+            f"two coefficients {NEEDED[2]}, three {NEEDED[3]}",
+        )
+    p, amounts = np.array(list(values), dtype=float), np.array(list(values.values()))
+    if not amounts.any():
+        return attrs.evolve(made, formula="0", held_out=0.0, largest_out=0.0)
+    chosen, rivals = choose(p, amounts, max(*asked, p.max()))
+    if chosen is None:
+        return attrs.evolve(made, message="no formula stays at 0 or more as far as is asked")
+    message = ""
+    if chosen.held_out > 0.5:
+        return attrs.evolve(
+            made,
+            held_out=chosen.held_out,
+            message=f"no formula predicts held-out points: the best is off by "
+            f"{100 * chosen.held_out:.0f} %",
+        )
+    return attrs.evolve(
+        made,
+        formula=chosen.text(),
+        message=message,
+        held_out=chosen.held_out,
+        largest_out=chosen.largest_out,
+        rivals=tuple(one.text() for one in rivals if one is not chosen)[:5],
+        predictions=tuple(_predicted(chosen, rivals, where) for where in asked),
+    )
+
+
+def _predicted(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> Prediction:
+    ends = [one.interval(p) for one in rivals]
+    return Prediction(
+        p=p, value=chosen(p), low=min(low for low, _ in ends), high=max(high for _, high in ends)
+    )

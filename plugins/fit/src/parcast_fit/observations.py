@@ -1,0 +1,142 @@
+"""What was measured, as queries and values: the table that a model is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import FileError, UnknownNameError, did_you_mean
+from parcast.machine import Machine
+from parcast.measured import Measurement, read_measured
+from parcast.query import Query
+from parcast.registry import Registry
+from parcast.settings import Settings, set_values
+from parcast.workload import Workload
+
+#: The column that numbers repeated runs of a point.
+RUN = "run"
+
+
+@attrs.frozen(kw_only=True)
+class Observations:
+    """Measured values and the query each belongs to."""
+
+    where: str
+    quantity: str  #: time (in seconds) or speedup
+    queries: tuple[Query, ...]
+    values: NDArray[np.float64] = attrs.field(eq=False)  #: shape (points,)
+    at: tuple[Mapping[str, Any], ...]  #: p, d and columns, for people
+    places: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def keys(self) -> list[Any]:
+        """The point of each observation; repetitions have the same."""
+        return [(q.p, q.d, tuple(sorted(q.parameters.items()))) for q in self.queries]
+
+    def subset(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Return the observations that are chosen."""
+        index = np.flatnonzero(chosen).tolist()
+        return attrs.evolve(
+            self,
+            queries=tuple(self.queries[i] for i in index),
+            values=self.values[index],
+            at=tuple(self.at[i] for i in index),
+            places=tuple(self.places[i] for i in index),
+        )
+
+
+def observe(
+    registry: Registry,
+    workload: Workload,
+    machine: Machine,
+    measured: Any,
+    settings: Settings,
+    mapping: str | tuple[int, ...] = "block",
+    seed: int = 0,
+) -> Observations:
+    """Return the measurements with their queries.
+
+    Each row is an observation; rows of the same point are repeated runs. Settings may be formulas
+    of p and d, as in a comparison.
+
+    Raises
+    ------
+    ParcastError
+        If the table is wrong, or a column is no parameter of the workload.
+    """
+    found = read_measured(measured, speedups=True, repetitions=True)
+    parameters = [name for name in found.columns if _is_parameter(name, found.where, workload)]
+    for name in parameters:
+        if name in settings.parameters:
+            raise UnknownNameError(f"{name} is set by --set and by a column of {found.where}")
+    for one in found.items:
+        for column, wanted in (("workload", workload.name), ("machine", machine.name)):
+            if one.at.get(column, wanted) != wanted:
+                raise FileError(
+                    f"{one.place}: {column} = {one.at[column]!r} is not {wanted!r}, which is "
+                    "fitted; keep the rows of one"
+                )
+    made: dict[Any, Machine] = {}
+    queries = tuple(
+        _query(registry, workload, machine, settings, one, parameters, made, mapping, seed)
+        for one in found.items
+    )
+    return Observations(
+        where=found.where,
+        quantity=found.quantity,
+        queries=queries,
+        values=np.array([one.value for one in found.items]),
+        at=tuple(
+            {"p": q.p, "d": q.d, **{name: one.at[name] for name in parameters}}
+            for q, one in zip(queries, found.items, strict=True)
+        ),
+        places=tuple(one.place for one in found.items),
+    )
+
+
+def _is_parameter(name: str, where: str, workload: Workload) -> bool:
+    if name in workload.parameters:
+        return True
+    if name in {"p", "d", "workload", "machine", RUN}:
+        return False
+    hint = did_you_mean(name, workload.parameters)
+    raise UnknownNameError(
+        f"{where}: column {name!r} is no parameter of workload {workload.name!r}; rename or "
+        f"remove it.{hint}"
+    )
+
+
+def _query(
+    registry: Registry,
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    one: Measurement,
+    columns: list[str],
+    made: dict[Any, Machine],
+    mapping: str | tuple[int, ...],
+    seed: int,
+) -> Query:
+    p = one.at["p"]
+    d = one.at.get("d") or settings.disks_at(machine, p)
+    values = settings.machine_values(p, d)
+    key = tuple(values.items())
+    if key not in made:
+        made[key] = set_values(machine, registry, values)
+    own = settings.parameters_at(workload, p, d)
+    return Query(
+        workload=workload,
+        machine=made[key],
+        p=p,
+        d=d,
+        mapping=mapping,
+        parameters={**own, **{name: one.at[name] for name in columns}},
+        seed=seed,
+    )

@@ -1,0 +1,58 @@
+"""Cross-validation: the largest p predicted by a fit to the others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parcast.errors import ParcastError
+from parcast_fit.observations import Observations
+from parcast_fit.parameters import Floats
+from parcast_fit.problem import Problem
+from parcast_fit.result import Fitted, HeldOut
+from parcast_fit.search import search
+
+
+def fitted_points(observations: Observations, residuals: Floats) -> tuple[Fitted, ...]:
+    """Return the points with their fitted values; residuals are ln(predicted / measured)."""
+    predicted = observations.values * np.exp(residuals)
+    rows = zip(observations.places, observations.at, observations.values, predicted, strict=True)
+    return tuple(
+        Fitted(place=place, at=at, measured=float(value), predicted=float(found))
+        for place, at, value, found in rows
+    )
+
+
+def leave_largest_out(problem: Problem, rank: int) -> HeldOut:
+    """Return the errors at the largest p of a fit to the rest, or why there are none.
+
+    ``rank`` is that of all data: where the rest determine less, the prediction depends on the
+    start, which is said.
+    """
+    observations = problem.observations
+    processes = np.array([query.p for query in observations.queries])
+    largest = int(processes.max())
+    rest, last = processes < largest, processes == largest
+    left = len({key for key, kept in zip(observations.keys, rest, strict=True) if kept})
+    count = len(problem.parameters)
+    if left < count:
+        return HeldOut(
+            p=largest,
+            message=f"without p={largest} there are {left} points for {count} free parameters",
+        )
+    try:
+        part, held = problem.part(rest), problem.part(last)
+        found = search(part.model, part.targets, part.model.start)
+        known = part.measured_rank(part.model.jacobian(found.inner, checked=True)).rank
+        logs = held.model.logs([found.inner])[0]
+    except ParcastError as error:
+        return HeldOut(p=largest, message=f"it cannot be left out: {error}")
+    residuals = (logs - held.targets)[: held.model.points]
+    if not np.isfinite(residuals).all():
+        return HeldOut(p=largest, message=f"the fit without it has no answer at p={largest}")
+    message = found.message
+    if known < rank:
+        message = (
+            f"without p={largest} the rank is {known}, not {rank}, so this depends on where the "
+            "search starts"
+        )
+    return HeldOut(p=largest, points=fitted_points(held.observations, residuals), message=message)

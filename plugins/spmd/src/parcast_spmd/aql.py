@@ -1,0 +1,104 @@
+"""Aggregate queue length: approximate multiclass mean value analysis.
+
+Zahorjan, Eager and Sweillam (1988) guess what a job of class r finds at queue k from the whole
+queue instead of each class's share,
+
+    A_rk = (N - 1) (Q_k / N + g_rk),    g_rk = Q_k(N - e_r) / (N - 1) - Q_k(N) / N,
+
+where N counts the jobs of all classes. Bard and Schweitzer take all g_rk = 0; here they come from
+solutions with one job of r fewer, for which they are taken to be the same, until they settle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parcast.errors import SolveError
+from parcast_spmd.approximate import (
+    CORE_ITERATIONS,
+    CORE_TOLERANCE,
+    OUTER_ITERATIONS,
+    OUTER_TOLERANCE,
+    Problem,
+    problem_of,
+    results_of,
+    within_bounds,
+)
+from parcast_spmd.kernels import Floats
+from parcast_spmd.structure import Component, GroupResult
+
+
+def solve_aql(component: Component) -> tuple[tuple[GroupResult, ...], str | None]:
+    """Return approximate means of each group, and what was wrong with them, or None.
+
+    Where they leave the bounds that are proven for the exact solution, the results are Bard and
+    Schweitzer's instead and the second value says so.
+
+    Raises
+    ------
+    SolveError
+        If the iteration does not converge; the residual is named.
+    """
+    problem = problem_of(component)
+    changes = np.zeros_like(problem.demand)
+    share, cycle = _core(problem, changes)
+    moved = np.inf
+    for _ in range(OUTER_ITERATIONS):
+        changes = _new_changes(problem, changes, share)
+        new, cycle = _core(problem, changes, share)
+        moved = float(np.abs(new - share).max(initial=0.0))
+        share = new
+        if moved <= OUTER_TOLERANCE:
+            return within_bounds(component, results_of(component, share, cycle), "AQL")
+    raise SolveError(
+        f"AQL still changes by {moved:.1e} after {OUTER_ITERATIONS} iterations; "
+        "ask for method 'bard-schweitzer'."
+    )
+
+
+def _total(problem: Problem) -> float:
+    """Return the jobs of all classes."""
+    return float(problem.count @ problem.jobs)
+
+
+def _lengths(problem: Problem, share: Floats) -> Floats:
+    """Return the mean number at every queue that a class meets, shape (kinds, queues)."""
+    lengths = problem.jobs[:, None] * share
+    lengths[:, : problem.shared] = problem.count @ lengths[:, : problem.shared]
+    return lengths
+
+
+def _core(problem: Problem, changes: Floats, start: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return shares and cycle times at the fixed point for given changes g."""
+    total = _total(problem)
+    alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
+    share = problem.demand / alone if start is None else start
+    change = np.inf
+    for _ in range(CORE_ITERATIONS):
+        found = (total - 1.0) * (_lengths(problem, share) / total + changes)
+        response = problem.demand * (1.0 + np.maximum(found, 0.0))
+        cycle = problem.delay + response.sum(axis=1)
+        new = response / cycle[:, None]
+        change = float(np.abs(new - share).max(initial=0.0))
+        share = new
+        if change <= CORE_TOLERANCE:
+            return share, cycle
+    raise SolveError(
+        f"AQL still changes by {change:.1e} after {CORE_ITERATIONS} iterations; "
+        "ask for another method."
+    )
+
+
+def _new_changes(problem: Problem, changes: Floats, share: Floats) -> Floats:
+    """Return g from one solution for each kind of class that may lose a job."""
+    total = _total(problem)
+    now = _lengths(problem, share) / total
+    if total == 1:
+        return np.zeros_like(now)
+    found = np.zeros_like(now)
+    for taken in range(len(problem.group)):
+        reduced = problem.without_one(taken)
+        start = np.vstack([share, share[taken]])
+        less, _ = _core(reduced, np.vstack([changes, changes[taken]]), start)
+        found[taken] = _lengths(reduced, less)[-1] / (total - 1.0) - now[taken]
+    return found

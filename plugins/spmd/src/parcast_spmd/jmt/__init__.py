@@ -1,0 +1,1 @@
+"""The files of JMT (Java Modelling Tools), which LINE writes as well: .jmva and .jsimg."""

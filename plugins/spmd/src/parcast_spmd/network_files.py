@@ -1,0 +1,75 @@
+"""Closed networks in files: JSON, and JMT's .jmva and .jsimg."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+
+from parcast.errors import FileError
+from parcast_spmd.network import ClosedNetwork
+from parcast_spmd.reading import read_network
+
+#: Files in XML, which are told apart by their root element.
+_XML = {".jmva", ".jsimg", ".jsim", ".xml"}
+SUFFIXES = (".json", ".jmva", ".jsimg")
+
+
+def read(path: Path) -> ClosedNetwork:
+    """Return the closed network in a file.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, or does not hold a closed network with a product form.
+    """
+    if path.suffix.lower() not in _XML:
+        return read_network(path)
+    from parcast_spmd.jmt.elements import read_xml
+    from parcast_spmd.jmt.jmva import network_from_jmva
+    from parcast_spmd.jmt.jsimg import network_from_jsimg
+
+    root = read_xml(path)
+    if root.tag == "model":
+        return network_from_jmva(root, str(path))
+    if root.tag in {"archive", "sim"}:
+        return network_from_jsimg(root, str(path))
+    raise FileError(f"{path} holds <{root.tag}>; name a JMVA <model> or a JSIM <archive>.")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that `write` could not write, before anything is computed."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileError(f"{path}: a network is written as {', '.join(SUFFIXES)}.")
+    if not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def write(network: ClosedNetwork, path: Path) -> None:
+    """Write a network in the format of the file's suffix.
+
+    Raises
+    ------
+    FileError
+        If the suffix is unknown or the place cannot be written.
+    UnsupportedError
+        If the format cannot hold this network.
+    """
+    check_writable(path)
+    try:
+        path.write_text(_text(network, path), encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def _text(network: ClosedNetwork, path: Path) -> str:
+    if path.suffix.lower() == ".json":
+        return json.dumps(attrs.asdict(network), indent=1) + "\n"
+    if path.suffix.lower() == ".jmva":
+        from parcast_spmd.jmt.jmva import jmva_text
+
+        return jmva_text(network)
+    from parcast_spmd.jmt.simulation import jsimg_text
+
+    return jsimg_text(network, path.name)

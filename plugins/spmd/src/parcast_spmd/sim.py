@@ -1,0 +1,85 @@
+"""``spmd.sim``: the three models played event by event, the referee of the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parcast import UnsupportedError
+from parcast_spmd.cycles import Answer, answer
+from parcast_spmd.demands import Demands
+from parcast_spmd.options import SimOptions
+from parcast_spmd.simulation import stations, steady, to_the_end
+from parcast_spmd.sio import played_once
+
+
+def solve(phases: Sequence[Demands]) -> list[Answer]:
+    """Return each phase's answer with the interval that its runs give."""
+    return [_solve(phase) for phase in phases]
+
+
+def geometric(phase: Demands) -> bool:
+    """Whether to play the paper's geometric number of bursts; see `SimOptions`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the paper's model is asked for and processes differ.
+    """
+    options: SimOptions = phase.options
+    if options.bursts == "auto":
+        return phase.uneven is None and phase.distribution.law == "exp"
+    if options.bursts == "geometric" and phase.uneven is not None:
+        raise UnsupportedError(
+            "the paper's model takes equal processes with a processor each, and these are not; "
+            "use spmd.sim.bursts=fixed"
+        )
+    return options.bursts == "geometric"
+
+
+def is_steady(phase: Demands) -> bool:
+    """Whether an asynchronous phase is played in steady state; see `SimOptions`.
+
+    Raises
+    ------
+    UnsupportedError
+        If processes differ, which end at different times.
+    """
+    options: SimOptions = phase.options
+    if options.span == "steady" and phase.uneven is not None:
+        raise UnsupportedError(
+            "processes that differ do equal work in unequal time and have no common steady "
+            "state; use spmd.sim.span=whole"
+        )
+    return options.span != "whole" and phase.uneven is None
+
+
+def _solve(phase: Demands) -> Answer:
+    if not (phase.delay or phase.shared or phase.io):
+        return answer(phase, "simulation", queuing=0.0, io=0.0)
+    if phase.model == "sio":
+        return played_once(phase, "simulation", geometric=geometric(phase))
+    if not is_steady(phase):
+        return _whole(phase)
+    found = steady(phase, stations(phase, geometric=geometric(phase)))
+    sampled = found.sampled * phase.cycles
+    return answer(phase, "simulation", queuing=found.network, io=found.disk, sampled=sampled)
+
+
+def _whole(phase: Demands) -> Answer:
+    """Return the answer of all cycles played, with the wait for the last process."""
+    cycles = phase.cycles
+    if cycles % 1:
+        raise UnsupportedError(
+            f"{cycles:g} cycles cannot be played as a whole; give a whole number"
+        )
+    found = to_the_end(phase, stations(phase, geometric=geometric(phase)), int(cycles))
+    spent = phase.bursts * phase.delay + found.network + found.disk + found.crowd
+    return answer(
+        phase,
+        "simulation",
+        queuing=found.network,
+        io=found.disk,
+        crowd=found.crowd,
+        waiting=max(0.0, found.estimate.mean / cycles - spent),
+        sampled=found.sampled,
+    )

@@ -1,0 +1,1 @@
+"""Speedup surfaces: every p and d at once, what binds where, and what to buy."""

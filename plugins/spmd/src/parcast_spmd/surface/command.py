@@ -1,0 +1,143 @@
+"""``parcast spmd surface``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import typer
+
+from parcast.errors import FileError, ParcastError, UnitError
+from parcast.ranges import parse_numbers
+from parcast.settings import split_assignment
+from parcast.units import to_base
+
+if TYPE_CHECKING:
+    from parcast import Registry, Results
+    from parcast_spmd.surface.advice import Budget
+    from parcast_spmd.surface.report import Advice
+
+
+def surface(
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="A name or a file.")],
+    machine: Annotated[str, typer.Argument(help="A name or a file.")],
+    *,
+    p: Annotated[
+        str, typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..1024*2.", metavar="LIST")
+    ] = "1..1024*2",
+    d: Annotated[
+        str | None,
+        typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST"),
+    ] = None,
+    solver: Annotated[
+        str, typer.Option("-s", "--solver", help="spmd, or one of its solvers.")
+    ] = "spmd",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter, a machine value or an option."
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="A setting to vary as well: 'processor.rate=60..480*2 MFLOP/s' or n=64,102,162.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="The most to spend: a number, by --cost, or a run's price: '10 EUR'."),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="What --budget counts, a formula; 'p + d' if not given.", metavar="FORMULA"
+        ),
+    ] = None,
+    threshold: Annotated[
+        str, typer.Option(help="A processor pays while it adds this to the speedup.")
+    ] = "10%",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a file; its suffix is the format.")
+    ] = None,
+) -> int:
+    """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
+    from parcast_spmd.surface.advice import parse_budget
+    from parcast_spmd.surface.over import parse_over
+    from parcast_spmd.surface.report import advise, lines
+    from parcast_spmd.surface.survey import survey
+
+    registry: Registry = context.obj
+    _check_output(registry, output)
+    most, least = parse_budget(budget, cost), _threshold(threshold)
+    results = survey(
+        registry,
+        workload,
+        machine,
+        p=parse_numbers("-p", p),
+        d=None if d is None else parse_numbers("-d", d),
+        over=[parse_over(one) for one in over or ()],
+        settings=dict(map(split_assignment, settings or ())),
+        solver=solver,
+    )
+    code = _exit_code(results)
+    found = advise(results, most, least)
+    if as_json:
+        sys.stdout.writelines(_json(results, found, most))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+        typer.echo("\n".join(lines(results, found, most, least, min(width, 100))))
+    if output is not None:
+        registry.write(results, output)
+    return code
+
+
+def _check_output(registry: Registry, output: Path | None) -> None:
+    """Refuse a file that cannot be written before anything is computed."""
+    if output is None:
+        return
+    registry.writer(output)
+    if not output.parent.is_dir():
+        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
+
+
+def _threshold(text: str) -> float:
+    try:
+        value = to_base(text, "1")
+    except UnitError as error:
+        raise ParcastError(f"--threshold: {error}; write a part such as 10% or 0.1") from None
+    if value <= 0:
+        raise ParcastError(f"--threshold {text}: it must be above 0, such as 10%")
+    return value
+
+
+def _json(results: Results, found: Sequence[Advice], budget: Budget | None) -> Iterator[str]:
+    """Yield the object that every command prints, a row a line, and its ``advice``."""
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+    empty = attrs.evolve(results, rows=()).to_dict()
+    yield f'{{"schema": {empty["schema"]}, "rows": ['
+    for index, row in enumerate(results.rows):
+        yield (",\n" if index else "\n") + compact(row.to_dict())
+    yield f'\n],\n"provenance": {compact(empty["provenance"])},\n'
+    yield f'"advice": {compact([one.to_data(budget) for one in found])}}}\n'
+
+
+def _exit_code(results: Results) -> int:
+    from parcast import InvalidPointError, Status
+
+    statuses = {row.status for row in results.rows}
+    if statuses == {Status.INVALID} and len(results.rows) == 1:
+        raise InvalidPointError(results.rows[0].message)
+    bad = Status.OK not in statuses or statuses & {Status.FAILED, Status.NOT_CONVERGED}
+    return 1 if bad else 0

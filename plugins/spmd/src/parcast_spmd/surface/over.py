@@ -1,0 +1,120 @@
+"""``--over NAME=VALUES``: a setting that takes several values, such as 60..480*2 MFLOP/s."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+import attrs
+
+from parcast.errors import ParcastError, UnitError
+from parcast.settings import split_assignment
+from parcast.units import parse_quantity
+
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
+_ONE = re.compile(rf"{_NUMBER}|[^\W\d][\w.-]*")
+_VALUES = re.compile(r"(?P<pieces>\S+)(?:\s+(?P<unit>\S+))?")
+
+#: More values than this are a slip of the finger.
+MOST = 1000
+
+
+@attrs.frozen
+class Over:
+    """A setting and its values, as texts that a setting takes."""
+
+    name: str
+    values: tuple[str, ...]
+    unit: str = ""  #: of every value, where they are quantities
+
+    @property
+    def number(self) -> tuple[float | int | str, ...]:
+        """The values in base units; what is no quantity stays as it is."""
+        return tuple(map(_in_base_units, self.values))
+
+
+def parse_over(text: str) -> Over:
+    """Return the setting and the values of ``NAME=VALUES``.
+
+    Parameters
+    ----------
+    text
+        Values are a list (``64,102,162``), a range by steps (``0..1+0.25``) or by factors
+        (``60..480*2``), with one unit after all of them.
+
+    Raises
+    ------
+    ParcastError
+        If it is none of these, or a range is empty or endless.
+    """
+    name, values = split_assignment(text)
+    match = _VALUES.fullmatch(re.sub(r"\s*,\s*", ",", values))
+    if match is None:
+        raise ParcastError(
+            f"--over {text!r}: write values and then one unit, such as "
+            "processor.rate=60..480*2 MFLOP/s"
+        )
+    pieces, unit = match["pieces"].split(","), match["unit"] or ""
+    found: dict[float | int | str, str] = {}  # by value: 1 and 1.0 are one
+    for one in itertools.chain.from_iterable(_values(piece, text) for piece in pieces):
+        value = f"{one} {unit}".strip()
+        found.setdefault(_in_base_units(value), value)
+        if len(found) > MOST:
+            raise ParcastError(f"--over {text!r}: more than {MOST} values; use a larger step")
+    return Over(name, tuple(found.values()), unit)
+
+
+def combinations(overs: Sequence[Over]) -> list[dict[str, str]]:
+    """Return every combination of values, the last setting varying fastest.
+
+    Raises
+    ------
+    ParcastError
+        If a setting is given twice.
+    """
+    names = [one.name for one in overs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParcastError(f"--over {name} is given twice; list all its values in one")
+    return [
+        dict(zip(names, values, strict=True))
+        for values in itertools.product(*(one.values for one in overs))
+    ]
+
+
+def _values(piece: str, text: str) -> Iterator[str]:
+    if ".." not in piece:
+        if not piece:
+            raise ParcastError(f"--over {text!r}: a value is missing between commas")
+        if not _ONE.fullmatch(piece) or piece in {"p", "d"}:
+            raise ParcastError(
+                f"--over {text!r}: {piece!r} is neither a number nor a word; a formula of p and d "
+                "is for --set"
+            )
+        yield piece
+        return
+    match = _RANGE.fullmatch(piece)
+    if match is None:
+        raise ParcastError(
+            f"--over {text!r}: {piece!r} is no range; write FIRST..LAST, FIRST..LAST+STEP or "
+            "FIRST..LAST*FACTOR and the unit after a space"
+        )
+    first, last, step = (Decimal(match[1]), Decimal(match[2]), Decimal(match[4] or 1))
+    factors = match[3] == "*"
+    endless = (step <= 1 or first <= 0) if factors else step <= 0
+    if last < first or endless:
+        raise ParcastError(f"--over {text!r}: the range {piece!r} is empty or endless")
+    while first <= last:
+        yield f"{first.normalize():f}"
+        first = first * step if factors else first + step
+
+
+def _in_base_units(text: str) -> float | int | str:
+    try:
+        value = parse_quantity(text).value
+    except UnitError:
+        return text
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else value

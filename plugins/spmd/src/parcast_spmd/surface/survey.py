@@ -1,0 +1,121 @@
+"""The rows of a surface: one spmd solver asked at every p, d and combination of settings."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast import ParcastError, Registry, Results, Row
+from parcast.errors import UnknownNameError
+from parcast_spmd.surface.asymptotes import asymptotes
+from parcast_spmd.surface.over import Over, combinations
+
+if TYPE_CHECKING:
+    from parcast.registry import MachineLike, WorkloadLike
+
+#: More points than this would not fit in memory.
+MOST_POINTS = 1_000_000
+
+
+def survey(
+    registry: Registry,
+    workload: WorkloadLike,
+    machine: MachineLike,
+    *,
+    p: Iterable[int],
+    d: Iterable[int] | None = None,
+    over: Sequence[Over] = (),
+    settings: Mapping[str, Any] | None = None,
+    solver: str = "spmd",
+) -> Results:
+    """Return the rows of a surface, p varying slowest of p and d.
+
+    Each row's details have the ``efficiency``, speedup / p, and ``bounds``, the asymptotic and
+    the balanced job bounds on the model's time (see `asymptotes`). A setting that is varied
+    over is one of the row's ``params``, in base units.
+
+    Parameters
+    ----------
+    registry
+        Where names are looked up.
+    workload, machine
+        A name, path, mapping or value.
+    p, d
+        Numbers of processes and of disks; the machine's own d where not given.
+    over
+        Settings that take several values; every combination is asked.
+    settings
+        Settings that are the same everywhere.
+    solver
+        ``spmd`` or one of its solvers.
+
+    Raises
+    ------
+    ParcastError
+        If the solver is of another family, a setting is given twice, there are more than a
+        million points, or `Registry.compare` refuses what is asked.
+    """
+    p, d = tuple(p), None if d is None else tuple(d)
+    settings = dict(settings or {})
+    _check(registry, solver, over, settings)
+    grid = combinations(over)
+    points = len(p) * len(d or (1,)) * len(grid)
+    if points > MOST_POINTS:
+        raise ParcastError(f"{points:,} points are more than {MOST_POINTS:,}; use larger steps")
+    work, mach = registry.workload(workload), registry.machine(machine)
+    with _without_collection():
+        asked = [
+            registry.compare(work, mach, p=p, d=d, solvers=solver, settings={**settings, **chosen})
+            for chosen in grid
+        ]
+        numbers = {one.name: dict(zip(one.values, one.number, strict=True)) for one in over}
+        rows = tuple(
+            _enriched(row, {name: numbers[name][value] for name, value in chosen.items()})
+            for chosen, results in zip(grid, asked, strict=True)
+            for row in results.rows
+        )
+    origin = {**asked[0].provenance, "settings": settings}
+    if over:
+        origin["over"] = {
+            one.name: {"unit": one.unit, "values": list(one.values), "numbers": list(one.number)}
+            for one in over
+        }
+    return Results(rows, origin)
+
+
+def _check(
+    registry: Registry, solver: str, over: Sequence[Over], settings: Mapping[str, Any]
+) -> None:
+    names = {"spmd", *(name for name, one in registry.solvers.items() if one.family == "spmd")}
+    if solver not in names:
+        raise UnknownNameError(
+            f"A surface is asked of spmd, not of {solver!r}; choose from {', '.join(sorted(names))}"
+        )
+    for one in over:
+        if one.name in settings:
+            raise ParcastError(f"{one.name} is both set and varied over; keep one of the two")
+
+
+def _enriched(row: Row, chosen: Mapping[str, Any]) -> Row:
+    details = dict(row.details)
+    if row.speedup is not None:
+        details["efficiency"] = row.speedup / row.p
+    if row.time is not None:
+        details["bounds"] = asymptotes(details["phases"]).to_data()
+    return attrs.evolve(row, params={**row.params, **chosen}, details=details)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the collector from searching ever more rows, which hold no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,250 @@
+"""The methods of synchronous I/O end to end: reference cases, laws of bursts, messages."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parcast_spmd
+from parcast import Registry, Status
+
+from .test_full_models import CASES as FULL
+from .test_full_models import machine, workload
+
+SIO = [case for case in FULL if "ctmc_exact_T_cpu_plus_com" in case["reference"]]
+UNIT = {
+    "name": "m",
+    "processor": {"rate": 1.0},
+    "network": {"startup": 0.25, "bandwidth": 2.0, "contention_level": 0.5},
+    "storage": {"bandwidth": 4.0},
+}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return Registry([parcast_spmd])
+
+
+def ask(registry: Registry, phases: list[Any], p: int = 8, **settings: object) -> Any:
+    given = {key.replace("_", "."): value for key, value in settings.items()}
+    (row,) = registry.compare(
+        {"name": "w", "phase": phases}, UNIT, p=p, d=1, solvers="spmd", settings=given
+    ).rows
+    return row
+
+
+@pytest.mark.parametrize("case", SIO, ids=lambda case: case["id"])
+def test_the_markov_chain_answers_the_full_models_exactly(registry: Registry, case: Any) -> None:
+    (row,) = registry.compare(
+        workload(case), machine(case), p=case["p"], d=case["d"],
+        solvers="spmd.sio", settings={"spmd.sio.method": "ctmc"},
+    ).rows  # fmt: skip
+    exact = case["reference"]
+    joined = float(exact["ctmc_exact_T_cpu_plus_com"])
+    assert row.time == pytest.approx(joined + float(exact["T_io"]), rel=1e-9)
+    assert row.time - row.parts.io == pytest.approx(joined, rel=1e-9)
+    eq16 = float(exact["T_cpu_plus_com"])
+    error = float(exact["eq16_error_vs_ctmc_percent"])
+    assert 100 * (eq16 / joined - 1) == pytest.approx(error, rel=1e-3, abs=1e-4)
+
+
+#: BTIO class A on the SP-2, seconds of five steps and a write, as the printed parameters give it
+#: by eq. 16, and as a simulation by others has five constant steps with an exponential network.
+PRINTED = {4: 19.46, 9: 12.71, 16: 9.43, 25: 7.63, 36: 6.56, 49: 5.89, 64: 5.49}
+CONSTANT = {4: 9.70, 9: 4.97, 16: 3.34, 25: 2.58, 36: 2.20, 49: 2.16, 64: 2.43}
+VOLUMES = {4: 1.406, 9: 1.250, 16: 1.097, 25: 0.882, 36: 0.781, 49: 0.745, 64: 0.691}
+
+
+def btio(volume: float) -> dict[str, Any]:
+    """Return BTIO as printed in section 5.1.1, each process sending ``volume`` MB a step."""
+    return {
+        "bursts": 5,
+        "parallel": 6.9,
+        "serial": 0.08,
+        "messages": "6*sqrt(p)",
+        "bytes": volume,
+        "io_bytes": 10.0,
+    }
+
+
+SP2 = {
+    "name": "sp2",
+    "processor": {"rate": 1.0},
+    "network": {"startup": 150e-6, "bandwidth": 1 / 0.037, "contention_level": 0.23},
+    "storage": {"bandwidth": 10.0, "disks": 3},
+}
+
+
+@pytest.mark.parametrize("p", PRINTED)
+def test_btio_by_the_printed_parameters(registry: Registry, p: int) -> None:
+    given = {"phase": [btio(p ** (-1 / 6))]}
+    found = registry.predict(given, SP2, "spmd", p=p, d=3)
+    assert f"{found.time:.2f}" == f"{PRINTED[p]:.2f}"
+
+
+@pytest.mark.parametrize("p", CONSTANT)
+def test_btio_with_constant_steps_is_that_of_another_simulation(registry: Registry, p: int) -> None:
+    given = {"phase": [{**btio(VOLUMES[p]), "distribution": "constant"}]}
+    (row,) = registry.compare(
+        given, SP2, p=p, d=3, solvers="spmd.sio",
+        settings={"spmd.sio.service": "exponential", "spmd.sio.tolerance": 0.002},
+    ).rows  # fmt: skip
+    assert row.time == pytest.approx(CONSTANT[p], rel=0.006)
+
+
+def sampled_by_numpy(law: str, bursts: int, groups: int, members: int) -> float:
+    """Return the mean time until the last group has done its bursts, where nothing queues."""
+    from parcast.distributions import Distribution
+
+    shape = Distribution.read(law, "1")
+    size = 20_000 * groups * bursts * members
+    drawn = shape.sample(np.random.default_rng(4), size).reshape(-1, groups, bursts, members)
+    return float(drawn.max(axis=3).sum(axis=2).max(axis=1).mean() / shape.mean)
+
+
+@pytest.mark.parametrize("law", ["exponential", "erlang:4,1", "uniform:1,3", "sampled:1,1,4"])
+@pytest.mark.parametrize("group", [1, 2])
+def test_fixed_cycles_follow_the_law_of_the_workload(
+    registry: Registry, law: str, group: int
+) -> None:
+    phase = {"bursts": 3, "serial": 2.0, "messages": 1, "group": group, "distribution": law}
+    row = ask(registry, [phase], spmd_sio_method="fixed-cycles")
+    wanted = 3 * 0.25 + 2.0 * sampled_by_numpy(law, 3, 8 // group, group)
+    assert row.time == pytest.approx(wanted, rel=0.02)
+    exactly = group == 1 and law in {"exponential", "erlang:4,1"}
+    assert (row.ci is None) == exactly
+
+
+def test_a_law_that_is_not_exponential_is_played_by_default(registry: Registry) -> None:
+    phase = {"bursts": 3, "serial": 2.0, "bytes": 1.0}
+    methods = {}
+    for law in ("exponential", "uniform", "constant", "erlang:2,1", "sampled:1,2"):
+        row = ask(registry, [{**phase, "distribution": law}])
+        methods[law] = row.details["phases"][0]["method"]
+    assert methods == {
+        "exponential": "eq16",
+        "uniform": "eq16",
+        "constant": "constant",
+        "erlang:2,1": "fixed-cycles",
+        "sampled:1,2": "fixed-cycles",
+    }
+
+
+def test_more_regular_bursts_take_less_time(registry: Registry) -> None:
+    phase = {"bursts": 4, "serial": 2.0, "bytes": 1.0}
+    laws = ("constant", "erlang:16,1", "erlang:4,1", "exponential")
+    times = [
+        ask(registry, [{**phase, "distribution": law}], spmd_sio_method="fixed-cycles").time
+        for law in laws
+    ]
+    assert times == sorted(times)
+    assert times[-1] < ask(registry, [phase]).time
+
+
+def test_phases_of_several_kinds_add_up(registry: Registry) -> None:
+    one = {"bursts": 3, "serial": 2.0, "bytes": 1.0, "cycles": 4, "distribution": "erlang:2,1"}
+    other = {"serial": 1.0, "bytes": 1.0, "io": "async", "io_bytes": 8.0}
+    both = ask(registry, [one, other])
+    apart = [ask(registry, [phase]) for phase in (one, other)]
+    assert both.solver == "spmd.mixed"
+    assert both.time == pytest.approx(sum(row.time for row in apart))
+    width = both.ci[1] - both.ci[0]
+    assert width == pytest.approx(apart[0].ci[1] - apart[0].ci[0])
+    once = ask(registry, [{**one, "cycles": 1}])
+    assert apart[0].std == pytest.approx(2 * once.std, rel=1e-12)
+    twice = ask(registry, [one, one])
+    narrow = ask(registry, [one])
+    assert twice.std == pytest.approx(math.sqrt(2) * narrow.std, rel=0.05)
+    exact = ask(registry, [one, other], spmd_mixed_sio="ctmc", spmd_mixed_aio="linearizer")
+    assert [phase["method"] for phase in exact.details["phases"]] == ["ctmc", "linearizer"]
+
+
+def test_the_seed_decides(registry: Registry) -> None:
+    given = {"phase": [{"bursts": 3, "serial": 2.0, "bytes": 1.0, "distribution": "erlang:2,1"}]}
+    times = [registry.predict(given, UNIT, "spmd.sio", p=8, seed=seed).time for seed in (1, 1, 2)]
+    assert times[0] == times[1] != times[2]
+
+
+def test_the_tolerance_is_kept_or_said_to_be_missed(registry: Registry) -> None:
+    phase = {"bursts": 3, "serial": 2.0, "bytes": 1.0, "distribution": "erlang:2,1"}
+    fine = ask(registry, [phase], spmd_sio_tolerance=0.002)
+    assert (fine.ci[1] - fine.ci[0]) / 2 <= 0.002 * fine.time
+    coarse = ask(registry, [phase], spmd_sio_tolerance=0.0001, spmd_sio_most=2000)
+    assert coarse.status is Status.NOT_CONVERGED
+    assert "of the time to either side and wider than asked" in coarse.message
+    steady = {**phase, "io": "async", "io_bytes": 4.0}
+    (row,) = registry.compare(
+        {"phase": [steady]}, UNIT, p=8, d=1, solvers="spmd.sim",
+        settings={"spmd.sim.tolerance": 1e-5, "spmd.sim.most": 50_000},
+    ).rows  # fmt: skip
+    assert row.status is Status.NOT_CONVERGED
+
+
+@pytest.mark.parametrize(
+    ("phase", "settings", "reason"),
+    [
+        ({"bursts": 2.5}, {"spmd.sio.method": "fixed-cycles"}, "2.5 bursts in a cycle cannot be"),
+        ({"bursts": 0.5}, {"spmd.sio.method": "ctmc"}, "takes one burst or more per I/O, not 0.5"),
+        ({}, {"spmd.sio.method": "eq16", "spmd.sio.service": "constant"}, "no other law of"),
+        ({}, {"spmd.sio.method": "ctmc", "spmd.sio.service": "constant"}, "no other law of"),
+    ],
+)
+def test_what_a_method_cannot_take_is_a_reason(
+    registry: Registry, phase: dict[str, Any], settings: Any, reason: str
+) -> None:
+    given = {"phase": [{"bursts": 3, "serial": 2.0, "bytes": 1.0, **phase}]}
+    (row,) = registry.compare(given, UNIT, p=8, d=1, solvers="spmd", settings=settings).rows
+    assert row.status is Status.REFUSED
+    assert reason in row.message
+
+
+@pytest.mark.parametrize(
+    ("phase", "reason"),
+    [
+        ({"bursts": 0.5}, "a geometric number of bursts has a mean of 1 or more, not 0.5"),
+        ({"bursts": 1.5, "distribution": "uniform"}, "1.5 bursts in a cycle cannot be played"),
+        ({"cycles": 2.5, "io": "async"}, "2.5 cycles cannot be played as a whole"),
+    ],
+)
+def test_what_cannot_be_played_is_a_reason(
+    registry: Registry, phase: dict[str, Any], reason: str
+) -> None:
+    given = {"phase": [{"serial": 2.0, "bytes": 1.0, **phase}]}
+    settings = {"spmd.sim.span": "whole"}
+    (row,) = registry.compare(given, UNIT, p=8, d=1, solvers="spmd.sim", settings=settings).rows
+    assert row.status is Status.REFUSED
+    assert reason in row.message
+
+
+def test_a_whole_run_counts_the_wait_for_the_last(registry: Registry) -> None:
+    phase = {"cycles": 20, "serial": 2.0, "bytes": 1.0, "io": "async", "io_bytes": 4.0}
+    times = {}
+    for span in ("steady", "whole"):
+        (row,) = registry.compare(
+            {"phase": [phase]}, UNIT, p=8, d=1, solvers="spmd.sim",
+            settings={"spmd.sim.span": span},
+        ).rows  # fmt: skip
+        times[span] = row
+    assert times["whole"].time > 1.1 * times["steady"].time
+    assert times["whole"].parts.synchronization > 0
+    assert times["steady"].parts.synchronization == 0
+
+
+def test_an_open_level_is_told_from_random_runs(registry: Registry) -> None:
+    given = {"phase": [{"bursts": 3, "serial": 2.0, "bytes": 1.0, "distribution": "erlang:2,1"}]}
+    open_level = {**UNIT, "network": {"startup": 0.25, "bandwidth": 2.0}}
+    found = registry.predict(given, open_level, "spmd", p=8)
+    assert (found.lower, found.upper) == (None, None)
+    assert "at 0 and 1 it is about" in found.notes[-1]
+
+
+def test_the_note_says_how_pessimistic_equation_16_is(registry: Registry) -> None:
+    given = {"phase": [btio(VOLUMES[64])]}
+    (note,) = registry.predict(given, SP2, "spmd", p=64, d=3).notes
+    assert "takes about 2 times what constant bursts take" in note
+    near = {"phase": [{**btio(VOLUMES[64]), "parallel": 0.0, "serial": 0.0}]}
+    (note,) = registry.predict(near, SP2, "spmd", p=64, d=3).notes
+    assert "takes up to 1.5 times" in note
