@@ -1,0 +1,101 @@
+"""Expressions evaluated in exact rational numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+from parcast_pamela.algebra.kernel import BRACKETS, Atom, Polynomial
+from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
+
+#: Residual sums of more terms are refused.
+MOST_STEPS = 50_000_000
+
+
+class ExactValues:
+    """Evaluates expressions at one set of parameters; equal parts are evaluated once."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = dict(values)
+        self.known: dict[Polynomial, Exact] = {}
+        self.steps = 0
+
+    def value(self, one: Polynomial) -> Exact:
+        """Return the value of an expression.
+
+        Raises
+        ------
+        ArithmeticRefusedError
+            If it has none, or takes more than 50 million steps.
+        """
+        bound = any(symbol.level for symbol in one.free)
+        if not bound and one in self.known:
+            return self.known[one]
+        total: Exact = 0
+        for monomial, coefficient in one.terms:
+            total += self._term(monomial, coefficient)
+        result = exact(total)
+        if not bound:
+            self.known[one] = result
+        return result
+
+    def _term(self, monomial: Any, coefficient: Exact) -> Exact:
+        result: Exact = coefficient
+        for atom, _ in monomial:  # where a bracket is 0 the others need not have a value
+            if atom.kind in BRACKETS and not self._atom(atom):
+                return 0
+        for atom, exponent in monomial:
+            if atom.kind in BRACKETS:
+                continue
+            base = self._atom(atom)
+            if exponent < 0 and base == 0:
+                raise ArithmeticRefusedError("this divides by zero")
+            result = result * (base if exponent == 1 else Fraction(base) ** exponent)
+        return result
+
+    def _atom(self, atom: Atom) -> Exact:
+        kind, arguments = atom.kind, atom.arguments
+        if kind == "sym":
+            return self.values[arguments[0].name]  # type: ignore[no-any-return]
+        if kind == "ge0":
+            return int(self.value(arguments[0]) >= 0)
+        if kind == "eq0":
+            return int(self.value(arguments[0]) == 0)
+        if kind == "floor":
+            return floor(self.value(arguments[0]))
+        if kind == "max":
+            return max(map(self.value, arguments))
+        if kind == "poly":
+            return self.value(arguments[0])
+        if kind == "item":
+            indices = tuple(map(self.value, arguments[1:]))
+            return self.values[arguments[0].name].at(indices)  # type: ignore[no-any-return]
+        if kind in {"sum", "top", "prod", "most"}:
+            return self._over(kind, *arguments)
+        return FUNCTIONS["^" if kind == "pow" else kind][0](*map(self.value, arguments))
+
+    def _over(
+        self, kind: str, index: Any, low: Polynomial, high: Polynomial, body: Polynomial
+    ) -> Exact:
+        span = range(int(self.value(low)), int(self.value(high)) + 1)
+        self.steps += max(0, int(self.value(high)) - int(self.value(low)) + 1)
+        if self.steps > MOST_STEPS:
+            raise ArithmeticRefusedError(
+                f"sums without a closed form take more than {MOST_STEPS:,} steps here"
+            )
+        before = self.values.get(index.name)
+        found = []
+        for i in span:
+            self.values[index.name] = i
+            found.append(self.value(body))
+        if before is not None:
+            self.values[index.name] = before
+        if kind == "sum":
+            return exact(sum(found))
+        if kind == "prod":
+            return FUNCTIONS["*"][0](*found)
+        if not found and kind == "most":
+            raise ArithmeticRefusedError("a maximum over an empty range has no value")
+        return max(found, default=0)

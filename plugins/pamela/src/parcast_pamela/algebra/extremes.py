@@ -1,0 +1,104 @@
+"""Maxima over an index of what is 0 or more; over an empty range they are 0."""
+
+from __future__ import annotations
+
+from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.sums import UNROLLED, Sums
+from parcast_pamela.algebra.terms import split
+
+
+class Extremes:
+    """Maxima over indices; each method states its identity and when it holds."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.sums, self.rules = sums, sums.rules
+        self.kernel, self.signs = sums.kernel, sums.signs
+
+    def top(self, index: Symbol, body: Polynomial) -> Polynomial:
+        """Return the largest value of ``body``, which is 0 or more, over an index; 0 if none."""
+        low, high = index.low, index.high
+        if not self.sums.closed:
+            return self.kernel.call("top", index, low, high, body)
+        some = self.rules.some(low, high)
+        if index not in body.free or not some.terms:
+            return some * body
+        if (length := (high - low).constant) is not None and length < UNROLLED:
+            return self.rules.maximum(
+                self.rules.replaced(body, index, low + step) for step in range(int(length) + 1)
+            )
+        factor, inner = self._factored(body, index)
+        if factor.constant != 1:
+            return factor * self.top(index, inner)
+        if (arms := self._arms(body, index)) is not None:
+            return self.rules.maximum(self.top(index, arm) for arm in arms)
+        direction = self.signs.direction(body, index)
+        if direction is not None:
+            return some * self.rules.replaced(body, index, high if direction > 0 else low)
+        if self._convex(body, index):
+            ends = [self.rules.replaced(body, index, end) for end in (low, high)]
+            return some * self.rules.maximum(ends)
+        if some.constant == 1:
+            still, moving = self._apart(body, index)
+            if still.terms and self.signs.nonneg(moving):
+                return still + self.top(index, moving)
+        return self.kernel.call("top", index, low, high, body)
+
+    def _factored(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
+        """Return (m, rest) with body = m * rest, m a monomial, 0 or more, free of the index."""
+        shared = None
+        for monomial, _ in body.terms:
+            shared = set(monomial) if shared is None else shared & set(monomial)
+        kept = [
+            pair
+            for pair in shared or ()
+            if index not in pair[0].free and self.signs.nonneg(self.kernel.power(pair[0], 1))
+        ]
+        if not kept:
+            return self.kernel.number(1), body
+        ordered = tuple(sorted(kept, key=lambda pair: pair[0].serial))
+        parts = [
+            self.kernel.monomial(tuple(pair for pair in monomial if pair not in kept), coefficient)
+            for monomial, coefficient in body.terms
+        ]
+        return self.kernel.monomial(ordered), self.kernel.total(parts)
+
+    def _arms(self, body: Polynomial, index: Symbol) -> list[Polynomial] | None:
+        """Return arms, each 0 or more, whose maximum the body is, or None."""
+        found = {
+            atom
+            for monomial, _ in body.terms
+            for atom, exponent in monomial
+            if atom.kind == "max" and exponent == 1 and index in atom.free
+        }
+        for atom in found:
+            factor, rest = split(self.kernel, body, atom)
+            if atom_in(atom, factor) or atom_in(atom, rest) or not self.signs.nonneg(factor):
+                continue
+            arms = [factor * arm + rest for arm in atom.arguments]
+            if all(map(self.signs.nonneg, arms)):
+                return arms
+        return None
+
+    def _convex(self, body: Polynomial, index: Symbol) -> bool:
+        """Return whether steps never fall: then the largest value is at an end."""
+        i = self.kernel.value(index)
+        if any(a.kind != "sym" and index in a.free for m, _ in body.terms for a, _ in m):
+            return False
+        after = self.kernel.substitute(body, {index: i + 1})
+        before = self.kernel.substitute(body, {index: i - 1})
+        return self.signs.nonneg(after + before - 2 * body)
+
+    def _apart(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
+        """Return the terms free of the index, and the others."""
+        moving = [
+            self.kernel.monomial(monomial, coefficient)
+            for monomial, coefficient in body.terms
+            if any(index in atom.free for atom, _ in monomial)
+        ]
+        total = self.kernel.total(moving)
+        return body - total, total
+
+
+def atom_in(atom: object, one: Polynomial) -> bool:
+    """Return whether an atom is a factor of some term."""
+    return any(found is atom for monomial, _ in one.terms for found, _ in monomial)

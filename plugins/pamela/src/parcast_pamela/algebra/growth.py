@@ -1,0 +1,63 @@
+"""Whether an expression rises or falls with an index: sound, and never complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast_pamela.algebra.kernel import Atom, Monomial, Polynomial, Symbol
+
+if TYPE_CHECKING:
+    from parcast_pamela.algebra.signs import Signs
+
+
+def direction(signs: Signs, one: Polynomial, index: Symbol) -> int | None:
+    """Return 1 if an expression never falls as an index grows, -1 if it never rises.
+
+    0 means that it does not depend on the index, None that nothing is known.
+    """
+    if index not in one.free:
+        return 0
+    found = {
+        _term_direction(signs, monomial, coefficient, index) for monomial, coefficient in one.terms
+    } - {0}
+    if len(found) == 1 and None not in found:
+        return found.pop()
+    if any(a.kind != "sym" and index in a.free for m, _ in one.terms for a, _ in m):
+        return None
+    step = signs.kernel.substitute(one, {index: signs.kernel.value(index) + 1}) - one
+    if signs.nonneg(step):
+        return 1
+    return -1 if signs.nonpos(step) else None
+
+
+def _term_direction(
+    signs: Signs, monomial: Monomial, coefficient: object, index: Symbol
+) -> int | None:
+    """Return the direction of a term whose factors are all 0 or more."""
+    if not any(index in atom.free for atom, _ in monomial):
+        return 0
+    total = 0
+    moving = [(atom, e) for atom, e in monomial if index in atom.free]
+    alone = len(monomial) == 1 and moving[0][1] == 1
+    if not alone and not all(signs.atom_sign(atom) for atom, _ in monomial):
+        return None
+    for atom, exponent in moving:
+        found = _atom_direction(signs, atom, index)
+        if found is None:
+            return None
+        found = found if exponent > 0 else -found
+        if total and found != total:
+            return None
+        total = found
+    return total if coefficient > 0 else -total  # type: ignore[operator]
+
+
+def _atom_direction(signs: Signs, atom: Atom, index: Symbol) -> int | None:
+    if atom.kind == "sym":
+        return 1
+    if atom.kind in {"floor", "log2", "log", "exp", "sqrt", "ge0", "poly"}:
+        return direction(signs, atom.arguments[0], index)
+    if atom.kind == "max":
+        found = {direction(signs, arm, index) for arm in atom.arguments} - {0}
+        return found.pop() if len(found) == 1 else None
+    return None

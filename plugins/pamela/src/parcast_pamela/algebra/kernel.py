@@ -1,0 +1,349 @@
+"""Hash-consed polynomials over atoms: two expressions are equal if and only if they are one.
+
+An expression is a sum of monomials with exact rational coefficients; a monomial is a product of
+atoms with whole exponents, negative ones included. Everything else is an atom: a symbol, an
+element of an array, ``floor``, ``max``, an Iverson bracket, a sum that has no closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from parcast_pamela.errors import ModelError
+from parcast_pamela.language.functions import Exact
+
+#: Kinds of atoms whose first argument is an index that is bound in the last
+BINDERS = frozenset({"sum", "top", "prod", "most"})
+#: Products of sums of more terms are refused.
+MOST_PRODUCTS = 100_000
+#: Kinds of atoms that are 0 or 1
+BRACKETS = frozenset({"ge0", "eq0"})
+
+
+@attrs.frozen(eq=False)
+class Symbol:
+    """A parameter or an index, with what is known of it.
+
+    ``low`` and ``high`` of an index are its range, which holds wherever the index occurs.
+    """
+
+    name: str
+    integer: bool = False
+    low: Any = None
+    high: Any = None
+    level: int = 0  #: of an index: 1 more than that of any index its range depends on
+
+
+class Atom:
+    """An indivisible factor; ``arguments`` are expressions, symbols or names."""
+
+    __slots__ = ("arguments", "free", "kind", "serial")
+
+    def __init__(
+        self, kind: str, arguments: tuple[Any, ...], serial: int, free: frozenset[Symbol]
+    ) -> None:
+        self.kind, self.arguments, self.serial, self.free = kind, arguments, serial, free
+
+    def __repr__(self) -> str:
+        return f"{self.kind}{self.arguments}"
+
+
+Monomial = tuple[tuple[Atom, int], ...]
+
+
+class Polynomial:
+    """A sum of monomials, made by its `Kernel` alone."""
+
+    __slots__ = ("free", "kernel", "terms")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        terms: tuple[tuple[Monomial, Exact], ...],
+        free: frozenset[Symbol],
+    ) -> None:
+        self.kernel, self.terms, self.free = kernel, terms, free
+
+    def __add__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.add(self, self.kernel.of(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.add(self, self.kernel.scaled(self.kernel.of(other), -1))
+
+    def __rsub__(self, other: Exact) -> Polynomial:
+        return self.kernel.add(self.kernel.of(other), self.kernel.scaled(self, -1))
+
+    def __neg__(self) -> Polynomial:
+        return self.kernel.scaled(self, -1)
+
+    def __mul__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.multiply(self, self.kernel.of(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.multiply(self, self.kernel.inverse(self.kernel.of(other)))
+
+    def __pow__(self, exponent: int) -> Polynomial:
+        result = self.kernel.number(1)
+        base = self if exponent >= 0 else self.kernel.inverse(self)
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
+    @property
+    def constant(self) -> Exact | None:
+        """The value of a number, or None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    def __repr__(self) -> str:
+        from parcast_pamela.algebra.printing import text
+
+        return text(self)
+
+
+class Kernel:
+    """Makes atoms and polynomials, each once."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[Any, Atom] = {}
+        self._polynomials: dict[Any, Polynomial] = {}
+        self._indices: dict[Any, Symbol] = {}
+        self._symbols: dict[str, Symbol] = {}
+        self._substituted: dict[Any, Polynomial] = {}
+        self._fresh = 0
+
+    def of(self, value: Polynomial | Exact) -> Polynomial:
+        """Return a number as an expression, and an expression as it is."""
+        return value if isinstance(value, Polynomial) else self.number(value)
+
+    def number(self, value: Exact) -> Polynomial:
+        """Return a constant."""
+        return self._made(((((), _whole(value)),) if value else ()), frozenset())
+
+    def parameter(self, name: str, *, integer: bool = False, low: Any = None) -> Symbol:
+        """Return the parameter of a name; what is known of it counts the first time."""
+        if name not in self._symbols:
+            self._symbols[name] = Symbol(name, integer, low)
+        return self._symbols[name]
+
+    def index(self, low: Polynomial, high: Polynomial, avoiding: Iterable[Symbol] = ()) -> Symbol:
+        """Return an index over a range that is none of ``avoiding``."""
+        level = 1 + max((one.level for one in (*low.free, *high.free, *avoiding)), default=0)
+        key = low, high, level
+        if key not in self._indices:
+            self._fresh += 1
+            self._indices[key] = Symbol(
+                f"{_LETTERS[level % 6]}{self._fresh}", True, low, high, level
+            )
+        return self._indices[key]
+
+    def value(self, symbol: Symbol) -> Polynomial:
+        """Return a symbol as an expression."""
+        return self.power(self.atom("sym", symbol), 1)
+
+    def atom(self, kind: str, *arguments: Any) -> Atom:
+        """Return the atom of a kind and its arguments."""
+        key = kind, arguments
+        found = self._atoms.get(key)
+        if found is None:
+            free: set[Symbol] = {arguments[0]} if kind == "sym" else set()
+            for one in arguments:
+                if isinstance(one, Polynomial):
+                    free |= one.free
+            if kind in BINDERS:
+                free.discard(arguments[0])
+            found = self._atoms[key] = Atom(kind, arguments, len(self._atoms), frozenset(free))
+        return found
+
+    def power(self, atom: Atom, exponent: int) -> Polynomial:
+        """Return an atom to a power."""
+        return self._made(((((atom, exponent),), 1),), atom.free)
+
+    def call(self, kind: str, *arguments: Any) -> Polynomial:
+        """Return an atom as an expression."""
+        return self.power(self.atom(kind, *arguments), 1)
+
+    def monomial(self, monomial: Monomial, coefficient: Exact = 1) -> Polynomial:
+        """Return a monomial as an expression."""
+        return self._from({monomial: coefficient})
+
+    def add(self, one: Polynomial, other: Polynomial) -> Polynomial:
+        """Return the sum."""
+        if not one.terms:
+            return other
+        if not other.terms:
+            return one
+        if len(one.terms) < len(other.terms):
+            one, other = other, one
+        terms = dict(one.terms)
+        for monomial, coefficient in other.terms:
+            total = terms.get(monomial, 0) + coefficient
+            if total:
+                terms[monomial] = _whole(total)
+            else:
+                del terms[monomial]
+        return self._from(terms)
+
+    def total(self, items: Iterable[Polynomial]) -> Polynomial:
+        """Return the sum of several."""
+        result = self.number(0)
+        for one in items:
+            result = self.add(result, one)
+        return result
+
+    def scaled(self, one: Polynomial, factor: Exact) -> Polynomial:
+        """Return an expression times a number."""
+        if factor == 1:
+            return one
+        if not factor:
+            return self.number(0)
+        terms = tuple((monomial, _whole(value * factor)) for monomial, value in one.terms)
+        return self._made(terms, one.free)
+
+    def multiply(self, one: Polynomial, other: Polynomial) -> Polynomial:
+        """Return the product, expanded."""
+        for first, second in ((one, other), (other, one)):
+            if (factor := first.constant) is not None:
+                return self.scaled(second, factor)
+        if len(one.terms) * len(other.terms) > MOST_PRODUCTS:
+            raise ModelError(
+                "the formula becomes too large; let a parameter stand for a part of it"
+            )
+        terms: dict[Monomial, Exact] = {}
+        for left, a in one.terms:
+            for right, b in other.terms:
+                monomial = _joined(left, right)
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return self._from({key: _whole(value) for key, value in terms.items() if value})
+
+    def inverse(self, one: Polynomial) -> Polynomial:
+        """Return 1 / expression, which must not be 0; so 1 / bracket is the bracket, being 1."""
+        if len(one.terms) == 1:
+            monomial, coefficient = one.terms[0]
+            inverted = tuple((a, e if a.kind in BRACKETS else -e) for a, e in monomial)
+            return self._from({inverted: _whole(Fraction(1) / coefficient)})
+        if not one.terms:
+            raise ZeroDivisionError
+        leading = one.terms[0][1]
+        scaled = self.scaled(one, Fraction(1) / leading)
+        return self.scaled(self.power(self.atom("poly", scaled), -1), Fraction(1) / leading)
+
+    def expanded(self, one: Polynomial) -> Polynomial:
+        """Return an expression with every sum that stands as a factor multiplied out."""
+        if not any(a.kind == "poly" and e > 0 for m, _ in one.terms for a, e in m):
+            return one
+        parts = []
+        for monomial, coefficient in one.terms:
+            kept = tuple(pair for pair in monomial if pair[0].kind != "poly" or pair[1] < 0)
+            part = self.monomial(kept, coefficient)
+            for atom, exponent in monomial:
+                if atom.kind == "poly" and exponent > 0:
+                    part = part * atom.arguments[0] ** exponent
+            parts.append(part)
+        return self.expanded(self.total(parts))
+
+    def substitute(self, one: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
+        """Return an expression with symbols replaced, simplified no further."""
+        return self.rebuilt(one, values, self.call)
+
+    def rebuilt(
+        self, one: Polynomial, values: Mapping[Symbol, Polynomial], make: Any
+    ) -> Polynomial:
+        """Return an expression with symbols replaced, each changed atom made by ``make``."""
+        if not any(symbol in one.free for symbol in values):
+            return one
+        key = one, tuple(sorted(((s.name, id(s), e) for s, e in values.items() if s in one.free),
+                                key=lambda item: item[:2])), make  # fmt: skip
+        found = self._substituted.get(key)
+        if found is None:
+            parts = [self._substitute_term(*term, values, make) for term in one.terms]
+            found = self._substituted[key] = self.total(parts)
+        return found
+
+    def _substitute_term(
+        self,
+        monomial: Monomial,
+        coefficient: Exact,
+        values: Mapping[Symbol, Polynomial],
+        make: Any,
+    ) -> Polynomial:
+        kept = tuple(pair for pair in monomial if not any(s in pair[0].free for s in values))
+        result = self._from({kept: coefficient})
+        moved = [pair for pair in monomial if pair not in kept]
+        # a bracket that becomes 0 stands for what is never reached, which may divide by 0
+        for atom, exponent in sorted(moved, key=lambda pair: pair[1] < 0):
+            if not result.terms:
+                break
+            result = result * self._substitute_atom(atom, values, make) ** exponent
+        return result
+
+    def _substitute_atom(
+        self, atom: Atom, values: Mapping[Symbol, Polynomial], make: Any
+    ) -> Polynomial:
+        if atom.kind == "sym":
+            return values[atom.arguments[0]]
+        if atom.kind == "poly":
+            return self.rebuilt(atom.arguments[0], values, make)
+        if atom.kind not in BINDERS:
+            arguments = (
+                self.rebuilt(one, values, make) if isinstance(one, Polynomial) else one
+                for one in atom.arguments
+            )
+            return make(atom.kind, *arguments)  # type: ignore[no-any-return]
+        index, low, high, body = atom.arguments
+        low, high = self.rebuilt(low, values, make), self.rebuilt(high, values, make)
+        free = {symbol for one in values.values() for symbol in one.free}
+        new = self.index(low, high, [s for s in (*free, *body.free) if s is not index])
+        inner = {s: e for s, e in values.items() if s is not index} | {index: self.value(new)}
+        return make(atom.kind, new, low, high, self.rebuilt(body, inner, make))  # type: ignore[no-any-return]
+
+    def _from(self, terms: Mapping[Monomial, Exact]) -> Polynomial:
+        ordered = tuple(sorted(terms.items(), key=_order))
+        free = frozenset().union(*(atom.free for one, _ in ordered for atom, _ in one))
+        return self._made(ordered, free)
+
+    def _made(
+        self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
+    ) -> Polynomial:
+        found = self._polynomials.get(terms)
+        if found is None:
+            found = self._polynomials[terms] = Polynomial(self, terms, free)
+        return found
+
+
+_LETTERS = "ijklmn"
+
+
+def _whole(value: Exact) -> Exact:
+    return int(value) if value.denominator == 1 else value
+
+
+def _order(term: tuple[Monomial, Exact]) -> Any:
+    return [(atom.serial, exponent) for atom, exponent in term[0]]
+
+
+def _joined(left: Monomial, right: Monomial) -> Monomial:
+    """Return the product of two monomials; brackets are their own squares."""
+    if not left or not right:
+        return left or right
+    powers = dict(left)
+    for atom, exponent in right:
+        total = powers.get(atom, 0) + exponent
+        if atom.kind in BRACKETS:
+            total = 1  # neither exponent is below 0: see `inverse`
+        if total:
+            powers[atom] = total
+        else:
+            del powers[atom]
+    return tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))

@@ -1,0 +1,131 @@
+"""How an index chooses among the instances of a resource, and what the busiest one gets."""
+
+from __future__ import annotations
+
+from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.sums import Sums
+from parcast_pamela.algebra.terms import split
+
+
+class Patterns:
+    """Residues, blocks and one to one; each method states what it takes to be one (W2 to W4)."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.sums, self.rules = sums, sums.rules
+        self.kernel, self.signs = sums.kernel, sums.signs
+
+    def injective(self, place: Polynomial, index: Symbol) -> bool:
+        """Return whether no two iterations choose the same instance."""
+        line = self.sums.linear(place, index)
+        if line is None:
+            return False
+        return self.signs.positive(line.factor) or self.signs.positive(-line.factor)
+
+    def most(self, place: Polynomial, index: Symbol) -> Polynomial | None:
+        """Return how many iterations at most choose the same instance (W3).
+
+        Residues of S i modulo M repeat after M / gcd(S, M): ceil(n gcd / M). Blocks of B: the
+        least of n and B where an end is that of a block, else what the first two blocks hold.
+        """
+        count = self.rules.count(index.low, index.high)
+        residues = self.residues(place, index)
+        if residues is not None:
+            stride, size = residues
+            if isinstance(stride, int):
+                return self.rules.ceil(count / size)
+            common = self.rules.function("gcd", stride, size)
+            return self.rules.ceil(count * common / size)
+        found = self.floor_of(place, index)
+        if found is None:
+            return None
+        (sign, offset, size), _ = found
+        first, last = index.low + offset, index.high + offset
+        if sign < 0:
+            first, last = offset - index.high, offset - index.low
+        smaller = self.rules.minimum([count, size])
+        if self.divides(size, first) or self.divides(size, last + 1):
+            return smaller
+        head = size - self.rules.modulo(first, size)
+        return self.rules.maximum(
+            [
+                self.rules.minimum([count, head]),
+                self.rules.minimum([size, count - head]),
+            ]
+        )
+
+    def uneven(self, index: Symbol, place: Polynomial, time: Polynomial) -> Polynomial | None:
+        """Return the demand on the class of the largest times, where times are monotone (W4)."""
+        rising = self.signs.direction(time, index)
+        if rising is None:
+            return None
+        residues = self.residues(place, index)
+        if residues is not None:
+            stride, size = residues
+            if stride not in {1, -1}:
+                return None
+            low, high = self.kernel.number(0), self.rules.floor((index.high - index.low) / size)
+            q = self.kernel.index(low, high, [index])
+            start = index.high if rising > 0 else index.low
+            step = -rising * size * self.kernel.value(q)
+            class_time = self.sums.sum(q, self.rules.replaced(time, index, start + step))
+            return self.rules.some(index.low, index.high) * class_time
+        found = self.floor_of(place, index)
+        if found is None:
+            return None
+        (sign, offset, size), _ = found
+        first, last = index.low + offset, index.high + offset
+        if sign < 0 or not self.divides(size, last + 1 if rising > 0 else first):
+            return None
+        if rising > 0:
+            ends = self.rules.maximum([index.low, index.high - size + 1]), index.high
+        else:
+            ends = index.low, self.rules.minimum([index.high, index.low + size - 1])
+        block = self.kernel.index(*ends, [index])
+        return self.sums.sum(block, self.rules.replaced(time, index, self.kernel.value(block)))
+
+    def residues(
+        self, place: Polynomial, index: Symbol
+    ) -> tuple[int | Polynomial, Polynomial] | None:
+        """Return (S, M) if the instance is (S i + c) mod M plus what is free of i, or None.
+
+        S is 1 or -1, or an expression that is whole.
+        """
+        floors = {
+            atom for m, _ in place.terms for atom, _ in m
+            if atom.kind == "floor" and index in atom.free
+        }  # fmt: skip
+        if len(floors) != 1:
+            return None
+        (atom,) = floors
+        factor, outside = split(self.kernel, place, atom)
+        size = -factor
+        line = self.sums.linear(outside, index)
+        if line is None or index in size.free or not self.signs.integer(size):
+            return None
+        if not self.signs.nonneg(size - 1) or not self.signs.integer(line.factor):
+            return None
+        inner = self.sums.linear(self.kernel.expanded(atom.arguments[0] * size), index)
+        if inner is None or inner.factor is not line.factor or not self.signs.integer(inner.rest):
+            return None
+        stride = line.factor
+        if stride.constant in {1, -1}:
+            return int(stride.constant), size
+        return stride, size
+
+    def floor_of(
+        self, place: Polynomial, index: Symbol
+    ) -> tuple[tuple[int, Polynomial, Polynomial], Polynomial] | None:
+        """Return (block, rest) if the instance is floor(block) plus what is free of i, or None."""
+        floors = {a for m, _ in place.terms for a, _ in m if index in a.free}
+        if len(floors) != 1 or next(iter(floors)).kind != "floor":
+            return None
+        (atom,) = floors
+        factor, rest = split(self.kernel, place, atom)
+        if factor.constant != 1 or index in rest.free:
+            return None
+        block = self.sums.block(atom.arguments[0], index)
+        return None if block is None else (block, rest)
+
+    def divides(self, size: Polynomial, one: Polynomial) -> bool:
+        """Return whether an expression is certainly a multiple of a whole number."""
+        return self.signs.integer(self.kernel.expanded(one / size))

@@ -1,0 +1,337 @@
+"""What is certain of an expression's sign: sound, and never complete.
+
+Every answer holds for all values of the parameters within their declared ranges, and of the
+indices within theirs. False only means that no proof was found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from parcast_pamela.algebra.growth import direction
+from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.samples import POINTS, Sample
+from parcast_pamela.algebra.terms import denominators, linear_atoms, split
+from parcast_pamela.language.functions import Exact
+
+#: How many steps a proof may take: one after the other, in all, and within another proof
+_DEEPEST, _MOST, _NESTED = 7, 40, 10
+
+_NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
+Facts = tuple[Polynomial, ...]
+
+
+class Signs:
+    """Proofs about signs; ``facts`` are expressions known to be 0 or more."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.facts: Facts = ()
+        #: Makes a changed atom anew; the rules, which build on signs, set it.
+        self.make: Callable[..., Polynomial] = kernel.call
+        self._stated: list[Polynomial] = []
+        self._lows: dict[Symbol, Exact] = {}
+        self._known: dict[Polynomial, bool] = {}
+        self._shifted: dict[Symbol, Polynomial] = {}
+        self._origins: dict[Symbol, Polynomial] = {}
+        self._left, self._nested = _MOST, 0
+        self._samples = self._fitting()
+
+    def assume(self, fact: Polynomial) -> None:
+        """Take an expression to be 0 or more from now on."""
+        if fact.constant is not None or fact in self._stated:
+            return
+        self._stated.append(fact)
+        line = dict(fact.terms)
+        if len(fact.free) == 1 and len(line.keys() - {()}) == 1:
+            (symbol,) = fact.free
+            slope = line.get(((self.kernel.atom("sym", symbol), 1),), 0)
+            least = Fraction(-line.get((), 0)) / slope if slope > 0 else None
+            if symbol.level == 0 and least is not None:
+                self._raise(symbol, least)
+        shifted = map(self._shift, self._stated)
+        self.facts = tuple(one for one in shifted if not self._plainly_nonneg(one))
+        self._known = {key: value for key, value in self._known.items() if value}
+        self._samples = self._fitting()
+
+    def _plainly_nonneg(self, one: Polynomial) -> bool:
+        return all(c > 0 and self._monomial_sign(m) for m, c in one.terms)
+
+    def _raise(self, symbol: Symbol, least: Exact) -> None:
+        least = math.ceil(least) if symbol.integer else least
+        low = self.low(symbol)
+        if low is None or least > low:
+            self._lows[symbol] = least
+            self._shifted.pop(symbol, None)
+
+    def low(self, symbol: Symbol) -> Exact | None:
+        """Return the least value of a parameter, as far as it is a known number."""
+        found: Exact | None = self._lows.get(symbol, symbol.low)
+        return found
+
+    def integer(self, one: Polynomial) -> bool:
+        """Return whether an expression is certainly whole."""
+        return all(
+            coefficient.denominator == 1
+            and all(exponent > 0 and self._whole_atom(atom) for atom, exponent in monomial)
+            for monomial, coefficient in one.terms
+        )
+
+    def _whole_atom(self, atom: Atom) -> bool:
+        if atom.kind == "sym":
+            return atom.arguments[0].integer  # type: ignore[no-any-return]
+        if atom.kind == "item":
+            return atom.arguments[0].integer  # type: ignore[no-any-return]
+        if atom.kind == "max":
+            return all(map(self.integer, atom.arguments))
+        if atom.kind in {"sum", "top", "prod", "most"}:
+            return self.integer(atom.arguments[3])
+        return atom.kind in {"floor", "gcd", "lcm", "ge0", "eq0"}
+
+    def nonneg(self, one: Polynomial) -> bool:
+        """Return whether an expression is certainly 0 or more."""
+        if (value := one.constant) is not None:
+            return value >= 0
+        if one not in self._known:
+            outer, self._left = (
+                self._left,
+                min(self._left - 1, _MOST if not self._nested else _NESTED),
+            )
+            self._nested += 1
+            self._known[one] = self._prove(self._shift(one), (), _DEEPEST)
+            self._nested -= 1
+            self._left = outer if not self._nested else outer - 1
+        return self._known[one]
+
+    def _refuted(self, one: Polynomial, facts: Facts) -> bool:
+        """Return whether an expression is below 0 at a point where all facts hold."""
+        return any(
+            sample.value(one) < -1e-9 and all(sample.value(fact) >= 0 for fact in facts)
+            for sample in self._samples
+        )
+
+    def _fitting(self) -> list[Sample]:
+        samples = [Sample(number, self.low, self._origins) for number in range(POINTS)]
+        return [
+            sample
+            for sample in samples
+            if not any(sample.value(fact) < -1e-9 for fact in self._stated)
+        ]
+
+    def nonpos(self, one: Polynomial) -> bool:
+        """Return whether an expression is certainly 0 or less."""
+        return self.nonneg(-one)
+
+    def positive(self, one: Polynomial) -> bool:
+        """Return whether an expression is certainly above 0."""
+        if self.integer(one):
+            return self.nonneg(one - 1)
+        under = denominators(self.kernel, one)
+        whole = self.kernel.expanded(one * under)
+        if under.constant != 1 and self.nonneg(under) and self.integer(whole):
+            return self.nonneg(whole - 1)
+        shifted = self._shift(one)
+        return any(c > 0 and self._monomial_positive(m) for m, c in shifted.terms) and all(
+            c > 0 and self._monomial_sign(m) for m, c in shifted.terms
+        )
+
+    def _monomial_positive(self, monomial: Monomial) -> bool:
+        """Return whether a monomial of shifted symbols is certainly above 0."""
+        return all(
+            atom.kind == "exp" or (atom.kind == "poly" and self.positive(atom.arguments[0]))
+            or exponent < 0
+            for atom, exponent in monomial
+        ) and self._monomial_sign(monomial)  # fmt: skip
+
+    # shifting: each parameter as its lower bound and a symbol that is 0 or more
+
+    def _shift(self, one: Polynomial) -> Polynomial:
+        values = {}
+        for symbol in one.free:
+            if symbol.level == 0 and (low := self.low(symbol)):
+                if symbol not in self._shifted:
+                    above = self.kernel.parameter(
+                        f"{symbol.name}-{low}", integer=symbol.integer, low=0
+                    )
+                    self._shifted[symbol] = self.kernel.value(above) + low
+                    self._origins[above] = self.kernel.value(symbol) - low
+                values[symbol] = self._shifted[symbol]
+        return self.kernel.substitute(one, values) if values else one
+
+    def _unsigned(self, symbol: Symbol) -> bool:
+        low = self.low(symbol)
+        return symbol.level == 0 and low is not None and low >= 0
+
+    def atom_sign(self, atom: Atom) -> bool:
+        """Return whether an atom is certainly 0 or more."""
+        kind = atom.kind
+        if kind in _NONNEGATIVE:
+            return True
+        if kind == "sym":
+            symbol = atom.arguments[0]
+            return self._unsigned(symbol) if symbol.level == 0 else self.nonneg(symbol.low)
+        if kind == "item":
+            return atom.arguments[0].low is not None and atom.arguments[0].low >= 0
+        if kind in {"floor", "poly"}:
+            return self.nonneg(atom.arguments[0])
+        if kind == "max":
+            return any(map(self.nonneg, atom.arguments))
+        if kind in {"sum", "prod"}:
+            return self.nonneg(atom.arguments[3])
+        if kind in {"log2", "log"}:
+            return self.nonneg(atom.arguments[0] - 1)
+        return kind == "pow" and self.nonneg(atom.arguments[0])
+
+    def _monomial_sign(self, monomial: Monomial) -> bool:
+        return all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
+
+    # proofs, of shifted expressions
+
+    def _prove(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+        if (value := one.constant) is not None:
+            return value >= 0
+        signs = [self._monomial_sign(monomial) for monomial, _ in one.terms]
+        pairs = list(zip(one.terms, signs, strict=True))
+        if all(known and c > 0 for (_, c), known in pairs):
+            return True
+        self._left -= 1
+        if depth == 0 or self._left < 0:
+            return False
+        if all(known and c < 0 for (_, c), known in pairs) or self._refuted(one, facts):
+            return False
+        return (
+            self._by_choice(one, facts, depth - 1)
+            or self._by_index(one, facts, depth - 1)
+            or self._by_facts(one, facts, depth - 1)
+            or self._by_denominator(one, facts, depth - 1)
+        )
+
+    def _by_choice(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+        """Replace a max by its arms, a floor by its bounds, a bracket by 0 and 1."""
+        for atom in linear_atoms(one):
+            factor, rest = split(self.kernel, one, atom)
+            if factor.constant is None and len(factor.terms) > 8:
+                continue
+            rising = self._sign_of(factor, facts, depth)
+            if rising is None:
+                continue
+            if atom.kind == "max":
+                arms = (factor * self._shift(arm) + rest for arm in atom.arguments)
+                choose = any if rising else all
+                if choose(self._prove(arm, facts, depth) for arm in arms):
+                    return True
+            elif atom.kind == "floor":
+                bounds = self._floor_bounds(self._shift(atom.arguments[0]), rising)
+                if any(self._prove(factor * bound + rest, facts, depth) for bound in bounds):
+                    return True
+            elif self._by_bracket(atom, factor, rest, facts, depth):
+                return True
+        return False
+
+    def _by_bracket(
+        self, atom: Atom, factor: Polynomial, rest: Polynomial, facts: Facts, depth: int
+    ) -> bool:
+        inner = self._shift(atom.arguments[0])
+        yes = (*facts, inner) if atom.kind == "ge0" else (*facts, inner, -inner)
+        no = facts
+        if atom.kind == "ge0":
+            no = (*facts, -inner - 1 if self.integer(inner) else -inner)
+        return self._prove(rest, no, depth) and self._prove(rest + factor, yes, depth)
+
+    def _sign_of(self, factor: Polynomial, facts: Facts, depth: int) -> bool | None:
+        if (value := factor.constant) is not None:
+            return value >= 0
+        if self._prove(factor, facts, min(depth, 2)):
+            return True
+        return False if self._prove(-factor, facts, min(depth, 2)) else None
+
+    def _floor_bounds(self, inner: Polynomial, below: bool) -> list[Polynomial]:
+        if not below:
+            negative = [self.kernel.number(-1)] if self.positive(-inner) else []
+            return [inner, *negative]
+        under, least = denominators(self.kernel, inner), inner - 1
+        if self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
+            self.kernel.expanded(under) - 1
+        ):
+            least = inner - 1 + self.kernel.inverse(under)
+        zero = [self.kernel.number(0)] if self.nonneg(inner) else []
+        return [least, *zero]
+
+    def _by_index(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+        """Replace an index by an end of its range, or count it from there."""
+        indices = sorted((s for s in one.free if s.level), key=lambda s: (-s.level, s.name))
+        for index in indices:
+            atom = self.kernel.atom("sym", index)
+            if any(a is not atom and index in a.free for m, _ in one.terms for a, _ in m):
+                rising = self.direction(one, index)
+                if rising:
+                    end = self._shift(index.low if rising > 0 else index.high)
+                    try:
+                        moved = self.kernel.rebuilt(one, {index: end}, self.make)
+                    except ZeroDivisionError:
+                        return False  # no value there, so it bounds nothing
+                    return self._prove(moved, facts, depth)
+                continue
+            powers = [e for m, _ in one.terms for a, e in m if a is atom]
+            if min(powers) < 0:
+                continue
+            low, high = self._shift(index.low), self._shift(index.high)
+            if max(powers) == 1:
+                factor, rest = split(self.kernel, one, atom)
+                rising = self._sign_of(factor, facts, depth)
+                ends = (low, high) if rising is None else ((low,) if rising else (high,))
+                if all(self._prove(factor * end + rest, facts, depth) for end in ends):
+                    return True
+            else:
+                for name, end, sign in (
+                    (f"{index.name}-low", low, 1),
+                    (f"high-{index.name}", high, -1),
+                ):
+                    step = self.kernel.parameter(name, integer=True, low=0)
+                    self._origins[step] = sign * (self.kernel.value(index) - end)
+                    place = end + sign * self.kernel.value(step)
+                    moved = self.kernel.substitute(one, {index: place})
+                    if self._prove(moved, facts, depth - 1) if depth else False:
+                        return True
+            return False
+        return False
+
+    def _by_facts(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+        """Take away a multiple of a fact that cancels a negative term."""
+        for fact in (*facts, *self.facts):
+            for monomial, coefficient in one.terms:
+                if coefficient > 0 and self._monomial_sign(monomial):
+                    continue
+                for base, weight in fact.terms:
+                    if (weight < 0) != (coefficient < 0) or not self._divides(base, monomial):
+                        continue
+                    factor = self.kernel.monomial(monomial, coefficient) / self.kernel.monomial(
+                        base, weight
+                    )
+                    if not self._monomial_sign(factor.terms[0][0]):
+                        continue
+                    if self._prove(one - factor * fact, facts, min(depth, 3)):
+                        return True
+        return False
+
+    def _divides(self, base: Monomial, monomial: Monomial) -> bool:
+        """Return whether monomial / base has a value wherever the monomial has one."""
+        powers = dict(monomial)
+        return all(
+            exponent <= max(powers.get(atom, 0), 0)
+            or powers.get(atom, 0) < 0
+            or self._monomial_positive(((atom, 1),))
+            for atom, exponent in base
+        )
+
+    def _by_denominator(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+        found = denominators(self.kernel, one)
+        if found.constant is not None or not self._monomial_sign(found.terms[0][0]):
+            return False
+        return self._prove(self.kernel.expanded(one * found), facts, depth)
+
+    def direction(self, one: Polynomial, index: Symbol) -> int | None:
+        """Return whether an expression rises with an index (`growth.direction`)."""
+        return direction(self, one, index)

@@ -1,0 +1,43 @@
+"""Taking expressions apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from parcast_pamela.algebra.kernel import Atom, Kernel, Polynomial
+
+
+def linear_atoms(one: Polynomial) -> Iterable[Atom]:
+    """Return the atoms to choose for, each only where it stands to the power 1 alone."""
+    powers: dict[Atom, set[int]] = {}
+    for monomial, _ in one.terms:
+        for atom, exponent in monomial:
+            if atom.kind in {"max", "floor", "ge0", "eq0"}:
+                powers.setdefault(atom, set()).add(exponent)
+    order = {"max": 0, "floor": 1, "ge0": 2, "eq0": 3}
+    chosen = [atom for atom, found in powers.items() if found == {1}]
+    return sorted(chosen, key=lambda atom: (order[atom.kind], -atom.serial))
+
+
+def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial]:
+    """Return (factor, rest) with one = factor * atom + rest, the atom standing to the power 1."""
+    factor: list[Polynomial] = []
+    rest: list[Polynomial] = []
+    for monomial, coefficient in one.terms:
+        kept = tuple(pair for pair in monomial if pair[0] is not atom)
+        (factor if len(kept) < len(monomial) else rest).append(kernel.monomial(kept, coefficient))
+    return kernel.total(factor), kernel.total(rest)
+
+
+def denominators(kernel: Kernel, one: Polynomial) -> Polynomial:
+    """Return the least monomial that clears all fractions of an expression."""
+    powers: dict[Atom, int] = {}
+    number = 1
+    for monomial, coefficient in one.terms:
+        number = math.lcm(number, coefficient.denominator)
+        for atom, exponent in monomial:
+            if exponent < 0:
+                powers[atom] = max(powers.get(atom, 0), -exponent)
+    ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
+    return kernel.monomial(ordered, number)

@@ -1,0 +1,240 @@
+"""Values of a model's parameters, given or by default, checked against what it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from parcast.errors import FormulaError, UnknownNameError, did_you_mean, shorten
+from parcast.expressions import evaluate as evaluate_formula
+from parcast.expressions import parse as parse_formula
+from parcast.units import is_quantity, parse_quantity
+from parcast_pamela.errors import ModelValueError
+from parcast_pamela.evaluation import Evaluator
+from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
+from parcast_pamela.language.model import Model
+from parcast_pamela.language.tree import Listing, Parameter
+
+#: Arrays of more elements are refused.
+MOST_ELEMENTS = 10_000_000
+
+
+@attrs.frozen
+class Array:
+    """An array parameter's values; ``lows`` and ``highs`` are its first and last indices."""
+
+    name: str
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+    items: tuple[Exact, ...] = attrs.field(repr=False)
+
+    def at(self, indices: tuple[Exact, ...]) -> Exact:
+        """Return an element.
+
+        Raises
+        ------
+        ArithmeticRefusedError
+            If an index is not whole or out of range.
+        """
+        place = 0
+        for index, low, high in zip(indices, self.lows, self.highs, strict=True):
+            if index.denominator != 1:
+                raise ArithmeticRefusedError(f"the index {index} of {self.name} is not whole")
+            if not low <= index <= high:
+                raise ArithmeticRefusedError(
+                    f"the index {index} of {self.name} is not in {low}..{high}"
+                )
+            place = place * (high - low + 1) + int(index) - low
+        return self.items[place]
+
+
+Bound = Exact | Array
+
+
+def to_exact(value: Any, name: str) -> Exact:
+    """Return a number from what a user gives: ``3``, ``0.5``, ``"1/3"``, ``"3 us"``, ``"2**10"``.
+
+    Raises
+    ------
+    ModelValueError
+        If it is no finite number.
+    """
+    try:
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, float):
+            return exact(Fraction(repr(value)))
+        if isinstance(value, int | Fraction):
+            return exact(value)
+        return _from_text(str(value))
+    except (ValueError, OverflowError, ZeroDivisionError, ArithmeticRefusedError) as error:
+        raise ModelValueError(f"{name}={shorten(value)} is no number: {error}") from None
+    except FormulaError as error:
+        raise ModelValueError(f"{name}={shorten(value)}: {error}") from None
+
+
+def _from_text(text: str) -> Exact:
+    if len(text) > 400:
+        raise ValueError("the text is too long")
+    try:
+        return exact(Fraction(text.strip().replace("_", "")))
+    except (ValueError, ZeroDivisionError):
+        pass
+    if is_quantity(text):
+        return exact(Fraction(repr(parse_quantity(text).value)))
+    return exact(Fraction(repr(evaluate_formula(parse_formula(text), {}))))
+
+
+def bind(model: Model, given: Mapping[str, Any]) -> dict[str, Bound]:
+    """Return the value of every parameter.
+
+    Parameters
+    ----------
+    model
+        Linked and checked.
+    given
+        Numbers, texts such as ``"3 us"`` or ``"1/3"``, and nested lists for arrays.
+
+    Raises
+    ------
+    UnknownNameError
+        If the model has no such parameter.
+    ModelValueError
+        If a value is missing, of the wrong type or shape, or out of range, or an assumption
+        of the model does not hold.
+    """
+    for name in given:
+        if name not in model.parameters:
+            hint = did_you_mean(name, model.parameters)
+            known = ", ".join(model.parameters) or "none"
+            raise UnknownNameError(f"{model.name} has no parameter {name!r}.{hint} Known: {known}.")
+    bound = Bindings(model, given).all()
+    evaluator = Evaluator(model, bound)
+    for one in model.assumptions:
+        if not evaluator.value(one.condition, {}):
+            line = one.place.source.text.splitlines()[one.place.line - 1] if one.place else ""
+            raise ModelValueError(f"this assumption does not hold: {line.strip()}", one.place)
+    return bound
+
+
+class Bindings:
+    """Works out parameters in any order, since defaults may use other parameters."""
+
+    def __init__(self, model: Model, given: Mapping[str, Any]) -> None:
+        self.model, self.given = model, given
+        self.found: dict[str, Bound] = {}
+        self.open: list[str] = []
+
+    def all(self) -> dict[str, Bound]:
+        """Return every parameter's value."""
+        return {name: self[name] for name in self.model.parameters}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.model.parameters
+
+    def __getitem__(self, name: str) -> Bound:
+        if name not in self.found:
+            parameter = self.model.parameters[name]
+            if name in self.open:
+                circle = " -> ".join([*self.open, name])
+                raise ModelValueError(f"defaults go round in a circle: {circle}", parameter.place)
+            self.open.append(name)
+            evaluator = Evaluator(self.model, self)
+            self.found[name] = self._value(parameter, evaluator)
+            self.open.pop()
+        return self.found[name]
+
+    def _value(self, parameter: Parameter, evaluator: Evaluator) -> Bound:
+        name = parameter.name
+        if parameter.dims:
+            return self._array(parameter, evaluator)
+        if name in self.given:
+            if isinstance(self.given[name], list | tuple):
+                raise ModelValueError(f"{name} is one number, not a list", parameter.place)
+            value = to_exact(self.given[name], name)
+        elif parameter.default is None:
+            raise ModelValueError(
+                f"{name} has no value; give it with --set {name}=...", parameter.place
+            )
+        else:
+            if isinstance(parameter.default, Listing):
+                raise ModelValueError(f"{name} is one number, not a list", parameter.place)
+            value = evaluator.value(parameter.default, {})
+        self._check(parameter, value, evaluator)
+        return value
+
+    def _array(self, parameter: Parameter, evaluator: Evaluator) -> Array:
+        name = parameter.name
+        lows = tuple(_whole(evaluator.value(one.first, {}), parameter) for one in parameter.dims)
+        highs = tuple(_whole(evaluator.value(one.last, {}), parameter) for one in parameter.dims)
+        sizes = [max(0, high - low + 1) for low, high in zip(lows, highs, strict=True)]
+        count = 1
+        for size in sizes:
+            count *= size
+        if count > MOST_ELEMENTS:
+            raise ModelValueError(f"{name} has {count:,} elements, too many", parameter.place)
+        given = self.given.get(name, parameter.default)
+        if given is None:
+            raise ModelValueError(f"{name} has no values; bind a list to it", parameter.place)
+        items: list[Exact] = []
+        if isinstance(given, Listing):
+            items = [evaluator.value(one, {}) for one in given.items]
+            shape_ok = len(sizes) == 1 and len(items) == sizes[0]
+        elif isinstance(given, list | tuple):
+            shape_ok = _fits(given, sizes)
+            items = [to_exact(one, name) for one in _flat(given)] if shape_ok else []
+        else:  # one number for all
+            value = evaluator.value(given, {}) if attrs.has(type(given)) else to_exact(given, name)
+            items, shape_ok = [value] * count, True
+        if not shape_ok:
+            shape = " by ".join(map(str, sizes))
+            raise ModelValueError(f"{name} needs {shape} values", parameter.place)
+        for item in set(items):
+            self._check(parameter, item, evaluator)
+        return Array(name, lows, highs, tuple(items))
+
+    def _check(self, parameter: Parameter, value: Exact, evaluator: Evaluator) -> None:
+        name, kind = parameter.name, parameter.type
+        shown = shorten(value if isinstance(value, int) else float(value))
+        problem = ""
+        if kind == "int" and value.denominator != 1:
+            problem = "must be a whole number"
+        elif kind == "bool" and value not in {0, 1}:
+            problem = "must be 0 or 1"
+        elif kind == "prob" and not 0 <= value <= 1:
+            problem = "must be from 0 to 1"
+        elif kind in {"time", "bytes", "flop", "rate"} and value < 0:
+            problem = "must be 0 or more"
+        if parameter.low is not None and not problem:
+            limit = evaluator.value(parameter.low, {})
+            problem = f"must be {limit} or more" if value < limit else ""
+        if parameter.high is not None and not problem:
+            limit = evaluator.value(parameter.high, {})
+            problem = f"must be {limit} or less" if value > limit else ""
+        if problem:
+            raise ModelValueError(f"{name}={shown} {problem}", parameter.place)
+
+
+def _whole(value: Exact, parameter: Parameter) -> int:
+    if value.denominator != 1:
+        raise ModelValueError(f"the range of {parameter.name} is not whole", parameter.place)
+    return int(value)
+
+
+def _fits(given: Any, sizes: list[int]) -> bool:
+    if not sizes:
+        return not isinstance(given, list | tuple)
+    if not isinstance(given, list | tuple) or len(given) != sizes[0]:
+        return False
+    return all(_fits(one, sizes[1:]) for one in given)
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    if isinstance(given, list | tuple):
+        for one in given:
+            yield from _flat(one)
+    else:
+        yield given

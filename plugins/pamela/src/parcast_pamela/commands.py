@@ -1,0 +1,317 @@
+"""``parcast pamela``: formulas of models, and sweeps over their parameters."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from parcast.errors import FileError, ParcastError, UnknownNameError, shorten
+
+if TYPE_CHECKING:
+    from parcast_pamela.compilation.compiler import Compiled
+    from parcast_pamela.language.functions import Exact
+    from parcast_pamela.language.model import Model
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="PAMELA models, as formulas.")
+
+File = Annotated[str, typer.Argument(help="A .pam file, or the name of a shipped model.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter's value.")
+]
+BindingsFile = Annotated[
+    Path | None, typer.Option("--bindings", help="Values of parameters, an object in JSON.")
+]
+MachineModel = Annotated[
+    str | None,
+    typer.Option("--machine-model", help="A .pam file, or a shipped machine's name, for extern."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+_SHOWN = {
+    "critical_path": "critical path",
+    "contention": "contention",
+    "bound": "lower bound",
+    "upper": "upper bound",
+}
+#: Formulas longer than this are cut in the report for a reader.
+_LONGEST = 600
+
+
+@app.callback()
+def _group() -> None:
+    """PAMELA models, as formulas."""
+
+
+@app.command("compile")
+def compile_(
+    context: typer.Context,
+    file: File,
+    *,
+    settings: Settings = None,
+    bindings: BindingsFile = None,
+    machine_model: MachineModel = None,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
+    sympy: Annotated[bool, typer.Option("--sympy", help="Print SymPy expressions.")] = False,
+    python: Annotated[bool, typer.Option("--python", help="Print a Python function.")] = False,
+    numpy: Annotated[bool, typer.Option("--numpy", help="Print a NumPy function.")] = False,
+    numba: Annotated[bool, typer.Option("--numba", help="Print a numba function.")] = False,
+    c: Annotated[bool, typer.Option("--c", help="Print a C function.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a model's formulas: critical path, contention, lower and upper bound."""
+    chosen = {
+        name
+        for name, on in (
+            ("latex", latex), ("sympy", sympy), ("python", python), ("numpy", numpy),
+            ("numba", numba), ("c", c), ("json", as_json),
+        )
+        if on
+    }  # fmt: skip
+    if len(chosen) > 1:
+        raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
+    with _carets():
+        compiled = _compiled(context, file, machine_model)
+        given = _given(settings, bindings)
+        if chosen & {"python", "numpy", "numba", "c"}:
+            print(_source(compiled, chosen.pop()), end="")
+        elif chosen & {"latex", "sympy"}:
+            print("\n".join(_formulas(compiled, chosen.pop())))
+        else:
+            values = _values(compiled, given, wanted=bool(given))
+            if as_json:
+                print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
+            else:
+                print("\n".join(_report(compiled, values, given)))
+
+
+@app.command()
+def sweep(
+    context: typer.Context,
+    file: File,
+    *,
+    over: Annotated[str, typer.Option(help="NAME=FIRST..LAST, NAME=1..1024*2 or NAME=1,2,5.")],
+    settings: Settings = None,
+    bindings: BindingsFile = None,
+    machine_model: MachineModel = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write the table to a file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves to a .svg, .png or .pdf file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate a model's bounds over a parameter's range, and say where the regime changes."""
+    from parcast_pamela.sweeping import changes, plot_sweep, sweep_model, write_csv
+
+    name, numbers = _over(over)
+    with _carets():
+        compiled = _compiled(context, file, machine_model)
+        given = _given(settings, bindings)
+        rows = sweep_model(compiled, name, numbers, given)
+        if csv is not None:
+            write_csv(rows, csv)
+        if plot is not None:
+            plot_sweep(rows, compiled.model.name, plot)
+        if as_json:
+            data = {"model": compiled.model.name, "over": name,
+                    "rows": [row.to_data() for row in rows]}  # fmt: skip
+            print(json.dumps(data, indent=1, allow_nan=False))
+        else:
+            from parcast.cli.output import print_table
+
+            print_table(*rows[0].table(rows))
+            for before, after in changes(compiled, rows, given):
+                said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
+                print(f"regime changes, {shorten(said, 300)}")
+
+
+@app.command()
+def simulate(
+    context: typer.Context,
+    file: File,
+    *,
+    settings: Settings = None,
+    bindings: BindingsFile = None,
+    machine_model: MachineModel = None,
+    arbitration: Annotated[str, typer.Option(help="fifo, lifo or random.")] = "fifo",
+    seed: Annotated[int, typer.Option(min=0, help="For what is drawn.")] = 0,
+    tolerance: Annotated[
+        float, typer.Option(min=0.0001, help="Half width of the mean's interval, relative.")
+    ] = 0.01,
+    as_json: AsJson = False,
+) -> None:
+    """Run a model by discrete events, beside its bounds."""
+    from parcast_pamela.simulating import Options, predicted
+    from parcast_pamela.simulation.program import unfold
+
+    if arbitration not in {"fifo", "lifo", "random"}:
+        raise ParcastError(f"--arbitration {arbitration!r} must be fifo, lifo or random")
+    given = _given(settings, bindings)
+    with _carets():
+        compiled = _compiled(context, file, machine_model)
+        simulation = unfold(compiled.model, given)
+        options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
+        found = predicted(simulation, options, seed)
+        values = compiled.values(given)
+    bounds = float(values.bound), float(values.upper)
+    if as_json:
+        data = {
+            "model": compiled.model.name,
+            "arbitration": arbitration,
+            **{name: getattr(found, name) for name in ("time", "std", "ci")},
+            "bound": bounds[0],
+            "upper": bounds[1],
+            **found.details,
+            "notes": list(found.notes),
+        }
+        print(json.dumps(data, indent=1, allow_nan=False))
+        return
+    print(f"{'time':14} {found.time:.6g} s")
+    if found.ci:
+        print(f"{'':14} {found.ci[0]:.6g} to {found.ci[1]:.6g} s, "
+              f"{found.details['replications']} replications")  # fmt: skip
+    print(f"{'bounds':14} {bounds[0]:.6g} to {bounds[1]:.6g} s")
+    print(f"{'events':14} {simulation.events:,}")
+    print("\n".join(found.notes))
+
+
+@contextmanager
+def _carets() -> Iterator[None]:
+    """Show the line of a model with a caret before its error goes up to be printed."""
+    from parcast_pamela.errors import ModelError, ModelValueError
+
+    try:
+        yield
+    except (ModelError, ModelValueError) as error:
+        if error.place is not None:
+            print(error.place.caret, file=sys.stderr)
+        raise
+
+
+def _model(context: typer.Context, file: str, machine: str | None) -> Model:
+    from parcast_pamela.language.reading import read_model
+
+    shipped = context.obj.workloads if context.obj is not None else {}
+    if file in shipped:
+        return read_model(Path(str(shipped[file].path)), machine)
+    path = Path(file)
+    if not path.suffix and not path.exists():
+        known = [name for name, one in shipped.items() if str(one.path).endswith(".pam")]
+        raise UnknownNameError(f"There is no file {file!r} and no shipped model of this name: "
+                               f"{', '.join(known)}.")  # fmt: skip
+    return read_model(path, machine)
+
+
+def _compiled(context: typer.Context, file: str, machine: str | None) -> Compiled:
+    from parcast_pamela.compilation.checked import compile_checked
+
+    model = _model(context, file, machine)
+    for warning in model.warnings:
+        print(f"parcast: warning: {warning}", file=sys.stderr)
+    return compile_checked(model)
+
+
+def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
+    from parcast.files import read_data
+    from parcast.settings import split_assignment
+
+    given: dict[str, Any] = {}
+    if path is not None:
+        if path.suffix.lower() != ".json":
+            raise FileError(f"{path}: bindings stand in a .json file")
+        given |= read_data(path)
+    return given | dict(split_assignment(one) for one in settings or ())
+
+
+def _over(text: str) -> tuple[str, tuple[int, ...]]:
+    from parcast.ranges import parse_numbers
+    from parcast.settings import split_assignment
+
+    name, numbers = split_assignment(text)
+    return name, parse_numbers(f"--over {name}", numbers)
+
+
+def _values(compiled: Compiled, given: Mapping[str, Any], *, wanted: bool) -> Any:
+    """Return the values where all parameters have one; an error only if they were asked for."""
+    from parcast_pamela.errors import ModelValueError
+
+    try:
+        return compiled.values(given)
+    except ModelValueError:
+        if wanted:
+            raise
+        return None
+
+
+def _source(compiled: Compiled, target: str) -> str:
+    from parcast_pamela import codegen
+
+    try:
+        write = getattr(codegen, f"{target}_source")
+        source: str = write(compiled)
+    except ValueError as error:
+        raise ParcastError(f"{compiled.model.name}: {error}") from None
+    return source
+
+
+def _formulas(compiled: Compiled, target: str) -> list[str]:
+    from parcast_pamela.algebra.printing import LATEX, SYMPY, text
+
+    dialect = LATEX if target == "latex" else SYMPY
+    symbols = {"critical_path": r"\varphi", "contention": r"\omega", "bound": "T^l", "upper": "T^u"}
+    return [
+        f"{symbols[name] if target == 'latex' else name} = {text(getattr(compiled, name), dialect)}"
+        for name in _SHOWN
+    ]
+
+
+def _exact(value: Exact) -> dict[str, Any]:
+    shown = str(value) if value.denominator != 1 else str(int(value))
+    return {"exact": shown, "value": float(value)}
+
+
+def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
+    from parcast_pamela.codegen import residual
+
+    theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
+    data: dict[str, Any] = {
+        "model": compiled.model.name,
+        **{name: repr(getattr(compiled, name)) for name in _SHOWN},
+        "theta": theta,
+        "demands": {name: repr(one) for name, one in compiled.demands.items()},
+        "guards": [f"{guard.violation!r} == 0" for guard in compiled.guards],
+        "residual": residual(compiled),
+        "notes": list(compiled.notes),
+    }
+    if values is not None:
+        found: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _SHOWN}
+        log = values.theta
+        found["theta"] = log if log is not None and abs(log) != float("inf") else None
+        data["values"] = found
+    return data
+
+
+def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterator[str]:
+    from parcast_pamela.codegen import residual
+
+    for name, words in _SHOWN.items():
+        formula = repr(getattr(compiled, name))
+        if len(formula) > _LONGEST:
+            formula = f"{formula[:_LONGEST]}... ({len(formula):,} characters; --json has them all)"
+        yield f"{words:14} {formula}"
+        if values is not None:
+            yield f"{'':14} = {float(getattr(values, name)):.6g}"
+    if values is not None:
+        from parcast_pamela.reporting import worth
+
+        yield from worth(compiled, given, values)
+    for one in residual(compiled):
+        yield f"without closed form: {shorten(one, 200)}"
+    for guard in compiled.guards:
+        yield f"holds where {shorten(repr(guard.violation), 200)} is 0 (else {guard.message})"
+    yield from compiled.notes

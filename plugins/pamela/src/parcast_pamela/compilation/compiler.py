@@ -1,0 +1,131 @@
+"""The compiler: a model in, its formulas out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from parcast_pamela.algebra.exact import ExactValues
+from parcast_pamela.algebra.kernel import Polynomial
+from parcast_pamela.bindings import bind
+from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.compilation.expressions import Lowering
+from parcast_pamela.compilation.processes import Processes
+from parcast_pamela.compilation.scope import Guard, Scope
+from parcast_pamela.errors import ModelError, ModelValueError
+from parcast_pamela.language.functions import ArithmeticRefusedError, Exact
+from parcast_pamela.language.model import Model
+
+
+@attrs.frozen
+class Values:
+    """The formulas' values at one set of parameters, exactly."""
+
+    critical_path: Exact
+    contention: Exact
+    bound: Exact
+    upper: Exact
+
+    @property
+    def theta(self) -> float | None:
+        """ln(omega / phi): -inf without any demand, None without any work."""
+        return theta(self.critical_path, self.contention)
+
+
+def theta(path: Exact, contention: Exact) -> float | None:
+    """Return the contention index ln(omega / phi) of section 2.3, the logarithm being natural."""
+    if path <= 0:
+        return None
+    if contention <= 0:
+        return -math.inf
+    ratio = contention / path if isinstance(path, float) else None
+    return math.log(ratio) if ratio else _log(contention) - _log(path)
+
+
+def _log(value: Exact) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+@attrs.frozen(eq=False)
+class Compiled:
+    """A model's formulas, in its own parameters."""
+
+    model: Model
+    critical_path: Polynomial  #: phi
+    contention: Polynomial  #: omega of the whole
+    demands: Mapping[str, Polynomial]  #: omega by resource
+    bound: Polynomial  #: T^l
+    upper: Polynomial  #: T^u
+    guards: tuple[Guard, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def values(self, given: Mapping[str, Any]) -> Values:
+        """Return the formulas' values, exactly.
+
+        Raises
+        ------
+        ModelValueError
+            If a parameter is wrong or missing, or a guard does not hold.
+        """
+        return self.values_at(bind(self.model, given))
+
+    def values_at(self, bound: Mapping[str, Any]) -> Values:
+        """Return the values at parameters that are bound already."""
+        evaluate = ExactValues(bound)
+        for guard in self.guards:
+            place: Any = guard.place
+            try:
+                violated = evaluate.value(guard.violation)
+            except ArithmeticRefusedError as error:
+                raise ModelValueError(str(error), place) from None
+            if violated:
+                raise ModelValueError(guard.message, place)
+        try:
+            return Values(
+                *map(evaluate.value, (self.critical_path, self.contention, self.bound, self.upper))
+            )
+        except ArithmeticRefusedError as error:
+            raise ModelValueError(f"{self.model.name}: {error}") from None
+
+
+def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -> Compiled:
+    """Return the formulas of a model; see `parcast_pamela.compilation.plain` for ``simplify``.
+
+    On the critical path a call of the equation ``transfers`` takes its own T^l.
+
+    Raises
+    ------
+    ModelError
+        If an equation that a machine must supply is missing, or an expression can have no
+        value.
+    """
+    if missing := model.missing():
+        names = ", ".join(missing)
+        raise ModelError(
+            f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
+            model.externs[missing[0]].place,
+        )
+    lowering = Lowering(model, Algebra(simplify=simplify))
+    processes = Processes(lowering, transfers)
+    try:
+        part = processes.part(model.equations[model.root].body, Scope({}))
+        demands = processes.contention(part.demands)
+    except ZeroDivisionError:
+        for guard in lowering.guards:
+            if guard.violation.constant:  # violated whatever the parameters are
+                raise ModelError(guard.message, guard.place) from None  # type: ignore[arg-type]
+        raise
+    shown = lowering.parameters.shown
+    contention = lowering.rules.maximum([lowering.kernel.number(0), *demands.values()])
+    return Compiled(
+        model=model,
+        critical_path=shown(part.path),
+        contention=shown(contention),
+        demands={name: shown(one) for name, one in demands.items()},
+        bound=shown(part.closed()),
+        upper=shown(part.weighed + part.load),
+        guards=tuple(attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards),
+    )

@@ -1,0 +1,279 @@
+"""Processes as formulas: equations (1) to (5) of the paper, loop by loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+
+from parcast_pamela.algebra.demands import Demand, Instances
+from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.compilation.expressions import Lowering
+from parcast_pamela.compilation.scope import Scope
+from parcast_pamela.language.tree import (
+    Call,
+    Delay,
+    If,
+    Loop,
+    Parallel,
+    Process,
+    Use,
+)
+from parcast_pamela.language.tree import (
+    Sequence as InSequence,
+)
+
+
+@attrs.frozen
+class Part:
+    """The formulas of one process.
+
+    ``open`` is T^l without the demands of the process itself where it is parallel: a parallel
+    process directly around it has them among its own, which are no less. ``closed`` is T^l.
+    """
+
+    path: Polynomial  #: phi
+    weighed: Polynomial  #: phi with use(r, t) weighing t (1 - 1/|r|)
+    load: Polynomial  #: the sum of all demands per server
+    open: Polynomial
+    closed: Callable[[], Polynomial]
+    demands: tuple[Demand, ...] = ()
+
+
+class Processes:
+    """Turns processes into formulas."""
+
+    def __init__(self, lowering: Lowering, transfers: str = "") -> None:
+        self.transfers = transfers  # an equation whose calls take their own T^l on the path
+        self.lowering, self.model, self.algebra = lowering, lowering.model, lowering.algebra
+        self.kernel, self.rules = self.algebra.kernel, self.algebra.rules
+        self.nothing = self.kernel.number(0)
+        self._called: dict[object, Part] = {}
+        self._contention: dict[object, Polynomial] = {}
+        self._ranges: dict[str, Instances] = {}
+
+    def part(self, node: Process, scope: Scope) -> Part:
+        """Return the formulas of a process."""
+        match node:
+            case Delay():
+                time = self._time(node, scope)
+                return Part(time, time, self.nothing, time, lambda: time)
+            case Use():
+                return self._use(node, scope)
+            case InSequence():
+                return self._sequence([self.part(one, scope) for one in node.parts])
+            case Parallel():
+                return self._parallel([self.part(one, scope) for one in node.parts])
+            case Loop():
+                return self._loop(node, scope)
+            case If():
+                return self._if(node, scope)
+            case Call():
+                return self._call(node, scope)
+
+    def _time(self, node: Use | Delay, scope: Scope) -> Polynomial:
+        time = self.lowering.value(node.time, scope)
+        self.lowering.must_be_nonneg(
+            time, "a time is below 0; it must be 0 or more", node.place, scope
+        )
+        return time
+
+    def _use(self, node: Use, scope: Scope) -> Part:
+        time = self._time(node, scope)
+        indices = tuple(self.lowering.value(one, scope) for one in node.indices)
+        if node.indices:
+            indices = self._checked(node, indices, scope)
+        servers = self.lowering.servers(node.resource, indices)
+        share = time / servers if servers.terms else self.nothing
+        return Part(
+            path=time,
+            weighed=time - share,
+            load=share,
+            open=time,
+            closed=lambda: time,
+            demands=(Demand(node.resource, indices, time),) if servers.terms else (),
+        )
+
+    def _checked(
+        self, node: Use, indices: tuple[Polynomial, ...], scope: Scope
+    ) -> tuple[Polynomial, ...]:
+        """Return the indices, keeping as guards that they are whole and in range."""
+        found, name = [], node.resource
+        ranges = self.instances(name).ranges
+        for stated, (low, high) in zip(indices, ranges, strict=True):
+            message = f"an index of {name} is not a whole number"
+            place = self.lowering.must_be_whole(stated, message, node.place, scope)
+            message = f"an index of {name} is out of range"
+            self.lowering.must_be_nonneg(place - low, message, node.place, scope)
+            self.lowering.must_be_nonneg(high - place, message, node.place, scope)
+            found.append(place)
+        return tuple(found)
+
+    def instances(self, name: str) -> Instances:
+        """Return the ranges and the multiplicity of a resource."""
+        if name not in self._ranges:
+            resource = self.model.resources[name]
+            ranges = tuple(
+                self.lowering.range(span.first, span.last, Scope({})) for span in resource.dims
+            )
+            labels: list[Symbol] = []
+            for low, high in ranges:
+                labels.append(self.kernel.index(low, high, labels))
+            servers = self.lowering.servers(name, tuple(map(self.kernel.value, labels)))
+            self._ranges[name] = Instances(ranges, servers, tuple(labels))
+        return self._ranges[name]
+
+    def _sequence(self, parts: Sequence[Part]) -> Part:
+        if len(parts) == 1:
+            return parts[0]
+        bound = self.kernel.total(one.closed() for one in parts)
+        return Part(
+            path=self.kernel.total(one.path for one in parts),
+            weighed=self.kernel.total(one.weighed for one in parts),
+            load=self.kernel.total(one.load for one in parts),
+            open=bound,
+            closed=lambda: bound,
+            demands=_joined(parts),
+        )
+
+    def _parallel(self, parts: Sequence[Part]) -> Part:
+        demands = _joined(parts)
+        inside = self.rules.maximum(one.open for one in parts)
+        return Part(
+            path=self.rules.maximum(one.path for one in parts),
+            weighed=self.rules.maximum(one.weighed for one in parts),
+            load=self.kernel.total(one.load for one in parts),
+            open=inside,
+            closed=lambda: self._with_contention(inside, demands),
+            demands=demands,
+        )
+
+    def _loop(self, node: Loop, scope: Scope) -> Part:
+        low, high = self.lowering.range(node.first, node.last, scope)
+        start, step = low, self.kernel.number(1)
+        if node.step is not None:
+            message = "a step must be a whole number, 1 or more"
+            step = self.lowering.value(node.step, scope)
+            step = self.lowering.must_be_whole(step, message, node.place, scope)
+            self.lowering.must_be_nonneg(step - 1, message, node.place, scope)
+            low, high = self.nothing, self.rules.floor((high - low) / step)
+        index = self.kernel.index(low, high, scope.loops)
+        value = self.kernel.value(index)
+        if node.step is not None:
+            value = start + step * value
+        body = self.part(node.body, scope.looped(node.index, index, value))
+        demands = tuple(attrs.evolve(one, loops=(index, *one.loops)) for one in body.demands)
+        load = self.algebra.sums.sum(index, body.load)
+        if node.parallel:
+            return self._looped_parallel(index, body, load, demands)
+        total = self.algebra.sums.sum
+        bound = total(index, body.closed())
+        return Part(
+            path=total(index, body.path),
+            weighed=total(index, body.weighed),
+            load=load,
+            open=bound,
+            closed=lambda: bound,
+            demands=demands,
+        )
+
+    def _looped_parallel(
+        self, index: Symbol, body: Part, load: Polynomial, demands: tuple[Demand, ...]
+    ) -> Part:
+        top = self.algebra.extremes.top
+        inside = self.nothing if self._covered(body) else top(index, body.open)
+        return Part(
+            path=top(index, body.path),
+            weighed=top(index, body.weighed),
+            load=load,
+            open=inside,
+            closed=lambda: self._with_contention(inside, demands),
+            demands=demands,
+        )
+
+    def _covered(self, body: Part) -> bool:
+        """Return whether T^l of one iteration is its demand on a single server (D2).
+
+        The sum of these over all iterations is among the demands, and never less.
+        """
+        for name, demands in _by_resource(body.demands).items():
+            if not self.algebra.sums.closed:
+                return False
+            instances = self.instances(name)
+            single = not instances.ranges and instances.servers.constant == 1
+            if single and self.algebra.demands.largest(demands, instances) is body.open:
+                return True
+        return False
+
+    def _if(self, node: If, scope: Scope) -> Part:
+        chance = self.lowering.truth(node.condition, scope)
+        may, must = self.lowering.possible(node.condition, scope)
+        yes = self.part(node.then, scope.if_(may)) if may.terms else self._sequence([])
+        no = 1 - must
+        other = self.part(node.other, scope.if_(no)) if no.terms else self._sequence([])
+
+        def mean(one: Polynomial, two: Polynomial) -> Polynomial:
+            return chance * one + (1 - chance) * two
+
+        def worst(one: Polynomial, two: Polynomial) -> Polynomial:
+            if may is must:
+                return may * one + no * two
+            return self.rules.maximum([may * one, no * two])
+
+        bound = mean(yes.closed(), other.closed())
+        demands = [
+            attrs.evolve(one, time=factor * one.time)
+            for part, factor in ((yes, chance), (other, 1 - chance))
+            for one in part.demands
+        ]
+        return Part(
+            path=mean(yes.path, other.path),
+            weighed=worst(yes.weighed, other.weighed),
+            load=worst(yes.load, other.load),
+            open=bound,
+            closed=lambda: bound,
+            demands=tuple(one for one in demands if one.time.terms),
+        )
+
+    def _call(self, node: Call, scope: Scope) -> Part:
+        values = tuple(self.lowering.value(one, scope) for one in node.arguments)
+        key = node.name, values, scope.loops, scope.condition
+        if key not in self._called:
+            equation = self.model.equations[node.name]
+            local = dict(zip(equation.formals, values, strict=True))
+            part = self.part(equation.body, scope.within(local))
+            if node.name == self.transfers:
+                part = attrs.evolve(part, path=part.closed())
+            self._called[key] = part
+        return self._called[key]
+
+    def _with_contention(self, inside: Polynomial, demands: tuple[Demand, ...]) -> Polynomial:
+        return self.rules.maximum([inside, *self.contention(demands).values()])
+
+    def contention(self, demands: Iterable[Demand]) -> dict[str, Polynomial]:
+        """Return the largest demand per server on any instance, for each resource."""
+        found = {}
+        for name, some in _by_resource(demands).items():
+            key = name, tuple(some)
+            if key not in self._contention:
+                self._contention[key] = self.algebra.demands.largest(some, self.instances(name))
+            found[name] = self._contention[key]
+        return found
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Demand, ...]:
+    """Return all demands, those of the same iterations on the same instance added."""
+    found: dict[object, Demand] = {}
+    for part in parts:
+        for one in part.demands:
+            key = one.resource, one.indices, one.loops
+            before = found.get(key)
+            found[key] = attrs.evolve(one, time=before.time + one.time) if before else one
+    return tuple(found.values())
+
+
+def _by_resource(demands: Iterable[Demand]) -> dict[str, list[Demand]]:
+    found: dict[str, list[Demand]] = {}
+    for one in demands:
+        found.setdefault(one.resource, []).append(one)
+    return found

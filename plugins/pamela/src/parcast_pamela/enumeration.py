@@ -1,0 +1,187 @@
+"""The paper's equations (1) to (5), evaluated by going through every loop, in exact numbers.
+
+This is the meaning of the compiled formulas: slow, plain, and what they are held against.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from parcast_pamela.bindings import bind
+from parcast_pamela.errors import ModelValueError
+from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
+from parcast_pamela.language.functions import Exact, exact
+from parcast_pamela.language.model import Model
+from parcast_pamela.language.tree import (
+    Call,
+    Delay,
+    If,
+    Loop,
+    Parallel,
+    Process,
+    Sequence,
+    Use,
+)
+
+Instance = tuple[str, tuple[int, ...]]
+
+
+@attrs.frozen
+class Bounds:
+    """What the equations give for one model at one set of parameters.
+
+    ``demand`` and ``contention`` (omega) are expectations where the model has ``bern``;
+    ``upper`` is for the worst branches.
+    """
+
+    critical_path: Exact  #: phi, equation (2)
+    demand: Mapping[Instance, Exact]  #: delta, equation (3)
+    contention: Exact  #: omega, equation (4)
+    bound: Exact  #: T^l, equation (5)
+    upper: Exact  #: T^u, a rigorous upper bound for work-conserving arbitration
+
+
+@attrs.frozen
+class _Part:
+    """The quantities of one process."""
+
+    path: Exact = 0
+    bound: Exact = 0
+    weighed: Exact = 0  #: the longest path with use(r, t) weighing t (1 - 1/|r|)
+    demand: Mapping[Instance, Exact] = attrs.field(factory=Counter)
+    load: Exact = 0  #: the sum of all demands per server
+
+
+def enumerate_bounds(model: Model, given: Mapping[str, Any], *, most: int = MOST_STEPS) -> Bounds:
+    """Return phi, delta, omega, T^l and T^u of a model.
+
+    Parameters
+    ----------
+    model
+        Without missing equations.
+    given
+        Values of parameters; see `parcast_pamela.bindings.bind`.
+    most
+        How many steps it may take.
+
+    Raises
+    ------
+    ModelValueError
+        If the model has no value there, or takes more steps.
+    """
+    walk = _Enumeration(model, Evaluator(model, bind(model, given), most))
+    whole = walk.part(model.equations[model.root].body, {})
+    return Bounds(
+        critical_path=whole.path,
+        demand={key: value for key, value in whole.demand.items() if value},
+        contention=walk.contention(whole.demand),
+        bound=whole.bound,
+        upper=exact(whole.weighed + whole.load),
+    )
+
+
+class _Enumeration:
+    def __init__(self, model: Model, evaluator: Evaluator) -> None:
+        self.model, self.evaluator = model, evaluator
+        self.servers: dict[Instance, Exact] = {}
+
+    def contention(self, demand: Mapping[Instance, Exact]) -> Exact:
+        """Return the largest demand per server."""
+        return exact(max((value * self._share(key) for key, value in demand.items()), default=0))
+
+    def _share(self, key: Instance) -> Fraction:
+        servers = self.servers[key]
+        return Fraction(1, int(servers)) if servers else Fraction(0)
+
+    def part(self, node: Process, local: Local) -> _Part:
+        match node:
+            case Delay():
+                time = self._time(node, local)
+                return _Part(time, time, time)
+            case Use():
+                return self._use(node, local)
+            case Sequence():
+                return _one_after_another([self.part(one, local) for one in node.parts])
+            case Parallel():
+                return self._all_at_once([self.part(one, local) for one in node.parts])
+            case Loop():
+                span = self.evaluator.range(node.first, node.last, node.step, local, node.place)
+                parts = [self.part(node.body, {**local, node.index: i}) for i in span]
+                return self._all_at_once(parts) if node.parallel else _one_after_another(parts)
+            case If():
+                return self._either(node, local)
+            case Call():
+                values = [self.evaluator.value(one, local) for one in node.arguments]
+                equation = self.model.equations[node.name]
+                return self.part(equation.body, dict(zip(equation.formals, values, strict=True)))
+
+    def _time(self, node: Use | Delay, local: Local) -> Exact:
+        time = self.evaluator.value(node.time, local)
+        if time < 0:
+            raise ModelValueError(f"the time is {float(time):g}; it must be 0 or more", node.place)
+        return time
+
+    def _use(self, node: Use, local: Local) -> _Part:
+        time = self._time(node, local)
+        indices = self.evaluator.instance(node.resource, node.indices, local, node.place)
+        key = node.resource, indices
+        if key not in self.servers:
+            self.servers[key] = self.evaluator.servers(
+                node.resource, node.indices, local, node.place
+            )
+        demand: Counter[Any] = Counter({key: time})
+        share = exact(time * self._share(key))
+        return _Part(time, time, exact(time - share), demand, share)
+
+    def _all_at_once(self, parts: list[_Part]) -> _Part:
+        demand = _sum(one.demand for one in parts)
+        longest = max((one.bound for one in parts), default=0)
+        return _Part(
+            max((one.path for one in parts), default=0),
+            max(longest, self.contention(demand)),
+            max((one.weighed for one in parts), default=0),
+            demand,
+            exact(sum(one.load for one in parts)),
+        )
+
+    def _either(self, node: If, local: Local) -> _Part:
+        chance = self.evaluator.probability(node.condition, local)
+        never, always = self.evaluator.certain(node.condition, local)
+        nothing = _Part()
+        one = nothing if never else self.part(node.then, local)
+        other = nothing if always else self.part(node.other, local)
+
+        def mean(a: Exact, b: Exact) -> Exact:
+            return exact(chance * a + (1 - chance) * b)
+
+        keys = {*one.demand, *other.demand}
+        return _Part(
+            mean(one.path, other.path),
+            mean(one.bound, other.bound),
+            max(one.weighed, other.weighed),
+            Counter({key: mean(one.demand.get(key, 0), other.demand.get(key, 0)) for key in keys}),
+            max(one.load, other.load),
+        )
+
+
+def _one_after_another(parts: list[_Part]) -> _Part:
+    return _Part(
+        exact(sum(one.path for one in parts)),
+        exact(sum(one.bound for one in parts)),
+        exact(sum(one.weighed for one in parts)),
+        _sum(one.demand for one in parts),
+        exact(sum(one.load for one in parts)),
+    )
+
+
+def _sum(demands: Any) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for one in demands:
+        for key, value in one.items():
+            found[key] += value
+    return found

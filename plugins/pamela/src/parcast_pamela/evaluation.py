@@ -1,0 +1,284 @@
+"""Expressions of the language, evaluated one by one in exact rational numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.functions import (
+    FUNCTIONS,
+    ArithmeticRefusedError,
+    Exact,
+    exact,
+)
+from parcast_pamela.language.model import Model
+from parcast_pamela.language.tree import (
+    INFINITE,
+    Apply,
+    Expression,
+    Item,
+    Multiplicity,
+    Name,
+    Number,
+    Place,
+    Reduce,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from parcast_pamela.bindings import Bindings, Bound
+
+#: Loops and sums of more steps are refused.
+MOST_STEPS = 20_000_000
+#: Lets within lets deeper than this have no end.
+DEEPEST_CALLS = 60
+
+Local = Mapping[str, Exact]
+
+
+class Evaluator:
+    """Evaluates expressions of a model at one set of parameters."""
+
+    def __init__(
+        self, model: Model, bound: Mapping[str, Bound] | Bindings, most: int = MOST_STEPS
+    ) -> None:
+        self.model, self.bound, self.most = model, bound, most
+        self.steps = 0
+        self.calls = 0
+        self._random: dict[int, bool] = {}
+
+    def value(self, node: Expression, local: Local) -> Exact:
+        """Return the value of an expression; ``local`` holds formals and indices.
+
+        Raises
+        ------
+        ModelValueError
+            If it has none, with the place.
+        """
+        try:
+            return self._value(node, local)
+        except ArithmeticRefusedError as error:
+            raise ModelValueError(str(error), node.place) from None
+
+    def probability(self, node: Expression, local: Local) -> Exact:
+        """Return how likely a condition is true: 0 or 1, unless it has ``bern`` in it."""
+        if isinstance(node, Apply):
+            arguments = node.arguments
+            if node.name == "bern":
+                chance = self.value(arguments[0], local)
+                if not 0 <= chance <= 1:
+                    raise ModelValueError(
+                        f"bern({float(chance):g}) must be from 0 to 1", node.place
+                    )
+                return chance
+            if node.name == "not":
+                return exact(1 - self.probability(arguments[0], local))
+            if node.name in {"and", "or"}:
+                first = self.probability(arguments[0], local)
+                if first == (node.name == "or"):  # decided: the rest need not have a value
+                    return first
+                second = self.probability(arguments[1], local)
+                both = exact(Fraction(first) * second)
+                return both if node.name == "and" else exact(first + second - both)
+            if node.name == "?:":
+                chosen = self.probability(arguments[0], local)
+                yes = self.probability(arguments[1], local) if chosen else 0
+                no = self.probability(arguments[2], local) if chosen != 1 else 0
+                return exact(Fraction(chosen) * yes + (1 - Fraction(chosen)) * no)
+            if node.name in self.model.lets:
+                return self._let(node, local, self.probability)
+        if isinstance(node, Name) and node.name not in local and node.name in self.model.lets:
+            return self._let(node, local, self.probability)
+        return int(self.value(node, local) != 0)
+
+    def certain(self, node: Expression, local: Local) -> tuple[bool, bool]:
+        """Return whether a condition is false, and true, however its ``bern`` turn out."""
+        if isinstance(node, Apply):
+            arguments = node.arguments
+            if node.name == "bern":
+                return False, False
+            if node.name == "not":
+                never, always = self.certain(arguments[0], local)
+                return always, never
+            if node.name in {"and", "or"}:
+                pairs = [self.certain(one, local) for one in arguments]
+                join, other = (any, all) if node.name == "and" else (all, any)
+                return join(one[0] for one in pairs), other(one[1] for one in pairs)
+        if not self.random(node):
+            true = bool(self.value(node, local))
+            return not true, true
+        if isinstance(node, Apply) and node.name == "?:":
+            never, always = self.certain(node.arguments[0], local)
+            if never or always:
+                return self.certain(node.arguments[1 if always else 2], local)
+            yes, no = (self.certain(one, local) for one in node.arguments[1:])
+            return yes[0] and no[0], yes[1] and no[1]
+        found: tuple[bool, bool] = self._let(node, local, self.certain)  # type: ignore[arg-type, assignment]
+        return found
+
+    def random(self, node: Expression) -> bool:
+        """Return whether ``bern`` stands in an expression, or in a let that it uses."""
+        if id(node) not in self._random:
+            self._random[id(node)] = False  # a let that calls itself is found elsewhere
+            self._random[id(node)] = any(
+                (isinstance(one, Apply) and one.name == "bern")
+                or (
+                    isinstance(one, Apply | Name)
+                    and one.name in self.model.lets
+                    and self.random(self.model.lets[one.name].body)
+                )
+                for one in walk(node)
+            )
+        return self._random[id(node)]
+
+    def whole(self, node: Expression, local: Local, what: str) -> int:
+        """Return a whole number, or say that ``what`` is none."""
+        value = self.value(node, local)
+        if value.denominator != 1:
+            raise ModelValueError(f"{what} is {float(value):g}, not a whole number", node.place)
+        return int(value)
+
+    def _value(self, node: Expression, local: Local) -> Exact:
+        match node:
+            case Number():
+                return exact(node.value)
+            case Name():
+                return self._name(node, local)
+            case Item():
+                array = self.bound[node.name]
+                indices = tuple(self._value(one, local) for one in node.indices)
+                found: Exact = array.at(indices)  # type: ignore[union-attr]
+                return found
+            case Multiplicity():
+                return self.servers(node.resource, node.indices, local, node.place)
+            case Reduce():
+                return self._reduced(node, local)
+            case Apply():
+                return self._applied(node, local)
+
+    def _name(self, node: Name, local: Local) -> Exact:
+        if node.name in local:
+            return local[node.name]
+        if node.name in self.model.lets:
+            return self._let(node, local, self.value)
+        if node is INFINITE or node.name == "inf":
+            raise ModelValueError("inf can only be a multiplicity", node.place)
+        value = self.bound[node.name]
+        if not isinstance(value, int | Fraction):
+            raise ModelValueError(f"{node.name} is an array; give an index", node.place)
+        return value
+
+    def _let(self, node: Apply | Name, local: Local, evaluate: Any) -> Exact:
+        let = self.model.lets[node.name]
+        arguments = node.arguments if isinstance(node, Apply) else ()
+        values = [self.value(one, local) for one in arguments]
+        if self.calls >= DEEPEST_CALLS:
+            raise ModelValueError(f"{node.name!r} calls itself without end", node.place)
+        self.calls += 1
+        try:
+            found: Exact = evaluate(let.body, dict(zip(let.formals, values, strict=True)))
+            return found
+        finally:
+            self.calls -= 1
+
+    def _applied(self, node: Apply, local: Local) -> Exact:
+        if node.name in self.model.lets:
+            return self._let(node, local, self.value)
+        if node.name == "?:":
+            chosen = node.arguments[1 if self.value(node.arguments[0], local) else 2]
+            return self.value(chosen, local)
+        if node.name in {"and", "or", "not"}:
+            for one in node.arguments:
+                if bool(self.value(one, local)) == (node.name != "and"):
+                    return int(node.name == "or")
+            return int(node.name != "or")
+        if node.name == "bern":
+            raise ModelValueError(
+                "bern(p) has no value of its own; use it in the condition of an if", node.place
+            )
+        values = [self.value(one, local) for one in node.arguments]
+        try:
+            return FUNCTIONS[node.name][0](*values)
+        except ArithmeticRefusedError as error:
+            raise ModelValueError(str(error), node.place) from None
+
+    def _reduced(self, node: Reduce, local: Local) -> Exact:
+        values = [
+            self.value(node.body, {**local, node.index: index})
+            for index in self.range(node.first, node.last, None, local, node.place)
+        ]
+        if node.name == "sum":
+            return exact(sum(values))
+        if node.name == "prod":
+            return FUNCTIONS["*"][0](*values)
+        if not values:
+            raise ModelValueError(f"{node.name} over an empty range has no value", node.place)
+        return max(values) if node.name == "max" else min(values)
+
+    def range(
+        self,
+        first: Expression,
+        last: Expression,
+        step: Expression | None,
+        local: Local,
+        place: Place | None,
+    ) -> range:
+        """Return the whole numbers of a range: those in [first, last], by steps."""
+        start, stop = self.value(first, local), self.value(last, local)
+        by = 1 if step is None else self.whole(step, local, "the step")
+        if by < 1:
+            raise ModelValueError(f"the step is {by}; it must be 1 or more", place)
+        start, stop = -((-start) // 1), stop // 1
+        found = range(int(start), int(stop) + 1, by)
+        count = max(0, (int(stop) - int(start)) // by + 1)
+        self.steps += count
+        if self.steps > self.most:
+            raise ModelValueError(
+                f"enumerating takes more than {self.most:,} steps; pamela.bound has a formula "
+                "for most models",
+                place,
+            )
+        return found
+
+    def servers(
+        self,
+        name: str,
+        indices: tuple[Expression, ...],
+        local: Local,
+        place: Place | None,
+    ) -> Exact:
+        """Return how many servers a resource has at these indices; 0 stands for no limit."""
+        resource = self.model.resources[name]
+        if resource.servers is None:
+            return 1
+        if resource.servers is INFINITE:
+            return 0
+        values = [self.value(one, local) for one in indices]
+        labels = {
+            label: value
+            for label, value in zip(resource.labels, values, strict=False)
+            if label is not None
+        }
+        found = self.whole(resource.servers, labels, f"the multiplicity of {name}")
+        if found < 1:
+            raise ModelValueError(
+                f"the multiplicity of {name} is {found}; it must be 1 or more", place
+            )
+        return found
+
+    def instance(
+        self, name: str, indices: tuple[Expression, ...], local: Local, place: Place | None
+    ) -> tuple[int, ...]:
+        """Return the indices of a resource as whole numbers within its ranges."""
+        resource, found = self.model.resources[name], []
+        for node, span in zip(indices, resource.dims, strict=True):
+            index = self.whole(node, local, f"the index of {name}")
+            low, high = self.value(span.first, {}), self.value(span.last, {})
+            if not low <= index <= high:
+                raise ModelValueError(
+                    f"the index {index} of {name} is not in {low}..{high}", place or node.place
+                )
+            found.append(index)
+        return tuple(found)

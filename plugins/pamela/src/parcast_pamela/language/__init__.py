@@ -1,0 +1,1 @@
+"""The language: grammar, tree, reading and linking of files, static checks."""

@@ -1,0 +1,84 @@
+"""Files of models: reading, imports, and the machine in place of what is extern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from parcast.errors import FileError
+from parcast.files import read_text
+from parcast_pamela.errors import ModelError
+from parcast_pamela.language.checks import check
+from parcast_pamela.language.model import Load, Model, link
+from parcast_pamela.language.parser import parse
+from parcast_pamela.language.tree import Declaration, Import, Place, Source
+
+
+def read_model(path: Path, machine: str | Path | None = None) -> Model:
+    """Return the model in a ``.pam`` file, checked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    machine
+        A file, or the name of a shipped machine model, whose equations stand for what the
+        model declares as ``extern``.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be read or is wrong; the place is named.
+    """
+    return model_of(read_text(path), str(path), path.stem, path.parent, machine)
+
+
+def model_of(
+    text: str,
+    where: str = "model",
+    name: str = "model",
+    folder: Path | None = None,
+    machine: str | Path | None = None,
+) -> Model:
+    """Return the model in a text, checked; see `read_model`."""
+    declared, warnings = parse(text, where)
+    load = _loader(folder)
+    if machine is not None:
+        start = Place(Source(where, text), 1, 1)
+        declared = [*declared, Import(str(machine), None, place=start)]
+    return check(link(name, declared, load, warnings))
+
+
+def shipped_machines() -> dict[str, Path]:
+    """Return the machine models that come with the package, by name."""
+    folder = Path(str(files("parcast_pamela"))) / "machines"
+    return {path.stem: path for path in sorted(folder.glob("*.pam"))}
+
+
+def _loader(folder: Path | None) -> Load:
+    def load(wanted: Import) -> tuple[list[Declaration], list[str], Load]:
+        for path in _candidates(wanted.path, folder):
+            if path.is_file():
+                try:
+                    declared, warnings = parse(read_text(path), str(path))
+                except ModelError:
+                    raise
+                except FileError as error:
+                    raise ModelError(str(error), wanted.place) from None
+                return declared, warnings, _loader(path.parent)
+        known = ", ".join(shipped_machines())
+        raise ModelError(
+            f"there is no file {wanted.path!r}, nor a shipped machine model of this name ({known})",
+            wanted.place,
+        )
+
+    return load
+
+
+def _candidates(written: str, folder: Path | None) -> Iterator[Path]:
+    path = Path(written)
+    yield path if path.is_absolute() or folder is None else folder / path
+    shipped = shipped_machines()
+    if path.stem in shipped and path.suffix in {"", ".pam"}:
+        yield shipped[path.stem]

@@ -1,0 +1,61 @@
+"""Names of an import under its prefix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from parcast_pamela.language.tree import (
+    INFINITE,
+    Apply,
+    Assume,
+    Call,
+    Declaration,
+    Item,
+    Loop,
+    Multiplicity,
+    Name,
+    Reduce,
+    Resource,
+    Root,
+    Use,
+)
+
+
+def prefixed(declared: list[Declaration], prefix: str) -> list[Declaration]:
+    """Return declarations whose names, and all uses of them, start with ``prefix.``."""
+    names = {one.name for one in declared if not isinstance(one, Assume | Root)}  # type: ignore[union-attr]
+    renamed = []
+    for one in declared:
+        if isinstance(one, Root):
+            continue
+        bound = set(getattr(one, "formals", ()))
+        if isinstance(one, Resource):
+            bound |= set(filter(None, one.labels))
+        new = _renamed(one, names - bound, prefix)
+        if not isinstance(one, Assume):
+            new = attrs.evolve(new, name=f"{prefix}.{one.name}")  # type: ignore[union-attr]
+        renamed.append(new)
+    return renamed
+
+
+def _renamed(node: Any, names: set[str], prefix: str) -> Any:
+    inner = names - {node.index} if isinstance(node, Loop | Reduce) else names
+    changes: dict[str, Any] = {}
+    for field in attrs.fields(type(node)):
+        value = getattr(node, field.name)
+        within = inner if field.name == "body" else names
+        if field.name == "place" or value is INFINITE:
+            continue
+        if attrs.has(type(value)):
+            changes[field.name] = _renamed(value, within, prefix)
+        elif isinstance(value, tuple) and any(attrs.has(type(one)) for one in value):
+            changes[field.name] = tuple(
+                _renamed(one, within, prefix) if attrs.has(type(one)) else one for one in value
+            )
+    if isinstance(node, Name | Item | Apply | Call) and node.name in names:
+        changes["name"] = f"{prefix}.{node.name}"
+    if isinstance(node, Use | Multiplicity) and node.resource in names:
+        changes["resource"] = f"{prefix}.{node.resource}"
+    return attrs.evolve(node, **changes) if changes else node

@@ -1,0 +1,303 @@
+"""What a model consists of: frozen values, equal wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+
+@attrs.frozen
+class Source:
+    """A text that was read, and what errors call it."""
+
+    where: str
+    text: str = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Place:
+    """A line and a column, both from 1."""
+
+    source: Source
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.source.where}:{self.line}:{self.column}"
+
+    @property
+    def caret(self) -> str:
+        """The line, and below it a caret at the column."""
+        lines = self.source.text.splitlines() or [""]
+        line = lines[min(self.line, len(lines)) - 1]
+        start = max(0, self.column - 60)
+        shown = line[start : start + 100].replace("\t", " ")
+        return f"{shown}\n{' ' * (self.column - 1 - start)}^"
+
+
+def _place() -> Any:
+    return attrs.field(default=None, eq=False, repr=False, kw_only=True)
+
+
+@attrs.frozen
+class Number:
+    """A literal; its unit is already multiplied in, and ``dimension`` remembers it."""
+
+    value: Fraction
+    dimension: tuple[tuple[str, int], ...] = ()
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Name:
+    """A parameter, a formal, an index or a let without arguments."""
+
+    name: str
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Item:
+    """An element of an array parameter."""
+
+    name: str
+    indices: tuple[Expression, ...]
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Apply:
+    """An operator by its sign (``neg``, ``?:``), a built-in function or a let, by name."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Reduce:
+    """``sum``, ``prod``, ``max`` or ``min`` over an index."""
+
+    name: str
+    index: str
+    first: Expression
+    last: Expression
+    body: Expression
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Multiplicity:
+    """``|r[i]|``: how many servers a resource has."""
+
+    resource: str
+    indices: tuple[Expression, ...]
+    place: Place | None = _place()
+
+
+Expression = Number | Name | Item | Apply | Reduce | Multiplicity
+
+
+@attrs.frozen
+class Use:
+    """Service from one resource, for so many seconds."""
+
+    resource: str
+    indices: tuple[Expression, ...]
+    time: Expression
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Delay:
+    """Time that passes without any resource."""
+
+    time: Expression
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Sequence:
+    """One after the other; none at all is ``skip``."""
+
+    parts: tuple[Process, ...] = ()
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Parallel:
+    """All at once, until the last one ends."""
+
+    parts: tuple[Process, ...]
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Loop:
+    """``seq`` or ``par`` over an index."""
+
+    parallel: bool
+    index: str
+    first: Expression
+    last: Expression
+    step: Expression | None
+    body: Process
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class If:
+    """A condition, with ``bern(p)`` for one that is true with probability p."""
+
+    condition: Expression
+    then: Process
+    other: Process
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Call:
+    """An equation, by name."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    place: Place | None = _place()
+
+
+Process = Use | Delay | Sequence | Parallel | Loop | If | Call
+Node = Expression | Process
+
+
+@attrs.frozen
+class Range:
+    """From first to last, both included."""
+
+    first: Expression
+    last: Expression
+
+
+@attrs.frozen
+class Listing:
+    """The values of an array."""
+
+    items: tuple[Any, ...]
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Parameter:
+    """A number, or an array of numbers, that the user may set."""
+
+    name: str
+    dims: tuple[Range, ...]
+    type: str
+    low: Expression | None
+    high: Expression | None
+    default: Expression | Listing | None
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Let:
+    """A named expression."""
+
+    name: str
+    formals: tuple[str, ...]
+    body: Expression
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Resource:
+    """Servers with one queue, or an array of such; ``labels`` name indices in ``servers``."""
+
+    name: str
+    dims: tuple[Range, ...]
+    labels: tuple[str | None, ...]
+    servers: Expression | None  #: None is one, `INFINITE` without limit
+    place: Place | None = _place()
+
+
+#: The multiplicity of a resource that nobody waits for.
+INFINITE = Name("inf")
+
+
+@attrs.frozen
+class Assume:
+    """A condition that must hold."""
+
+    condition: Expression
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Extern:
+    """An equation that a machine must supply."""
+
+    name: str
+    formals: tuple[str, ...]
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Equation:
+    """A named process."""
+
+    name: str
+    formals: tuple[str, ...]
+    body: Process
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Import:
+    """Another file's declarations, under a prefix if ``prefix`` is given."""
+
+    path: str
+    prefix: str | None
+    place: Place | None = _place()
+
+
+@attrs.frozen
+class Root:
+    """Which equation is the whole."""
+
+    name: str
+    place: Place | None = _place()
+
+
+Declaration = Parameter | Let | Resource | Assume | Extern | Equation | Import | Root
+
+
+def children(node: Any) -> Iterator[Node]:
+    """Yield the nodes directly below one."""
+    for field in attrs.fields(type(node)):
+        if field.name == "place":
+            continue
+        value = getattr(node, field.name)
+        if isinstance(value, tuple):
+            yield from (one for one in value if attrs.has(type(one)))
+        elif attrs.has(type(value)):
+            yield value
+
+
+def walk(node: Any) -> Iterator[Node]:
+    """Yield a node and all below it, without recursion."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(children(one))
+
+
+def depth(node: Any) -> int:
+    """Return how deeply nodes are nested, without recursion."""
+    deepest, stack = 0, [(node, 1)]
+    while stack:
+        one, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in children(one))
+    return deepest

@@ -1,0 +1,1 @@
+"""The meaning of a model as it runs: processes, queues and a clock."""

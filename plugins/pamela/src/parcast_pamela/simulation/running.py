@@ -1,0 +1,84 @@
+"""Runs of a simulation, compiled by numba on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.replications import generator
+from parcast_pamela.simulation import kernel
+from parcast_pamela.simulation.program import Simulation
+
+POLICIES: Mapping[str, int] = {
+    "fifo": kernel.FIFO,
+    "lifo": kernel.LIFO,
+    "random": kernel.RANDOM,
+}
+
+
+@attrs.frozen
+class Run:
+    """When the whole ended, and the busy time of each resource's servers together, in seconds."""
+
+    time: float
+    busy: Mapping[str, float]
+
+
+def run(
+    simulation: Simulation,
+    arbitration: str = "fifo",
+    seed: int = 0,
+    replication: int = 0,
+    *,
+    compiled: bool = True,
+) -> Run:
+    """Run a simulation once.
+
+    Parameters
+    ----------
+    simulation
+        From `parcast_pamela.simulation.program.unfold`.
+    arbitration
+        ``fifo``, ``lifo`` or ``random``: whom a server takes next.
+    seed, replication
+        Which random numbers are drawn, if any.
+    compiled
+        Whether numba's form runs, or the plain one, which gives the same.
+    """
+    columns: list[Any] = [
+        np.array(simulation.kind, dtype=np.int64),
+        np.array(simulation.first, dtype=np.int64),
+        np.array(simulation.count, dtype=np.int64),
+        np.array(simulation.time, dtype=np.float64),
+        np.array(simulation.children or [0], dtype=np.int64),
+        np.array(simulation.servers, dtype=np.int64),
+    ]
+    loop: Callable[..., Any] = _kernel() if compiled else kernel.run
+    draw = generator(seed, replication)
+    time, busy = loop(*columns, POLICIES[arbitration], draw)
+    return Run(float(time), dict(zip(simulation.resources, map(float, busy), strict=True)))
+
+
+@cache
+def _kernel() -> Callable[..., Any]:
+    """Return the compiled kernel, kept on disk between runs where that is possible."""
+    import numba
+
+    from parcast.kernel_cache import kernel_cache
+
+    config: Any = numba.config
+    given = config.CACHE_DIR  # one set by the user wins
+    directory = None if given else kernel_cache("parcast-pamela")
+    if not given and directory is None:
+        found: Callable[..., Any] = numba.njit(kernel.run)
+        return found
+    config.CACHE_DIR = given or str(directory)
+    try:
+        found = numba.njit(kernel.run, cache=True)
+    finally:
+        config.CACHE_DIR = given
+    return found

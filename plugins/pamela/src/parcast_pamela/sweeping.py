@@ -1,0 +1,159 @@
+"""Bounds over the range of a parameter: table, CSV and plot, and where the regime changes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast.errors import FileError, ParcastError
+from parcast.units import format_seconds
+from parcast_pamela.algebra.exact import ExactValues
+from parcast_pamela.bindings import bind
+from parcast_pamela.bounds import binds
+from parcast_pamela.compilation.analysis import active_branch
+from parcast_pamela.compilation.compiler import Compiled
+from parcast_pamela.errors import ModelValueError
+
+
+@attrs.frozen
+class Point:
+    """The bounds at one value; times in seconds, or what kept them from being evaluated."""
+
+    name: str
+    value: int
+    critical_path: float | None = None
+    contention: float | None = None
+    bound: float | None = None
+    upper: float | None = None
+    binds: str = ""
+    regime: str = ""
+    message: str = ""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the point as JSON-ready data."""
+        data = attrs.asdict(self)
+        return {data.pop("name"): data.pop("value"), **data}
+
+    @staticmethod
+    def table(rows: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+        """Return header and rows as text."""
+        header = [
+            rows[0].name,
+            "lower bound",
+            "upper bound",
+            "critical path",
+            "contention",
+            "binds",
+        ]
+        cells = [
+            [
+                str(row.value),
+                *(
+                    "" if time is None else format_seconds(time)
+                    for time in (row.bound, row.upper, row.critical_path, row.contention)
+                ),
+                row.message or row.binds,
+            ]
+            for row in rows
+        ]
+        return header, cells
+
+
+def sweep_model(
+    compiled: Compiled, name: str, numbers: Sequence[int], given: Mapping[str, Any]
+) -> list[Point]:
+    """Return the bounds at each value of a parameter.
+
+    Raises
+    ------
+    ParcastError
+        If there is no such parameter, or no value at all is one it can have.
+    """
+    points = [_point(compiled, name, number, given) for number in numbers]
+    if all(point.message for point in points):
+        raise ModelValueError(points[0].message)
+    return points
+
+
+def changes(
+    compiled: Compiled, points: Sequence[Point], given: Mapping[str, Any]
+) -> list[tuple[Point, Point]]:
+    """Return the last point of each regime and the first of the next, as near as points exist.
+
+    Between two points of a sweep the middle is tried again and again, so that a change is found
+    to the number; where a parameter cannot have the middle value it stays between the two.
+    """
+    found = []
+    known = [point for point in points if not point.message]
+    for before, after in pairwise(known):
+        first, last = before, after
+        while first.regime != last.regime and abs(last.value - first.value) > 1:
+            middle = _point(compiled, first.name, (first.value + last.value) // 2, given)
+            if middle.message:
+                break
+            first, last = (middle, last) if middle.regime == first.regime else (first, middle)
+        if first.regime != last.regime:
+            found.append((first, last))
+    return found
+
+
+def _point(compiled: Compiled, name: str, number: int, given: Mapping[str, Any]) -> Point:
+    try:
+        bound = bind(compiled.model, {**given, name: number})
+        values = compiled.values_at(bound)
+    except ModelValueError as error:
+        return Point(name, number, message=str(error))
+    evaluate = ExactValues(bound)
+    demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
+    return Point(
+        name,
+        number,
+        float(values.critical_path),
+        float(values.contention),
+        float(values.bound),
+        float(values.upper),
+        binds(values, demands),
+        repr(active_branch(compiled.bound, evaluate)),
+    )
+
+
+def write_csv(points: Sequence[Point], path: Path) -> None:
+    """Write the points, one a line."""
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = [point.to_data() for point in points]
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
+    """Draw the bounds over the parameter, both axes logarithmic; needs parcast-pamela[plot]."""
+    if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        raise FileError(f"{path}: a plot is a .svg, .png or .pdf file")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParcastError("plots need matplotlib; install parcast-pamela[plot]") from None
+    known = [point for point in points if not point.message]
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes: Any = figure.add_subplot()
+    at = [point.value for point in known]
+    bound, upper = [one.bound for one in known], [one.upper for one in known]
+    axes.fill_between(at, bound, upper, alpha=0.15)
+    axes.plot(at, bound, label="lower bound")
+    axes.plot(at, upper, ":", label="upper bound")
+    axes.plot(at, [one.critical_path for one in known], "--", label="critical path alone")
+    axes.set(xscale="log", yscale="log", xlabel=points[0].name, ylabel="time [s]", title=title)
+    axes.legend()
+    try:
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None

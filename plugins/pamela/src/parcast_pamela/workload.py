@@ -1,0 +1,167 @@
+"""Models as workloads: what of a query their parameters are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.errors import FileError, UnsupportedError
+from parcast.files import ORIGINS, read_text
+from parcast.query import Query
+from parcast.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast_pamela.language.model import Model
+
+#: The parameter that is the number of processes, unless it is set
+PROCESSES = "P"
+
+_ABOUT = re.compile(r"^//\s?(.*)$")
+_LINE = re.compile(r"^(\w+): (.+)$")
+
+
+@attrs.frozen
+class Pamela:
+    """Which machine model stands for a machine, and the values of its parameters."""
+
+    model: str
+
+
+@attrs.frozen
+class Content:
+    """What a .pam file holds, as text; ``model`` links it with a machine."""
+
+    text: str = attrs.field(repr=False)
+    where: str
+    name: str
+    folder: str
+
+    def model(self, machine: str | None = None) -> Model:
+        """Return the linked model; see `parcast_pamela.language.reading.model_of`."""
+        return _model(self, machine)
+
+    def check(self, query: Query) -> None:
+        """Refuse parameters that the model does not take."""
+        from parcast_pamela.bindings import bind
+
+        model = self.model(machine_of(query))
+        if not model.missing():
+            bind(model, given(model, query))
+
+
+@lru_cache(maxsize=64)
+def _model(content: Content, machine: str | None) -> Model:
+    from parcast_pamela.language.reading import model_of
+
+    return model_of(content.text, content.where, content.name, Path(content.folder), machine)
+
+
+def machine_of(query: Query) -> str | None:
+    """Return the machine model that the query's machine names, or None."""
+    part = query.machine.part("pamela", Pamela)
+    return None if part is None else part.model
+
+
+def linked(query: Query) -> Model:
+    """Return the model of a query on its machine, with nothing left to supply.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine lacks an equation that the model declares as extern.
+    """
+    model: Model = query.workload.content.model(machine_of(query))
+    if missing := model.missing():
+        raise UnsupportedError(
+            f"{query.workload.name} leaves {', '.join(missing)} to a machine; give a machine with "
+            '[pamela] model = "..."'
+        )
+    return model
+
+
+def given(model: Model, query: Query) -> dict[str, Any]:
+    """Return the values that a query gives to a model's parameters.
+
+    P is the query's p unless it is set itself.
+    """
+    values: dict[str, Any] = {
+        name: value for name, value in query.parameters.items() if name in model.parameters
+    }
+    if PROCESSES in model.parameters and PROCESSES not in values:
+        values[PROCESSES] = query.p
+    return values
+
+
+def read(path: Path) -> Workload:
+    """Return the workload in a .pam file.
+
+    The comment at the head of the file says what it is: the first paragraph is the summary,
+    ``source: ...`` where the model is from, ``N: published: ...`` where a number is.
+
+    Raises
+    ------
+    FileError
+        If the model is wrong; the place is named.
+    """
+    from parcast_pamela.bindings import Bindings
+    from parcast_pamela.errors import ModelValueError
+
+    text = read_text(path)
+    content = Content(text, str(path), path.stem, str(path.parent))
+    model = content.model()
+    values = Bindings(model, {PROCESSES: 1} if PROCESSES in model.parameters else {})
+    parameters: dict[str, int | float] = {}
+    for name, parameter in model.parameters.items():
+        if (
+            parameter.dims
+            or parameter.default is None
+            or name in {PROCESSES, "p", "d"}
+            or "." in name
+        ):
+            continue
+        try:
+            value = values[name]
+        except ModelValueError:
+            continue  # said where it is evaluated
+        parameters[name] = value if isinstance(value, int) else float(value)  # type: ignore[arg-type]
+    summary, source, sources = _about(text, {*model.parameters}, str(path))
+    return Workload(
+        name=path.stem,
+        kind="pamela",
+        content=content,
+        parameters=parameters,
+        summary=summary,
+        source=source,
+        sources=sources,
+        data={"name": path.stem, "kind": "pamela", "parameters": parameters, "model": text},
+        where=str(path),
+    )
+
+
+def _about(text: str, names: set[str], where: str) -> tuple[str, str, Mapping[str, str]]:
+    """Return summary, source and sources from the comment at the head of a file."""
+    summary: list[str] = []
+    source, sources = "", {}
+    ended = False
+    for line in text.splitlines():
+        found = _ABOUT.match(line)
+        if found is None:
+            break
+        stated = _LINE.match(found[1])
+        if stated and stated[1] == "source":
+            source, ended = stated[2], True
+        elif stated and stated[2].startswith(tuple(f"{origin}:" for origin in ORIGINS)):
+            if stated[1] not in names:
+                raise FileError(f"{where}: the comment says where {stated[1]!r} is from, which is "
+                                "no parameter")  # fmt: skip
+            sources[f"parameters.{stated[1]}"], ended = stated[2], True
+        elif not found[1].strip():
+            ended = ended or bool(summary)
+        elif not ended:
+            summary.append(found[1].strip())
+    return " ".join(summary), source, sources

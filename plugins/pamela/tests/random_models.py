@@ -1,0 +1,146 @@
+"""Random models as text, and random parameters for them; hypothesis shrinks both."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NoReturn
+
+from hypothesis import strategies as st
+
+from parcast_pamela.language.checks import check
+from parcast_pamela.language.model import Model, link
+from parcast_pamela.language.parser import parse
+from parcast_pamela.language.tree import Declaration
+
+HEAD = """param N : int >= 0 = 5, M : int >= 1 = 3, P : int >= 1 = 2, tau : time = 1, ts : time = 2
+param p : prob = 0.5
+resource s, pool mult 2, many mult P, free mult inf
+resource cyclic[0..P-1], fixed[0..3], line[-60..60], blocks[-60..60]
+resource grid[0..2, -60..60], uneven[q = 0..3] mult q + 1
+"""
+
+_BINDING = st.fixed_dictionaries(
+    {
+        "N": st.integers(0, 7),
+        "M": st.integers(1, 5),
+        "P": st.integers(1, 4),
+        "tau": st.sampled_from(["0", "1", "1/2", "3"]),
+        "ts": st.sampled_from(["0", "1", "5/3"]),
+        "p": st.sampled_from(["0", "1/3", "1"]),
+    }
+)
+
+
+def bindings(count: int) -> st.SearchStrategy[list[dict[str, object]]]:
+    """Return parameters of several points."""
+    return st.lists(_BINDING, min_size=count, max_size=count)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> str:
+    """Return the text of a model, to be read after `HEAD`."""
+    return f"L = {draw(_process(draw(st.sampled_from([1, 2, 2, 3])), ()))}\n"
+
+
+def read(text: str) -> Model:
+    """Return the model of a text, the declarations before it parsed only once."""
+    return check(link("random", [*_head(), *parse(text)[0]], _no_import))
+
+
+@cache
+def _head() -> list[Declaration]:
+    return parse(HEAD)[0]
+
+
+def _no_import(_: object) -> NoReturn:
+    raise AssertionError
+
+
+@st.composite
+def _process(draw: st.DrawFn, depth: int, indices: tuple[str, ...]) -> str:
+    kinds = ["use", "use", "delay"]
+    if depth > 0:
+        kinds += ["seq", "par", "loop", "loop", "loop", "loop", "if"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "use":
+        return f"use({draw(_resource(indices))}, {draw(_time(indices))})"
+    if kind == "delay":
+        return f"delay({draw(_time(indices))})"
+    if kind in {"seq", "par"}:
+        parts = draw(st.lists(_process(depth - 1, indices), min_size=2, max_size=3))
+        sign = " ; " if kind == "seq" else " || "
+        return "{ " + sign.join(f"{{ {part} }}" for part in parts) + " }"
+    if kind == "if":
+        condition, then = draw(_condition(indices)), draw(_process(depth - 1, indices))
+        other = draw(st.none() | _process(depth - 1, indices))
+        tail = "" if other is None else f" else {{ {other} }}"
+        return f"if ({condition}) {{ {then} }}{tail}"
+    name = f"i{len(indices)}"
+    first, last = draw(_bound(indices)), draw(_bound(indices))
+    first = draw(st.sampled_from(["0", "1", first]))
+    step = draw(st.sampled_from(["", "", "", "", " by 2", " by M"]))
+    body = draw(_process(depth - 1, (*indices, name)))
+    word = draw(st.sampled_from(["seq", "par"]))
+    return f"{word} ({name} = {first}, {last}{step}) {{ {body} }}"
+
+
+@st.composite
+def _bound(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    names = ["0", "1", "2", "N", "M", "P", "N-1", "P-1", "N/P", "2*N", "N*P-1", "M+3", "N/2"]
+    names += [f"{i}{offset}" for i in indices for offset in ("", "+1", "-1", "+M")]
+    return draw(st.sampled_from(names))
+
+
+@st.composite
+def _affine(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    offset = draw(st.sampled_from(["", "+1", "-2", "+M", "+N"]))
+    if not indices:
+        return draw(st.sampled_from(["1", "N", "M", "3"])) + offset
+    index = draw(st.sampled_from(indices))
+    form = draw(st.sampled_from(["{i}", "{i}", "2*{i}", "-{i}", "M*{i}", "{i}+{j}"]))
+    return form.format(i=index, j=draw(st.sampled_from(indices))) + offset
+
+
+@st.composite
+def _resource(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    place = draw(_affine(indices))
+    return draw(
+        st.sampled_from(
+            [
+                "s",
+                "pool",
+                "many",
+                "free",
+                f"cyclic[({place}) mod P]",
+                f"cyclic[({place}) mod P]",
+                f"fixed[({place}) mod 4]",
+                f"line[{place}]",
+                f"blocks[floor(({place})/M)]",
+                f"blocks[floor(({place})/3)]",
+                f"grid[({place}) mod 3, floor(({draw(_affine(indices))})/2)]",
+                f"uneven[({place}) mod 4]",
+            ]
+        )
+    )
+
+
+@st.composite
+def _time(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    names = ["1", "2", "tau", "ts", "tau+ts", "max(tau, 1)", "N", "floor(N/P)", "N*tau"]
+    for i in indices:
+        names += [f"max({i}, 0)", f"abs({i})", f"max({i}, M)*tau", f"floor(abs({i})/P)", f"{i}*{i}"]
+        names += [f"max(N-{i}, 0)", f"ceil({i}*{i}/M)", f"({i} > M ? 2 : tau)", f"min(abs({i}), M)"]
+        names += [f"({i} mod P)*ts"]
+    return draw(st.sampled_from(names))
+
+
+@st.composite
+def _condition(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    names = ["N > M", "bern(p)", "bern(1/4)", "P == 2"]
+    for i in indices:
+        names += [f"{i} mod 2 == 0", f"{i} mod P == 1", f"{i} > M", f"{i} <= N/2", f"{i} != 1"]
+        names += [f"floor({i}/M) == 1", f"2*{i} >= N", f"{i} == M", f"(N-{i}) mod M == 0"]
+    one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
+    return draw(
+        st.sampled_from([one, one, f"{one} and {other}", f"{one} or {other}", f"not ({one})"])
+    )

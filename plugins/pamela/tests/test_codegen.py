@@ -1,0 +1,112 @@
+"""Functions in Python, NumPy, numba and C give what exact evaluation gives."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from parcast_pamela.bindings import bind
+from parcast_pamela.codegen import (
+    c_source,
+    compiled_function,
+    numba_source,
+    numpy_source,
+    python_source,
+    residual,
+)
+from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.reading import model_of
+
+from .random_models import bindings, models, read
+
+BANKS = """
+param N : int >= 1 = 1000, M : int >= 1 = 8, S : int >= 1 = 4, tc : time = 1, tm : time = 4
+resource port, m[0..M-1]
+L = par (i = 1, N) { use(port, tc) ; use(m[(S*i) mod M], tm) }
+"""
+PIPELINE = """
+param N : int >= 1 = 10, M : int >= 1 = 4, tau[1..M] : time = [1, 2, 3, 2]
+resource u[1..M]
+L = par (i = 1, N) seq (m = 1, M) use(u[m], tau[m])
+"""
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(models(), bindings(3))
+def test_python_functions_equal_exact_values(text, points):
+    model = read(text)
+    compiled = compile_model(model)
+    function = compiled_function(compiled, "python")
+    for point in points:
+        bound = bind(model, point)
+        try:
+            exact = compiled.values_at(bound)
+        except ModelValueError:
+            continue
+        found = function(**bound)
+        expected = (exact.critical_path, exact.contention, exact.bound, exact.upper)
+        assert [float(one) for one in found] == pytest.approx([float(one) for one in expected])
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(models(), bindings(4))
+def test_numpy_functions_equal_exact_values(text, points):
+    model = read(text)
+    compiled = compile_model(model)
+    assume(not residual(compiled))
+    bound = [bind(model, point) for point in points]
+    kept, expected = [], []
+    for one in bound:
+        try:
+            expected.append(float(compiled.values_at(one).bound))
+        except ModelValueError:
+            continue
+        kept.append(one)
+    assume(kept)
+    columns = {name: np.array([float(one[name]) for one in kept]) for name in model.parameters}
+    with np.errstate(all="ignore"):
+        found = compiled_function(compiled, "numpy")(**columns)
+    assert np.broadcast_to(found[2], len(kept)) == pytest.approx(expected)
+
+
+def test_numba():
+    found = compiled_function(compile_model(model_of(PIPELINE)), "numba")
+    assert found(10, 4, np.array([1.0, 2, 3, 2]))[2] == 30
+
+
+def test_a_sum_without_closed_form_has_no_numpy_form():
+    with pytest.raises(ValueError, match="use the numba form"):
+        numpy_source(compile_model(model_of(PIPELINE)))
+
+
+def test_sources_say_what_they_hold_for():
+    compiled = compile_model(model_of(BANKS))
+    for write in (python_source, numpy_source, numba_source, c_source):
+        assert "Holds for N >= 1, M >= 1, S >= 1." in write(compiled)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_c(tmp_path):
+    for name, text, arguments, expected in (
+        ("banks", BANKS, (1000, 8, 4, 1, 4), (5, 2000, 2000, 5000)),
+        ("pipe", PIPELINE, (10, 4, (1, 2, 3, 2)), (8, 30, 30, 80)),
+    ):
+        source = tmp_path / f"{name}.c"
+        source.write_text(c_source(compile_model(model_of(text))))
+        library = tmp_path / f"{name}.so"
+        subprocess.run(["cc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-lm"],
+                       check=True)  # fmt: skip
+        function = ctypes.CDLL(str(library)).model
+        out = (ctypes.c_double * 4)()
+        given = [
+            (ctypes.c_double * len(one))(*one) if isinstance(one, tuple) else ctypes.c_double(one)
+            for one in arguments
+        ]
+        function(*given, out)
+        assert tuple(out) == expected

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from parcast.cli import main
+
+MRM = """// The machine repair model.
+param P : int >= 1 = 4, N : int >= 1 = 100, tl : time = 3 s, ts : time = 1 s
+resource s
+L = par (p = 1, P) seq (i = 1, N) { delay(tl) ; use(s, ts) }
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mrm.pam"
+    path.write_text(MRM)
+    return str(path)
+
+
+def test_compile(file, capsys):
+    assert main(["pamela", "compile", file, "--set", "P=12"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[4] == "lower bound    N*max(P*ts, tl + ts)"
+    assert "binds          s" in lines
+
+
+def test_compile_json(file, tmp_path, capsys):
+    bindings = tmp_path / "b.json"
+    bindings.write_text('{"P": 3, "ts": "1/3"}')
+    assert main(["pamela", "compile", file, "--bindings", str(bindings), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["bound"] == "N*max(P*ts, tl + ts)"
+    assert data["theta"] == "log((N*P*ts)/(N*tl + N*ts))"
+    assert data["values"]["bound"] == {"exact": "1000/3", "value": 1000 / 3}
+
+
+def test_a_model_without_all_values_is_compiled_all_the_same(tmp_path, capsys):
+    path = tmp_path / "open.pam"
+    path.write_text("param N : int >= 1\nresource s\nL = seq (i = 1, N) use(s, 2)")
+    assert main(["pamela", "compile", str(path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["bound"] == "2*N"
+    assert "values" not in data
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--latex", r"T^l = N \, \max"),
+        ("--sympy", "bound = N*Max(P*ts, tl + ts)"),
+        ("--python", "def model(P, N, tl, ts):"),
+        ("--numpy", "np.maximum(P * ts, tl + ts)"),
+        ("--numba", "@numba.njit"),
+        ("--c", "fmax(P * ts, tl + ts)"),
+    ],
+)
+def test_other_languages(file, option, said, capsys):
+    assert main(["pamela", "compile", file, option]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_sympy_reads_what_is_printed(file, capsys):
+    sympy = pytest.importorskip("sympy")
+    main(["pamela", "compile", file, "--sympy"])
+    lines = dict(line.split(" = ") for line in capsys.readouterr().out.splitlines())
+    symbols = sympy.symbols("P N tl ts", positive=True)
+    names = {str(one): one for one in symbols}
+    found = sympy.sympify(lines["bound"], locals=names)
+    assert found.subs({"P": 12, "N": 20, "tl": 3, "ts": 1}).subs(
+        dict(zip(symbols, (12, 20, 3, 1), strict=True))
+    ) == 240  # fmt: skip
+
+
+def test_sweep(file, tmp_path, capsys):
+    table, plot = tmp_path / "s.csv", tmp_path / "s.svg"
+    assert main(["pamela", "sweep", file, "--over", "P=1..8*2", "--csv", str(table),
+                 "--plot", str(plot)]) == 0  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["1", "400", "s"]
+    assert lines[-2].endswith("  s")
+    assert lines[-1] == "regime changes, P = 3: N*tl + N*ts; 4: N*P*ts"
+    assert table.read_text().startswith("P,critical_path,contention,bound,upper,binds,regime")
+    assert plot.read_text().startswith("<?xml")
+
+
+def test_simulate(file, capsys):
+    assert main(["pamela", "simulate", file, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["time"] == 403
+    assert (data["bound"], data["upper"]) == (400, 700)
+
+
+WRONG = {
+    ("compile", "{file}", "--set", "Q=3"): "has no parameter 'Q'. Known: P, N, tl, ts.",
+    ("compile", "{file}", "--set", "P=0"): "P=0 must be 1 or more",
+    ("compile", "{file}", "--set", "P"): "'P' is no NAME=VALUE",
+    ("compile", "{file}", "--set", "P=x"): "P=x",
+    ("compile", "{file}", "--c", "--latex"): "give one of --c, --latex, not several",
+    ("compile", "none.pam"): "none.pam does not exist",
+    ("compile", "nothing"): "There is no file 'nothing' and no shipped model of this name",
+    ("compile", "{file}", "--machine-model", "t900"): "there is no file 't900', nor a shipped",
+    ("compile", "vector-scale"): "nothing says what mult1 does; give a machine with --machine",
+    ("compile", "{file}", "--bindings", "b.txt"): "bindings stand in a .json file",
+    ("sweep", "{file}", "--over", "P=0..3"): "the range is empty or endless",
+    ("sweep", "{file}", "--over", "Q=1..3"): "has no parameter 'Q'",
+    ("sweep", "{file}", "--over", "P=1..3", "--plot", "a.txt"): "a plot is a .svg, .png or .pdf",
+    ("simulate", "{file}", "--arbitration", "best"): "must be fifo, lifo or random",
+    ("simulate", "{file}", "--set", "N=10**12"): "too many to simulate",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_bad_input_is_one_sentence(arguments, file, capsys):
+    given = [one.format(file=file) for one in arguments]
+    assert main(["pamela", *given]) == 2
+    captured = capsys.readouterr()
+    assert WRONG[arguments] in captured.err
+    assert captured.out == ""
+
+
+def test_the_line_is_shown_with_a_caret(tmp_path, capsys):
+    path = tmp_path / "bad.pam"
+    path.write_text("resource s\nL = use(t, 1)\n")
+    assert main(["pamela", "compile", str(path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "L = use(t, 1)"
+    assert lines[1] == "    ^"
+    assert lines[2].endswith("bad.pam:2:5: no resource is called 't'.")
+
+
+def test_import_is_light():
+    code = (
+        "import sys, parcast_pamela.commands; "
+        "assert not {'lark', 'numpy', 'numba', 'matplotlib'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

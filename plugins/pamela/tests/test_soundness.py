@@ -1,0 +1,108 @@
+"""Compiled formulas equal enumeration, exactly, for random models at random parameters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from parcast_pamela.algebra import rules, sums
+from parcast_pamela.algebra.demands import Demands
+from parcast_pamela.algebra.patterns import Patterns
+from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.errors import ModelValueError
+
+from .random_models import bindings, models, read
+
+QUANTITIES = ("critical_path", "contention", "bound", "upper")
+
+
+def agree(text, points):
+    """Check one model; where enumeration refuses a point, so must the formulas."""
+    model = read(text)
+    compiled = compile_model(model)
+    for point in points:
+        try:
+            exact = enumerate_bounds(model, point)
+        except ModelValueError:
+            with pytest.raises(ModelValueError):
+                compiled.values(point)
+            continue
+        found = compiled.values(point)
+        for quantity in QUANTITIES:
+            assert getattr(found, quantity) == getattr(exact, quantity), quantity
+
+
+#: A proof once divided by the floor here, which is 0 in the first iteration
+DIVIDED = """L = seq (i0 = 0, 1) { {
+  { use(s, 1) } || { if (floor(i0/M) == 1) { use(s, 2) } }
+} }
+"""
+POINTS = [
+    {"N": 5, "M": size, "P": 2, "tau": "1", "ts": "1", "p": chance}
+    for size in (1, 2, 3)
+    for chance in ("0", "1/3")
+]
+
+
+@settings(max_examples=2000, suppress_health_check=list(HealthCheck))
+@given(models(), bindings(2))
+@example(DIVIDED, POINTS)
+def test_formulas_equal_enumeration(text, points):
+    agree(text, points)
+
+
+def wrong_count(self, low, high):
+    return high - low + 1
+
+
+def wrong_ceil(self, one):
+    return self.floor(one)
+
+
+def wrong_crossing(self, index, low, high, atom, rest):
+    return self.sum(index, atom.arguments[0] * rest)
+
+
+def wrong_most(self, place, index):
+    return self.rules.count(index.low, index.high) * 0 + 1
+
+
+def wrong_powers(self, power, low, high):
+    return self._faulhaber(power, high) - self._faulhaber(power, low)
+
+
+def wrong_direction(self, one, index):
+    return 1
+
+
+def wrong_uniform(self, one, instances):
+    return one.time if one.loops else None
+
+
+MUTANTS = {
+    "empty ranges count below 0": (rules.Rules, "count", wrong_count),
+    "floor for ceil": (rules.Rules, "ceil", wrong_ceil),
+    "one side of a crossing": (sums.Sums, "_crossing", wrong_crossing),
+    "classes of one": (Patterns, "most", wrong_most),
+    "an end too few": (sums.Sums, "powers", wrong_powers),
+    "everything rises": (rules.Signs, "direction", wrong_direction),
+    "everything is uniform": (Demands, "_uniform", wrong_uniform),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_wrong_rule_is_noticed(name, monkeypatch):
+    owner, method, wrong = MUTANTS[name]
+    monkeypatch.setattr(owner, method, wrong)
+
+    @settings(
+        max_examples=400, suppress_health_check=list(HealthCheck), derandomize=True, database=None,
+        phases=["generate"], report_multiple_bugs=False,
+    )  # fmt: skip
+    @given(models(), bindings(3))
+    def noticed(text, points):
+        agree(text, points)
+
+    with pytest.raises(Exception):  # noqa: B017
+        noticed()
