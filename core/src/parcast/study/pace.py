@@ -25,9 +25,13 @@ class Pace:
         wanted = points * BATCH_SECONDS / max(seconds, 1e-9)
         self._size = 1 << max(0, min(int(wanted), MOST_POINTS).bit_length() - 1)
 
-    def batch(self, left: int) -> int:
-        """Return how many points to give out, where ``left`` would be a fair share of the rest."""
-        return max(1, min(self._size, left))
+    def stop(self, start: int, left: int) -> int:
+        """Return where a batch ends, where ``left`` points would be a fair share of the rest.
+
+        That is at a multiple of the size of its blocks, so that no small ones are left over.
+        """
+        end, block = start + max(1, min(self._size, left)), self.block()
+        return end // block * block if end // block * block > start else end
 
     def block(self) -> int:
         """Return the most points in a block."""

@@ -133,7 +133,7 @@ class Run:
         while todo and len(self._running) < 2 * self.workers.count:
             left = sum(map(len, todo)) // (2 * self.workers.count)
             stretch = todo.popleft()
-            batch = Block(stretch.start, min(stretch.stop, stretch.start + self._pace.batch(left)))
+            batch = Block(stretch.start, min(stretch.stop, self._pace.stop(stretch.start, left)))
             if batch.stop < stretch.stop:
                 todo.appendleft(Block(batch.stop, stretch.stop))
             self._running[self._submit(batch)] = batch
@@ -147,8 +147,9 @@ class Run:
         self._keep(finished)
         if self.registry.has_listeners:
             self._announce(finished)
-        for one in finished:
-            self._pace.learn(len(one.block), one.seconds)
+        self._pace.learn(
+            sum(len(one.block) for one in finished), sum(one.seconds for one in finished)
+        )
         reached = finished[-1].block.stop
         if reached < batch.stop:
             yield Block(reached, batch.stop)
