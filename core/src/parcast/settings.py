@@ -209,30 +209,28 @@ def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
 
 def _plain(path: str, value: Any, p: int, d: int) -> Any:
     """Return the value of a formula of p and d; anything else as it is."""
-    if not isinstance(value, str):
-        return value
-    if value in {"true", "false"}:
-        return value == "true"
-    if is_uncertain(value):  # 27 +- 1 is no sum
-        return value
-    expr = _of_p_and_d(value)
-    if expr is None:
-        return value
+    meant = _meant(value) if isinstance(value, str) else value
+    if not isinstance(meant, Expr):
+        return meant
     try:
         check_spread(value)
-        return evaluate(expr, {"p": p, "d": d})
+        return evaluate(meant, {"p": p, "d": d})
     except (FormulaError, UnitError) as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
 
 
 @lru_cache(maxsize=1024)
-def _of_p_and_d(text: str) -> Expr | None:
-    """Return the formula that a text is, where it reads nothing but p and d."""
+def _meant(text: str) -> Expr | str | bool:
+    """Return what a text means: true or false, a formula of p and d alone, or the text itself."""
+    if text in {"true", "false"}:
+        return text == "true"
+    if is_uncertain(text):  # 27 +- 1 is no sum
+        return text
     try:
         expr = parse(text)
     except FormulaError:
-        return None
-    return expr if names_in(expr) <= {"p", "d"} else None
+        return text
+    return expr if names_in(expr) <= {"p", "d"} else text
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

@@ -30,6 +30,8 @@ _WORDS = {
     "bus": "asynchronous I/O and storage.layout 'bus'",
     "clu": "asynchronous I/O and storage.layout 'cluster'",
 }
+#: Methods that leave nothing to bound
+_CERTAIN = frozenset({"constant", "delay"})
 
 
 def choose(query: Query) -> str:
@@ -72,11 +74,7 @@ class PhaseSolver:
 
     def _demands(self, query: Query, level: float) -> tuple[Demands, ...]:
         options = query.options or self.options()
-        key = (
-            demands,
-            level,
-            self.options,
-        )  # asked whether it can be answered, then for the answer
+        key = (demands, level, self.options)  # asked whether it can be answered, then for it
         return query.once(key, lambda asked: demands(asked, level, options))
 
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
@@ -103,7 +101,7 @@ sim = partial(PhaseSolver, dict.fromkeys(_WORDS, referee.solve), SimOptions)
 
 def _levels(query: Query) -> tuple[float, ...]:
     """Return the level to answer at; where it is open, the middle and both ends."""
-    level = contention_level(query)
+    level = query.once(contention_level, contention_level)
     return (0.5, 0.0, 1.0) if level is None else (level,)
 
 
@@ -141,14 +139,10 @@ def _total(found: Sequence[Answer]) -> float:
 
 def _bounds(found: Sequence[Answer]) -> tuple[float | None, float | None]:
     """Return what is proven of the whole, if there is more to say than the time."""
-    certain = [one.method in {"constant", "delay"} for one in found]
-    lower = upper = None
-    if not all(certain):
-        if all(one.lower is not None or sure for one, sure in zip(found, certain, strict=True)):
-            lower = _least(found)
-        if all(one.upper is not None or sure for one, sure in zip(found, certain, strict=True)):
-            upper = _most(found)
-    return lower, upper
+    open_ = [one for one in found if one.method not in _CERTAIN]
+    lower = open_ and all(one.lower is not None for one in open_)
+    upper = open_ and all(one.upper is not None for one in open_)
+    return _least(found) if lower else None, _most(found) if upper else None
 
 
 def _least(found: Sequence[Answer]) -> float:
