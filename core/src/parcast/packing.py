@@ -37,7 +37,7 @@ class Pack:
         """Return the rows packed."""
         columns = {name: [getattr(row, name) for row in rows] for name in _FIELDS}
         columns["status"] = [row.status.value for row in rows]
-        columns["parts"] = [row.parts and attrs.asdict(row.parts) for row in rows]
+        columns["parts"] = [row.parts and vars(row.parts) for row in rows]
         return cls(len(rows), {name: _column(values) for name, values in columns.items()})
 
     @classmethod

@@ -44,6 +44,19 @@ class Query:
     seed: int = 0
     _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
+    def with_options(self, options: Any) -> Query:
+        """Return the same question with a solver's options."""
+        return Query(
+            workload=self.workload,
+            machine=self.machine,
+            p=self.p,
+            d=self.d,
+            mapping=self.mapping,
+            parameters=self.parameters,
+            options=options,
+            seed=self.seed,
+        )
+
     def once(self, key: Any, make: Callable[[Query], T]) -> T:
         """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
         if key not in self._found:

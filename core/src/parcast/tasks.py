@@ -63,7 +63,7 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
             entry = min(members, key=lambda e: (e.on_request, e.name))
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
-            query = attrs.evolve(query, options=options)
+            query = query.with_options(options)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
         exact = all(registry.lowerings[step].exact for step in steps)

@@ -87,10 +87,12 @@ def answer(
         synchronization=n * given.joining + waiting,
     )
     total, serving = cycle.total, busy(given)
+    used = {"processor": n * given.compute, **serving}
     return Answer(
         time=given.cycles * total,
         parts=cycle * given.cycles,
-        utilization=_utilization({"processor": n * given.compute, **serving}, total),
+        # Rounding may end a hair above 1 where a station never rests
+        utilization={name: min(1.0, time / total) if total else 0.0 for name, time in used.items()},
         binding=_binding(given, cycle, total, serving),
         method=method,
         lower=None if lower is None else min(lower, given.cycles * total),
@@ -104,13 +106,6 @@ def busy(given: Demands) -> dict[str, float]:
     if given.model == "sio":
         return {"network": network, "storage": given.io}
     return {"network": network, "storage": given.sharing * given.io}
-
-
-def _utilization(serving: Mapping[str, float], cycle: float) -> dict[str, float]:
-    if not cycle:
-        return dict.fromkeys(serving, 0.0)
-    # Rounding may end a hair above 1 where a station never rests
-    return {name: min(1.0, time / cycle) for name, time in serving.items()}
 
 
 def _binding(given: Demands, cycle: Parts, total: float, serving: Mapping[str, float]) -> str:

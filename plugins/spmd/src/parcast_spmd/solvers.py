@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import attrs
 
-from parcast import Parts, Prediction, Query, SolveError, Status, UnsupportedError
+from parcast import Prediction, Query, SolveError, Status, UnsupportedError
 from parcast_spmd import aio, limits
 from parcast_spmd import sim as referee
 from parcast_spmd import sio as synchronous
@@ -51,7 +52,7 @@ class PhaseSolver:
         """Return None, or the first thing that the models cannot express."""
         try:
             check_machine(query)
-            for phase in self._demands(query, _levels(query)[0]):
+            for phase in self._variants(query)[0]:
                 if phase.model not in self.models:
                     wanted = " or ".join(_WORDS[model] for model in self.models)
                     return f"takes phases with {wanted}; this one has {_WORDS[phase.model]}"
@@ -65,17 +66,21 @@ class PhaseSolver:
 
     def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
         """Return all predictions, every model solving all its phases at once."""
-        asked = [[self._demands(query, level) for level in _levels(query)] for query in queries]
+        asked = [self._variants(query) for query in queries]
         answers = iter(self._solve([one for a in asked for variant in a for one in variant]))
         return [
             _prediction(query, one, [[next(answers) for _ in variant] for variant in one])
             for query, one in zip(queries, asked, strict=True)
         ]
 
-    def _demands(self, query: Query, level: float) -> tuple[Demands, ...]:
+    def _variants(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
+        """Return the demands of all phases at each contention level to answer at."""
+        # Asked whether it can be answered, then for the answer
+        return query.once(self.options, self._demanded)
+
+    def _demanded(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
         options = query.options or self.options()
-        key = (demands, level, self.options)  # asked whether it can be answered, then for it
-        return query.once(key, lambda asked: demands(asked, level, options))
+        return tuple(demands(query, level, options) for level in _levels(query))
 
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
         """Return each phase's answer, in order."""
@@ -101,7 +106,7 @@ sim = partial(PhaseSolver, dict.fromkeys(_WORDS, referee.solve), SimOptions)
 
 def _levels(query: Query) -> tuple[float, ...]:
     """Return the level to answer at; where it is open, the middle and both ends."""
-    level = query.once(contention_level, contention_level)
+    level = contention_level(query)
     return (0.5, 0.0, 1.0) if level is None else (level,)
 
 
@@ -123,7 +128,7 @@ def _prediction(
             said = (*said, OPEN_LEVEL)
     return Prediction(
         time=time,
-        parts=sum((one.parts for one in found), start=Parts()),
+        parts=reduce(add, [one.parts for one in found]),
         lower=lower,
         upper=upper,
         binding=max(found, key=lambda one: one.time).binding if time else None,
