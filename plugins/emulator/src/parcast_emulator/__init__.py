@@ -66,13 +66,19 @@ def choose(query: Query) -> str:
 
 @hookimpl
 def parcast_lowerings() -> Iterator[Lowering]:
-    """Add how a program is emulated."""
+    """Add programs as emulated applications, and applications as programs."""
     yield Lowering(
         "program",
         "emulator",
         "parcast_emulator.emulators.of_program:emulated",
         "Every process issues its operations one by one.",
         exact=True,
+    )
+    yield Lowering(
+        "emulator",
+        "program",
+        "parcast_emulator.emulators.to_program:program",
+        "At the p asked; each process waits for its reads, and receives turn by turn.",
     )
 
 
