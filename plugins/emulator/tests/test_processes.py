@@ -221,8 +221,8 @@ def test_too_many_operations_are_refused():
     row = ask("titan", per_node=30, **{"emulator.tc.most_operations": 100})
     assert row.status.value == "refused"
     assert row.message == (
-        "over 100 operations one by one take minutes; ask emulator.lc or a smaller p, or --set "
-        "emulator.tc.most_operations to more"
+        "over 100 operations one by one are more than are played unasked; ask a smaller p, or "
+        "--set emulator.tc.most_operations to more"
     )
 
 

@@ -24,7 +24,7 @@ class Options(Coupling):
     """What a user may choose."""
 
     epochs: Literal["common", "own"] = "common"  #: when a node begins the next epoch
-    most_operations: Count = 500_000  #: more would take minutes; refused
+    most_operations: Count = 500_000  #: of some 30 us each; more are refused
 
 
 class TightlyCoupled:
@@ -83,8 +83,8 @@ def _some(epochs: Iterator[Blocks], most: int) -> Iterator[Blocks]:
 
 def _too_many(count: str) -> str:
     return (
-        f"{count} operations one by one take minutes; ask emulator.lc or a smaller p, or --set "
-        "emulator.tc.most_operations to more"
+        f"{count} operations one by one are more than are played unasked; ask a smaller p, or "
+        "--set emulator.tc.most_operations to more"
     )
 
 
