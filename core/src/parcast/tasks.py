@@ -114,9 +114,6 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
     if not task.exact:
         found = attrs.evolve(found, lower=None, upper=None)
     return Outcome(found, outcome.seconds)
-    if not task.exact:
-        found = attrs.evolve(found, lower=None, upper=None)
-    return Outcome(found, outcome.seconds)
 
 
 def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
