@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.algebra.kernel import BINDERS, Atom, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import BINDERS, Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.terms import denominators
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.functions import Exact, size

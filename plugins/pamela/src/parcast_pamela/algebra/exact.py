@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from parcast_pamela.algebra.kernel import BRACKETS, Atom, Polynomial
+from parcast_pamela.algebra.polynomials import BRACKETS, Atom, Polynomial
 from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
 
 #: Residual sums of more terms are refused.

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from parcast_pamela.algebra.exact import ExactValues
-from parcast_pamela.algebra.kernel import Atom, Polynomial
+from parcast_pamela.algebra.polynomials import Atom, Polynomial
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
 

@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 
 from parcast_pamela.algebra.exact import ExactValues
-from parcast_pamela.algebra.kernel import Polynomial
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.expressions import Lowering
@@ -91,10 +92,13 @@ class Compiled:
             raise ModelValueError(f"{self.model.name}: {error}") from None
 
 
-def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -> Compiled:
+def compile_model(
+    model: Model, *, simplify: bool = True, transfers: str = "", kernel: Kernel | None = None
+) -> Compiled:
     """Return the formulas of a model; see `parcast_pamela.compilation.plain` for ``simplify``.
 
-    On the critical path a call of the equation ``transfers`` takes its own T^l.
+    On the critical path a call of the equation ``transfers`` takes its own T^l. ``kernel`` does
+    the arithmetic, parcast's own by default.
 
     Raises
     ------
@@ -108,7 +112,7 @@ def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -
             f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
             model.externs[missing[0]].place,
         )
-    lowering = Lowering(model, Algebra(simplify=simplify))
+    lowering = Lowering(model, Algebra(kernel, simplify=simplify))
     processes = Processes(lowering, transfers)
     try:
         part = processes.part(model.equations[model.root].body, Scope({}))
