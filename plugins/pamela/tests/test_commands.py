@@ -54,9 +54,9 @@ def test_a_model_without_all_values_is_compiled_all_the_same(tmp_path, capsys):
         ("--latex", r"T^l = N \, \max"),
         ("--sympy", "bound = N*Max(P*ts, tl + ts)"),
         ("--python", "def model(P, N, tl, ts):"),
-        ("--numpy", "np.maximum(P * ts, tl + ts)"),
+        ("--numpy", "N * np.maximum(p1_, tl + ts)"),
         ("--numba", "@numba.njit"),
-        ("--c", "fmax(P * ts, tl + ts)"),
+        ("--c", "N * fmax(p1_, tl + ts)"),
     ],
 )
 def test_other_languages(file, option, said, capsys):

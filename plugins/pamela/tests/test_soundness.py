@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
@@ -15,6 +17,14 @@ from parcast_pamela.errors import ModelValueError
 from .random_models import bindings, models, read
 
 QUANTITIES = ("critical_path", "contention", "bound", "upper")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_older_is_collected():
+    """Spare each collection what other tests left, since every model makes much garbage."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def agree(text, points):

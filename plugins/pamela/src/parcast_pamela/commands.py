@@ -249,14 +249,10 @@ def _values(compiled: Compiled, given: Mapping[str, Any], *, wanted: bool) -> An
 
 
 def _source(compiled: Compiled, target: str) -> str:
-    from parcast_pamela import codegen
+    from parcast_pamela.codegen import sources
 
-    try:
-        write = getattr(codegen, f"{target}_source")
-        source: str = write(compiled)
-    except ValueError as error:
-        raise ParcastError(f"{compiled.model.name}: {error}") from None
-    return source
+    write = getattr(sources, f"{target}_source")
+    return str(write(compiled))
 
 
 def _formulas(compiled: Compiled, target: str) -> list[str]:
@@ -276,7 +272,7 @@ def _exact(value: Exact) -> dict[str, Any]:
 
 
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
-    from parcast_pamela.codegen import residual
+    from parcast_pamela.codegen.sources import residual
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
     data: dict[str, Any] = {
@@ -297,7 +293,7 @@ def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
 
 
 def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterator[str]:
-    from parcast_pamela.codegen import residual
+    from parcast_pamela.codegen.sources import residual
 
     for name, words in _SHOWN.items():
         formula = repr(getattr(compiled, name))

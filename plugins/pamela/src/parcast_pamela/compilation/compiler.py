@@ -60,6 +60,7 @@ class Compiled:
     demands: Mapping[str, Polynomial]  #: omega by resource
     bound: Polynomial  #: T^l
     upper: Polynomial  #: T^u
+    arrays: Mapping[str, tuple[tuple[Polynomial, Polynomial], ...]]  #: first and last indices
     guards: tuple[Guard, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -131,5 +132,13 @@ def compile_model(
         demands={name: shown(one) for name, one in demands.items()},
         bound=shown(part.closed()),
         upper=shown(part.weighed + part.load),
+        arrays={
+            name: tuple(
+                (shown(low), shown(high))
+                for low, high in (lowering.range(s.first, s.last, Scope({})) for s in one.dims)
+            )
+            for name, one in model.parameters.items()
+            if one.dims
+        },
         guards=tuple(attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards),
     )
