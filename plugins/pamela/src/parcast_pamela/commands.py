@@ -272,6 +272,7 @@ def _exact(value: Exact) -> dict[str, Any]:
 
 
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
+    from parcast_pamela.accuracy import estimate
     from parcast_pamela.codegen.sources import residual
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
@@ -288,6 +289,7 @@ def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
         found: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _SHOWN}
         log = values.theta
         found["theta"] = log if log is not None and abs(log) != float("inf") else None
+        found["estimate"] = estimate(values)
         data["values"] = found
     return data
 
