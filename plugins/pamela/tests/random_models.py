@@ -127,7 +127,7 @@ def _condition(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     return st.sampled_from(names) | st.sampled_from([*(f"not ({one})" for one in names), *both])
 
 
-_DEPTHS = st.sampled_from((1, 2, 2, 3))
+_DEPTHS = st.sampled_from((1, 2, 2, 2, 3))
 _LEAVES = st.sampled_from(("use", "use", "delay"))
 _KINDS = st.sampled_from(
     ("use", "use", "delay", "seq", "par", "loop", "loop", "loop", "loop", "if")

@@ -79,13 +79,28 @@ def test_sympy_reads_what_is_printed(file, capsys):
 def test_sweep(file, tmp_path, capsys):
     table, plot = tmp_path / "s.csv", tmp_path / "s.svg"
     assert main(["pamela", "sweep", file, "--over", "P=1..8*2", "--csv", str(table),
-                 "--plot", str(plot)]) == 0  # fmt: skip
+                 "--plot", str(plot), "--simulate"]) == 0  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:3] == ["1", "400", "s"]
+    assert lines[1].split() == [
+        "1",
+        "400",
+        "s",
+        "400",
+        "s",
+        "400",
+        "s",
+        "400",
+        "s",
+        "100",
+        "s",
+        "critical",
+        "path",
+    ]
+    assert lines[3].split()[5:7] == ["403", "s"]
     assert lines[-2].endswith("  s")
     assert lines[-1] == "regime changes, P = 3: N*tl + N*ts; 4: N*P*ts"
-    assert table.read_text().startswith("P,critical_path,contention,bound,upper,binds,regime")
-    assert plot.read_text().startswith("<?xml")
+    assert table.read_text().startswith("P,critical_path,contention,bound,upper,simulated,")
+    assert "simulated" in plot.read_text()
 
 
 def test_simulate(file, capsys):

@@ -103,16 +103,27 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to a .svg, .png or .pdf file.")
     ] = None,
+    simulated: Annotated[
+        bool, typer.Option("--simulate", help="Simulate each point beside its bounds.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model's bounds over a parameter's range, and say where the regime changes."""
-    from parcast_pamela.sweeping import changes, plot_sweep, sweep_model, write_csv
+    from parcast_pamela.sweeping import (
+        changes,
+        plot_sweep,
+        simulate_points,
+        sweep_model,
+        write_csv,
+    )
 
     name, numbers = _over(over)
     with _carets():
         compiled = _compiled(context, file, machine_model)
         given = _given(settings, bindings)
         rows = sweep_model(compiled, name, numbers, given)
+        if simulated:
+            rows = simulate_points(compiled, rows, given)
         if csv is not None:
             write_csv(rows, csv)
         if plot is not None:
