@@ -81,22 +81,8 @@ def test_sweep(file, tmp_path, capsys):
     assert main(["pamela", "sweep", file, "--over", "P=1..8*2", "--csv", str(table),
                  "--plot", str(plot), "--simulate"]) == 0  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split() == [
-        "1",
-        "400",
-        "s",
-        "400",
-        "s",
-        "400",
-        "s",
-        "400",
-        "s",
-        "100",
-        "s",
-        "critical",
-        "path",
-    ]
-    assert lines[3].split()[5:7] == ["403", "s"]
+    assert lines[1].replace(" s", "").split()[:6] == ["1", "400", "400", "400", "400", "100"]
+    assert lines[3].replace(" s", "").split()[3] == "403"
     assert lines[-2].endswith("  s")
     assert lines[-1] == "regime changes, P = 3: N*tl + N*ts; 4: N*P*ts"
     assert table.read_text().startswith("P,critical_path,contention,bound,upper,simulated,")
