@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,19 +74,18 @@ def compile_(
     }  # fmt: skip
     if len(chosen) > 1:
         raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        given = _given(settings, bindings)
-        if chosen & {"python", "numpy", "numba", "c"}:
-            print(_source(compiled, chosen.pop()), end="")
-        elif chosen & {"latex", "sympy"}:
-            print("\n".join(_formulas(compiled, chosen.pop())))
+    compiled = _compiled(context, file, machine_model)
+    given = _given(settings, bindings)
+    if chosen & {"python", "numpy", "numba", "c"}:
+        print(_source(compiled, chosen.pop()), end="")
+    elif chosen & {"latex", "sympy"}:
+        print("\n".join(_formulas(compiled, chosen.pop())))
+    else:
+        values = _values(compiled, given, wanted=bool(given))
+        if as_json:
+            print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
         else:
-            values = _values(compiled, given, wanted=bool(given))
-            if as_json:
-                print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
-            else:
-                print("\n".join(_report(compiled, values, given)))
+            print("\n".join(_report(compiled, values, given)))
 
 
 @app.command()
@@ -118,27 +116,26 @@ def sweep(
     )
 
     name, numbers = _over(over)
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        given = _given(settings, bindings)
-        rows = sweep_model(compiled, name, numbers, given)
-        if simulated:
-            rows = simulate_points(compiled, rows, given)
-        if csv is not None:
-            write_csv(rows, csv)
-        if plot is not None:
-            plot_sweep(rows, compiled.model.name, plot)
-        if as_json:
-            data = {"model": compiled.model.name, "over": name,
-                    "rows": [row.to_data() for row in rows]}  # fmt: skip
-            print(json.dumps(data, indent=1, allow_nan=False))
-        else:
-            from parcast.cli.output import print_table
+    compiled = _compiled(context, file, machine_model)
+    given = _given(settings, bindings)
+    rows = sweep_model(compiled, name, numbers, given)
+    if simulated:
+        rows = simulate_points(compiled, rows, given)
+    if csv is not None:
+        write_csv(rows, csv)
+    if plot is not None:
+        plot_sweep(rows, compiled.model.name, plot)
+    if as_json:
+        data = {"model": compiled.model.name, "over": name,
+                "rows": [row.to_data() for row in rows]}  # fmt: skip
+        print(json.dumps(data, indent=1, allow_nan=False))
+    else:
+        from parcast.cli.output import print_table
 
-            print_table(*rows[0].table(rows))
-            for before, after in changes(compiled, rows, given):
-                said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
-                print(f"regime changes, {shorten(said, 300)}")
+        print_table(*rows[0].table(rows))
+        for before, after in changes(compiled, rows, given):
+            said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
+            print(f"regime changes, {shorten(said, 300)}")
 
 
 @app.command()
@@ -163,12 +160,11 @@ def simulate(
     if arbitration not in {"fifo", "lifo", "random"}:
         raise ParcastError(f"--arbitration {arbitration!r} must be fifo, lifo or random")
     given = _given(settings, bindings)
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        simulation = unfold(compiled.model, given)
-        options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
-        found = predicted(simulation, options, seed)
-        values = compiled.values(given)
+    compiled = _compiled(context, file, machine_model)
+    simulation = unfold(compiled.model, given)
+    options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
+    found = predicted(simulation, options, seed)
+    values = compiled.values(given)
     bounds = float(values.bound), float(values.upper)
     if as_json:
         data = {
@@ -189,19 +185,6 @@ def simulate(
     print(f"{'bounds':14} {bounds[0]:.6g} to {bounds[1]:.6g} s")
     print(f"{'events':14} {simulation.events:,}")
     print("\n".join(found.notes))
-
-
-@contextmanager
-def _carets() -> Iterator[None]:
-    """Show the line of a model with a caret before its error goes up to be printed."""
-    from parcast_pamela.errors import ModelError, ModelValueError
-
-    try:
-        yield
-    except (ModelError, ModelValueError) as error:
-        if error.place is not None:
-            print(error.place.caret, file=sys.stderr)
-        raise
 
 
 def _model(context: typer.Context, file: str, machine: str | None) -> Model:

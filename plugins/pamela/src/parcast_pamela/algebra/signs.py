@@ -99,10 +99,8 @@ class Signs:
             return value >= 0
         one = self._primitive(one)
         if one not in self._known:
-            outer, self._left = (
-                self._left,
-                min(self._left - 1, _MOST if not self._nested else _NESTED),
-            )
+            outer, most = self._left, _NESTED if self._nested else _MOST
+            self._left = min(outer - 1, most)
             self._nested += 1
             self._known[one] = self._prove(self._shift(one), (), _DEEPEST)
             self._nested -= 1
