@@ -132,11 +132,11 @@ def test_bad_input_is_one_sentence(arguments, file, capsys):
     assert captured.out == ""
 
 
-@pytest.mark.parametrize("command", [["pamela", "compile"], ["compare"]])
+@pytest.mark.parametrize("command", ["pamela compile {}", "compare {} loggp-cluster"])
 def test_the_line_is_shown_with_a_caret(command, tmp_path, capsys):
     path = tmp_path / "bad.pam"
     path.write_text("resource s\nL = use(t, 1)\n")
-    assert main([*command, str(path)]) == 2
+    assert main(command.format(path).split()) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "L = use(t, 1)"
     assert lines[1] == "    ^"
