@@ -11,6 +11,7 @@ from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
 from parcast_pamela.algebra.patterns import Patterns
 from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.errors import ModelValueError
 
@@ -91,6 +92,10 @@ def wrong_uniform(self, one, instances):
     return one.time if one.loops else None
 
 
+def wrong_possible(self, node, scope):
+    return self.truth(node, scope), self.truth(node, scope)
+
+
 MUTANTS = {
     "empty ranges count below 0": (rules.Rules, "count", wrong_count),
     "floor for ceil": (rules.Rules, "ceil", wrong_ceil),
@@ -99,6 +104,7 @@ MUTANTS = {
     "an end too few": (sums.Sums, "powers", wrong_powers),
     "everything rises": (rules.Signs, "direction", wrong_direction),
     "everything is uniform": (Demands, "_uniform", wrong_uniform),
+    "T^u of expectations": (Lowering, "possible", wrong_possible),
 }
 
 
