@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -109,7 +110,7 @@ def _full(size: int, value: float) -> Any:
     return np.full(size, value)
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Distribution:
     """A distribution of some quantity, in base units.
 
@@ -157,12 +158,12 @@ class Distribution:
         _check(name, list(zip(names, found, strict=True)), text)
         return cls(name, found)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean."""
         return LAWS[self.law].mean(*self.parameters)
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """The variance."""
         return LAWS[self.law].variance(*self.parameters)
