@@ -1,7 +1,8 @@
 """How much of two processes a study uses for solving, and how many points a second it streams.
 
 Run as ``python core/benchmarks/studies.py [POINTS]``. The first part needs nothing but the core,
-the second, of four times as many points, parcast-spmd and parcast[frames]. The cache starts empty and is on.
+the second, of four times as many points, parcast-spmd and parcast[frames]. The cache starts empty
+and is on.
 """
 
 from __future__ import annotations
