@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError, did_you_mean
-from parcast.units import is_quantity, parse_quantity, to_base
+from parcast.units import is_quantity, is_uncertain, parse_quantity, to_base
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,6 +148,10 @@ class Distribution:
             names *= len(values)
         if len(values) != len(names):
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
+        if any(is_uncertain(value) for value in values):
+            raise ParcastError(
+                f"{text!r}: the numbers of a distribution carry no uncertainty; give one value each"
+            )
         try:
             found = tuple(
                 parse_quantity(value).value if key in PURE else to_base(value, dimension)
