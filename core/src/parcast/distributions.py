@@ -149,9 +149,7 @@ class Distribution:
         if len(values) != len(names):
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
         if any(is_uncertain(value) for value in values):
-            raise ParcastError(
-                f"{text!r}: the numbers of a distribution carry no uncertainty; give one value each"
-            )
+            raise ParcastError(f"{text!r}: these numbers carry no uncertainty; give one value each")
         try:
             found = tuple(
                 parse_quantity(value).value if key in PURE else to_base(value, dimension)
