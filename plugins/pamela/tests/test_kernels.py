@@ -43,7 +43,7 @@ def test_case_studies(name, machine):
     agree(read_model(Path(str(WORKLOADS[name].path)), machine))
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
 @given(models())
 def test_random_models(text):
     agree(read(text))
