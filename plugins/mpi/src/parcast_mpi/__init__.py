@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from parcast import PartEntry, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
 
 
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
-    """Add the part that says where a machine's numbers were measured."""
+    """Add the parts that say where a machine's numbers were measured, and how they vary."""
     yield PartEntry("host", "parcast_mpi.host:Host", "The host that a machine was measured on.")
+    yield PartEntry(
+        "variability",
+        "parcast_mpi.variability:Variability",
+        "Noise and the time of short messages, as measured distributions.",
+    )
 
 
 @hookimpl
@@ -24,3 +33,11 @@ def parcast_solvers() -> Iterator[SolverEntry]:
         options="parcast_mpi.running.solver:Options",
         on_request=True,
     )
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast mpi``."""
+    from parcast_mpi.commands import app as commands
+
+    app.add_typer(commands, name="mpi", help="Measure this host, and trace MPI programs.")

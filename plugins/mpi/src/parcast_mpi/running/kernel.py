@@ -6,13 +6,10 @@ prediction from that rate is put to a test here.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.kernel_cache import kernel_cache
+from parcast_mpi.compilation import compiled
 
 #: Elements that are updated together, again and again, in the first-level cache.
 TILE = 256
@@ -58,21 +55,8 @@ def _sweep(x: NDArray[np.float64], elements: int, updates: int) -> int:
     return done
 
 
-def _compiled(function: Any) -> Any:
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = before or kernel_cache("parcast-mpi")
-    if not directory:
-        return numba.njit(function)
-    config.CACHE_DIR = str(directory)
-    try:
-        return numba.njit(function, cache=True)
-    finally:
-        config.CACHE_DIR = before
-
-
-update = _compiled(_update)
-sweep = _compiled(_sweep)
+update = compiled(_update)
+sweep = compiled(_sweep)
 
 
 class Kernel:
