@@ -1,4 +1,4 @@
-"""``parcast mpi``: measure this host."""
+"""``parcast mpi``: measure this host, and trace MPI programs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from parcast_mpi.tracing.reading import Trace
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The real thing.")
 
@@ -64,6 +67,94 @@ def measure(
     output.write_text(text)
     print(f"{output}: see parcast show {output}")
     return 0
+
+
+@app.command()
+def trace(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="After --: the program, and its arguments.", metavar="-- COMMAND"),
+    ],
+    *,
+    processes: Annotated[
+        int | None,
+        typer.Option("-n", min=1, help="Ranks to start; without it COMMAND starts them by itself."),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the trace.")] = (
+        Path("trace")
+    ),
+    mpiexec: Annotated[
+        str | None, typer.Option(help="Starts the ranks; the mpicc beside it makes the tracer.")
+    ] = None,
+) -> int:
+    """Record every MPI call of a program, which need not be changed for it."""
+    from parcast.errors import FileError, UnsupportedError
+    from parcast_mpi.tracing.reading import read
+    from parcast_mpi.tracing.running import run
+
+    try:
+        code = run(command, output, processes, mpiexec)
+    except UnsupportedError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    if code:
+        print(f"parcast: the command ended with code {code}", file=sys.stderr)
+    try:
+        found = read(output)
+    except FileError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    _print_trace(found, output)
+    return 1 if code else 0
+
+
+@app.command()
+def convert(
+    folder: Annotated[Path, typer.Argument(help="A folder that parcast mpi trace wrote.")],
+    output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
+) -> int:
+    """Write a trace as neutral JSON, or as an OTF2 archive."""
+    import json
+
+    from parcast.errors import FileError, UnsupportedError
+    from parcast_mpi.tracing.neutral import neutral
+    from parcast_mpi.tracing.reading import read
+
+    if output.suffix not in {".json", ".otf2"}:
+        raise FileError(f"{output}: end the name in .json or .otf2")
+    if not output.parent.is_dir():
+        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
+    found = read(folder)
+    try:
+        if output.suffix == ".otf2":
+            from parcast_mpi.tracing.otf2_archive import write
+
+            write(found, output)
+        else:
+            output.write_text(json.dumps(neutral(found)))
+    except UnsupportedError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print_trace(found: Trace, folder: Path) -> None:
+    """Print how often each call was made and how long the ranks were in it."""
+    from parcast.cli.output import print_table
+
+    counts = sorted(found.counts().items(), key=lambda item: -item[1][1])
+    calls = sum(count for count, _ in found.counts().values())
+    print(f"{folder}: {calls} calls of {len(found.ranks)} ranks in {found.seconds:.6g} s")
+    rows = [[name, str(count), f"{spent:.6f}"] for name, (count, spent) in counts]
+    print_table(["call", "times", "seconds of all ranks"], rows)
+    for one in found.ranks:
+        if one.full:
+            print(f"parcast: rank {one.rank} could not write all of its trace", file=sys.stderr)
+        elif not one.ended:
+            print(
+                f"parcast: rank {one.rank} did not come to MPI_Finalize; its {len(one.records)} "
+                "records until then are kept", file=sys.stderr,
+            )  # fmt: skip
 
 
 def _check_output(path: Path) -> None:
