@@ -198,16 +198,19 @@ def test_a_rank_that_dies_leaves_its_trace(
 
 
 FULL = """
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <errno.h>
-#include <sys/types.h>
-int ftruncate(int, off_t);
-int posix_fallocate(int file, off_t from, off_t length) {
-    return from ? ENOSPC : ftruncate(file, length);
+#include <unistd.h>
+#include <sys/syscall.h>
+ssize_t write(int file, const void *from, size_t length) {
+    static int windows;
+    if (length == 1 << 18 && ++windows > 2) { errno = ENOSPC; return -1; }
+    return syscall(SYS_write, file, from, length);
 }
 int main(int n, char **w) {
     MPI_Init(&n, &w);
-    for (int i = 0; i < 40000; i++) MPI_Send(0, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 20000; i++) MPI_Send(0, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     return MPI_Finalize();
 }
 """
@@ -216,14 +219,14 @@ int main(int n, char **w) {
 def test_a_full_disk_cuts_the_trace_and_not_the_program(
     mpi: library.Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    program = compiled(mpi, FULL, tmp_path, "-rdynamic", "-w")
+    program = compiled(mpi, FULL, tmp_path, "-rdynamic")
     assert main(["mpi", "trace", "-n", "1", "-o", str(tmp_path / "t"), "--", program]) == 0
     captured = capfd.readouterr()
     assert "the trace of rank 0 ends here: No space left on device" in captured.err
     assert "parcast: rank 0 could not write all of its trace" in captured.err
     (one,) = read(tmp_path / "t").ranks
     assert one.full
-    assert len(one.records) == (1 << 20) // 64 - 1  # all that one reserved piece holds
+    assert len(one.records) == 3 * (1 << 18) // 64  # two windows, and the tail
 
 
 def written(folder: Path, rows: Any, rank: int = 0, size: int = 1) -> Path:
@@ -262,6 +265,16 @@ def test_space_that_was_not_reached_is_no_record(tmp_path: Path) -> None:
     path = written(tmp_path, some_rows())
     path.write_bytes(path.read_bytes() + bytes(1000))
     assert len(read_rank(path).records) == 8
+
+
+def test_a_tail_goes_on_where_the_trace_ends_unless_it_is_its_end(tmp_path: Path) -> None:
+    rows = some_rows()
+    path = written(tmp_path, rows[:5])
+    tail = path.with_suffix(".tail")
+    tail.write_bytes(rows[5:].tobytes() + bytes(640))
+    assert (read_rank(path).records == rows).all()
+    tail.write_bytes(rows[2:5].tobytes())  # died between writing and clearing the window
+    assert (read_rank(path).records == rows[:5]).all()
 
 
 def test_ranks_of_other_hosts_begin_by_themselves() -> None:

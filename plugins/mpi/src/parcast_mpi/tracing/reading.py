@@ -125,15 +125,28 @@ def read_rank(path: Path) -> RankTrace:
         raise FileError(
             f"{path}: the trace has version {header['version']}; this parcast reads {_VERSION}"
         )
-    count = (len(data) - HEADER.itemsize) // RECORD.itemsize
-    rows = data[HEADER.itemsize : HEADER.itemsize + count * RECORD.itemsize].view(RECORD)
-    holes = np.flatnonzero(rows["call"] == 0)
-    rows = rows[: holes[0]] if len(holes) else rows
+    rows = _rows(data[HEADER.itemsize :])
+    if (tail := path.with_suffix(".tail")).exists():
+        rows = _joined(rows, _rows(np.fromfile(tail, np.uint8)))
     _check(path, rows)
     return RankTrace(
         int(header["rank"]), int(header["size"]), bool(header["ended"]), bool(header["full"]),
         int(header["day"]) - int(header["clock"]), _whole(rows),
     )  # fmt: skip
+
+
+def _rows(data: Any) -> Any:
+    """Return the whole records that bytes begin with."""
+    count = len(data) // RECORD.itemsize
+    rows = data[: count * RECORD.itemsize].view(RECORD)
+    holes = np.flatnonzero(rows["call"] == 0)
+    return rows[: holes[0]] if len(holes) else rows
+
+
+def _joined(rows: Any, tail: Any) -> Any:
+    """Return both, or the rows alone where the tail was written already and not yet cleared."""
+    again = len(rows) and len(tail) and tail["end"][0] <= rows["end"][-1]
+    return rows if again else np.concatenate([rows, tail])
 
 
 def _check(path: Path, rows: Any) -> None:

@@ -1,12 +1,13 @@
 /* What pmpi.c records with: the file, the communicators and the open requests of this rank.
 
-   A record goes into a file that is mapped into memory: what was recorded stays if the process dies.
-   Space is reserved before it is mapped, so a full disk is seen here, and not by a signal. */
+   Records go into a window of memory that is itself a small file, the tail: they stay if the process
+   dies. A full window is written to the trace and then cleared. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 #include "calls.h"
 
-enum { CHUNK = 1 << 20, NOBODY = -1000 };
+enum { WINDOW = 1 << 18, NOBODY = -1000 };
 typedef int64_t ns;
 typedef struct {
     char magic[8]; int32_t version, record, rank, size, ended, full; int64_t day, clock, reserved[2];
@@ -30,10 +31,8 @@ typedef struct {
 } record;
 
 static int file = -1, world_rank, world_size, threads;
-static header *head;
-static char *chunk;
-static size_t used = CHUNK; /* of the chunk */
-static off_t ahead;         /* of the file, up to the chunk's end */
+static char *window, tail[4096];
+static size_t used;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static inline ns now(void) {
@@ -46,59 +45,61 @@ static void unlock(void) { if (threads) pthread_mutex_unlock(&mutex); }
 
 /* ---- the file ---- */
 
+static void note(size_t field, int32_t value) { /* in the header */
+    if (file >= 0 && pwrite(file, &value, sizeof value, (off_t)field) < 0) perror("parcast");
+}
 static void stop(int error) {
     fprintf(stderr, "parcast: the trace of rank %d ends here: %s\n", world_rank, strerror(error));
-    if (head) head->full = 1;
-    if (chunk) munmap(chunk, CHUNK);
-    chunk = NULL;
-    close(file);
-    file = -1;
+    note(offsetof(header, full), 1);
+    if (file >= 0) close(file);
+    file = -1; /* the tail is kept */
 }
-static int next_chunk(void) {
-    if (chunk) munmap(chunk, CHUNK);
-    chunk = NULL;
-    int error = posix_fallocate(file, ahead, CHUNK);
-    if (!error) {
-        chunk = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, file, ahead);
-        if (chunk == MAP_FAILED) { chunk = NULL; error = ENOMEM; }
+static int spill(void) {
+    for (size_t at = 0; at < used;) {
+        ssize_t done = write(file, window + at, used - at);
+        if (done < 0 && errno != EINTR) { stop(errno); return 0; }
+        at += done < 0 ? 0 : (size_t)done;
     }
-    if (error) { stop(error); return 0; }
-    ahead += CHUNK;
+    memset(window, 0, used);
     used = 0;
     return 1;
 }
 static void put(const record *r) {
-    if (file < 0 || (used + sizeof *r > CHUNK && !next_chunk())) return;
-    record *to = (record *)(chunk + used);
+    if (file < 0 || (used + sizeof *r > WINDOW && !spill())) return;
+    record *to = (record *)(window + used);
     used += sizeof *r;
-    uint16_t call = r->call;
-    *to = *r;
-    to->call = 0;
-    __atomic_store_n(&to->call, call, __ATOMIC_RELEASE); /* now it is whole */
+    memcpy(to, r, offsetof(record, call));
+    to->done = r->done;
+    to->count = r->count;
+    __atomic_store_n(&to->call, r->call, __ATOMIC_RELEASE); /* now it is whole */
 }
 static void open_file(void) {
     char path[4096], *folder = getenv("PARCAST_TRACE");
     if (!folder) return;
     snprintf(path, sizeof path, "%s/rank-%d.trace", folder, world_rank);
+    snprintf(tail, sizeof tail, "%s/rank-%d.tail", folder, world_rank);
     file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-    if (file < 0) { fprintf(stderr, "parcast: %s: %s\n", path, strerror(errno)); return; }
-    if (!next_chunk()) return;
+    int other = open(tail, O_RDWR | O_CREAT | O_TRUNC, 0666);
+    int error = file < 0 || other < 0 ? errno : posix_fallocate(other, 0, WINDOW);
+    if (!error) {
+        window = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
+        error = window == MAP_FAILED ? errno : 0;
+    }
+    close(other);
+    if (error) { stop(error); return; }
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     header first = {{0}, 1, sizeof(record), world_rank, world_size, 0, 0, 0, 0, {0, 0}};
     memcpy(first.magic, "PARCAST1", 8);
     first.day = 1000000000 * (ns)t.tv_sec + t.tv_nsec;
     first.clock = now();
-    memcpy(chunk, &first, sizeof first);
-    head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    used = sizeof first;
+    if (write(file, &first, sizeof first) < 0) stop(errno);
 }
 static void close_file(void) {
-    if (head && head != MAP_FAILED) head->ended = 1;
-    if (file < 0) return;
-    munmap(chunk, CHUNK);
-    if (ftruncate(file, ahead - CHUNK + (off_t)used)) perror("parcast");
+    if (file < 0 || !spill()) return;
+    note(offsetof(header, ended), 1);
     close(file);
+    unlink(tail);
     file = -1;
 }
 

@@ -3,8 +3,9 @@
 ``rank-N.trace`` is little-endian. Its header is 64 bytes: the magic ``PARCAST1``, then as 4-byte
 integers the version (1), the size of a record (64), the rank, the number of ranks, 1 where the
 program came to its end, and 1 where the disk was full; then as 8-byte integers the time of day and
-the monotonic clock at the start, both in ns. Records follow as `RECORD` says. A record is whole if
-its ``call`` is not 0: that field is written last, and what was not reached is zeros.
+the monotonic clock at the start, both in ns. Records follow as `RECORD` says. Of a rank that came
+to no end the last records are in ``rank-N.tail``, without a header. A record is whole if its
+``call`` is not 0: that field is written last, and what was not reached is zeros.
 
 A call that completes requests is followed by ``count`` records of the call ``request``, one for
 each request that it was given. ``rank-N.comms`` names in lines ``ID RANK RANK ...`` the members of
