@@ -5,7 +5,7 @@
 int main(int argc, char **argv) {
     int rank, flag, index, count, which[4], counts[2] = {2, 2}, shifts[2] = {0, 2}, provided;
     double a[64] = {0}, b[64] = {0};
-    MPI_Request q[4];
+    MPI_Request q[4], many[40];
     MPI_Status s;
     MPI_Message m;
     MPI_Comm back, twin;
@@ -47,6 +47,10 @@ int main(int argc, char **argv) {
     MPI_Irecv(b, 64, MPI_BYTE, other, 11, w, &q[0]);
     MPI_Cancel(&q[0]);
     MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+
+    for (int i = 0; i < 40; i++) MPI_Isend(a, i, MPI_BYTE, other, 20, w, &many[i]);
+    for (int i = 0; i < 40; i++) MPI_Recv(b, 64, MPI_BYTE, other, 20, w, MPI_STATUS_IGNORE);
+    MPI_Waitall(40, many, MPI_STATUSES_IGNORE); /* of which libraries give many the same handle */
 
     MPI_Send_init(a, 14, MPI_BYTE, other, 12, w, &q[0]);
     MPI_Recv_init(b, 64, MPI_BYTE, other, 12, w, &q[1]);

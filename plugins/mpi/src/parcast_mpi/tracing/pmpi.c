@@ -191,15 +191,17 @@ int MPI_Request_free(MPI_Request *q) {
 
 /* Records a call that completed some of the requests: those at `which`, or all if that is NULL. */
 static void complete(int code, ns start, awaited *a, const MPI_Status *s, int n, const int *which) {
-    record r = call(code, start, MPI_COMM_WORLD, NOBODY, 0, 0);
-    r.count = (uint32_t)known(a);
-    put(&r);
+    record r = call(code, start, MPI_COMM_WORLD, NOBODY, 0, 0), few[32];
+    record *rows = a->count > 32 ? malloc(sizeof r * (size_t)a->count) : few;
     for (int i = 0; i < a->count; i++) {
         int at = which ? -1 : i;
         for (int k = 0; which && k < n; k++) if (which[k] == i) at = k;
-        completed(&r, a->handles[i], at < 0 ? NULL : &s[at], at >= 0);
+        r.count += (uint32_t)completed(&rows[r.count], &r, a->handles[i], at < 0 ? NULL : &s[at], at >= 0);
     }
+    put(&r);
+    for (uint32_t i = 0; i < r.count; i++) put(&rows[i]);
     unlock();
+    if (rows != few) free(rows);
     release(a);
 }
 #define STATUSES(s) if ((s) == MPI_STATUSES_IGNORE) (s) = a.own

@@ -168,9 +168,18 @@ static void learn(MPI_Comm comm) {
     comms[comm_count++] = c;
 }
 
-/* ---- requests: a table from handles to what was asked ---- */
+/* ---- requests: a table from handles to what was asked ----
 
-typedef struct { uint64_t key; uint32_t id; int used, persistent; MPI_Comm comm; record call; } request;
+   Libraries give one handle to all sends that are complete at once: these stand below each other. */
+
+typedef struct request {
+    uint64_t key;
+    uint32_t id;
+    int used, persistent;
+    MPI_Comm comm;
+    record call;
+    struct request *below;
+} request;
 static request *table;
 static size_t slots, filled;
 static uint32_t requests;
@@ -195,14 +204,22 @@ static request *ask(MPI_Request r) {
         for (size_t i = 0; i < count; i++) if (old[i].used) *slot(old[i].key) = old[i];
         free(old);
     }
-    request *made = slot(key_of(r));
-    if (!made->used) filled++;
+    request *made = slot(key_of(r)), *below = NULL;
+    if (made->used) memcpy(below = malloc(sizeof *below), made, sizeof *below);
+    else filled++;
     memset(made, 0, sizeof *made);
+    made->below = below;
     made->used = 1;
     made->key = key_of(r);
     return made;
 }
 static void unask(request *r) { /* and move up what this place kept away from its own */
+    request *below = r->below;
+    if (below) {
+        *r = *below;
+        free(below);
+        return;
+    }
     size_t hole = (size_t)(r - table);
     filled--;
     for (size_t at = (hole + 1) & (slots - 1); table[at].used; at = (at + 1) & (slots - 1)) {
@@ -268,23 +285,19 @@ static void release(awaited *a) {
     if (a->handles != a->few) free(a->handles);
     if (a->own && a->own != a->some) free(a->own);
 }
-static void completed(record *parent, MPI_Request handle, const MPI_Status *status, int done) {
+/* Fills in what became of one request, if it is known: returns how many records that are. */
+static int completed(record *one, const record *parent, MPI_Request handle,
+                     const MPI_Status *status, int done) {
     request *r = asked(handle);
-    if (!r || !r->id) return;
-    record one = {parent->start, parent->end, 0, 0, NOBODY, 0, NOBODY, 0, r->id, r->call.comm,
-                  CALL_request, (uint16_t)done, 0};
-    if (done && status) {
+    if (!r || !r->id) return 0;
+    *one = (record){parent->start, parent->end, 0, 0, NOBODY, 0, NOBODY, 0, r->id, r->call.comm,
+                    CALL_request, (uint16_t)done, 0};
+    if (done) {
         int cancelled = 0;
         PMPI_Test_cancelled((MPI_Status *)status, &cancelled);
-        if (cancelled) one.done = 2;
-        else if (receives(r)) receive_of(&one, r->comm, status);
+        if (cancelled) one->done = 2;
+        else if (receives(r)) receive_of(one, r->comm, status);
+        if (r->persistent) r->id = 0; else unask(r);
     }
-    put(&one);
-    if (!done) return;
-    if (r->persistent) r->id = 0; else unask(r);
-}
-static int known(const awaited *a) {
-    int count = 0;
-    for (int i = 0; i < a->count; i++) { request *r = asked(a->handles[i]); count += r && r->id; }
-    return count;
+    return 1;
 }
