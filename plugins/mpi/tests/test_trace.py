@@ -115,6 +115,7 @@ def test_requests_are_completed_once_and_times_do_not_go_back(traced: Path) -> N
         made = [e["request"] for e in events if "request" in e]
         done = [n for e in events for n in e.get("completed", e.get("requests", []))]
         assert sorted(made) == sorted(done)
+        assert {n for e in events for n in e.get("requests", [])} <= set(made)
         assert len(set(made)) == len(made)
         times = [time for e in events for time in (e["t_start"], e["t_end"])]
         assert times == sorted(times)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def run(command: Sequence[str], folder: Path, processes: int | None, mpiexec: st
     FileError
         If the folder cannot be written, or the command is none.
     """
+    if sys.platform != "linux":
+        raise UnsupportedError(f"programs are traced on Linux only, and this is {sys.platform}")
     library = tracer(_compiler(mpiexec))
     if shutil.which(command[0]) is None:
         raise FileError(f"{command[0]}: there is no such command")
