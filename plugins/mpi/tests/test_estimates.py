@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast import SolveError
 from parcast.units import parse_quantity
 from parcast_mpi.measuring.estimates import (
     Estimate,
@@ -42,7 +43,7 @@ def test_a_noisy_line_is_found_within_its_spread() -> None:
     for seed in range(40):
         noisy = exact * (1 + rng.exponential(0.05, (21, len(SIZES))))
         noisy[rng.random(noisy.shape) < 0.05] *= 50  # interrupted
-        found = line(SIZES, noisy, seed)
+        found = line(SIZES, noisy, seed=seed)
         shift = 1 + 0.05 * math.log(2)  # of the median of the noise
         misses.append((found.startup.value - 4e-6 * shift) / found.startup.spread)
         misses.append((found.bandwidth.value - 2e9 / shift) / found.bandwidth.spread)
@@ -57,7 +58,7 @@ def test_a_line_that_would_begin_below_zero_begins_at_zero() -> None:
 
 
 def test_times_that_fall_are_no_line() -> None:
-    with pytest.raises(ValueError, match="do not grow"):
+    with pytest.raises(SolveError, match="the times do not grow with the bytes"):
         line([0, 1, 2], [[3.0, 2.0, 1.0]] * 3)
 
 

@@ -114,6 +114,14 @@ def test_what_a_rank_meets_is_said(mpi: library.Library, machine: Machine) -> No
         measure(made, 1, Options())
 
 
+def test_a_directory_that_takes_no_files_is_said(
+    mpi: library.Library, registry: Registry, machine: Machine
+) -> None:
+    asked = query("def program(rank, size):\n    write(1)\n", machine, 1)
+    with pytest.raises(SolveError, match="no files can be written in /proc: No such file"):
+        registry.solver("mpi.run").solve(asked.with_options(Options(directory="/proc")))
+
+
 def test_no_process_is_left_of_a_job_that_took_too_long(
     mpi: library.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ def measure(
     except (UnsupportedError, SolveError) as error:
         print(f"parcast: {error}", file=sys.stderr)
         return 1
-    output.write_text(text)
+    _write(output, text)
     print(f"{output}: see parcast show {output}")
     return 0
 
@@ -131,7 +131,7 @@ def convert(
 
             write(found, output)
         else:
-            output.write_text(json.dumps(neutral(found)))
+            _write(output, json.dumps(neutral(found)))
     except UnsupportedError as error:
         print(f"parcast: {error}", file=sys.stderr)
         return 1
@@ -155,6 +155,15 @@ def _print_trace(found: Trace, folder: Path) -> None:
                 f"parcast: rank {one.rank} did not come to MPI_Finalize; its {len(one.records)} "
                 "records until then are kept", file=sys.stderr,
             )  # fmt: skip
+
+
+def _write(path: Path, text: str) -> None:
+    from parcast.errors import FileError
+
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _check_output(path: Path) -> None:

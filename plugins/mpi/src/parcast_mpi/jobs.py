@@ -58,6 +58,23 @@ def new_job() -> Iterator[Job]:
         yield Job(Path(name))
 
 
+@contextlib.contextmanager
+def new_folder(where: str | None) -> Iterator[str]:
+    """Make a folder for the files of a run, gone in the end; by default among temporary files.
+
+    Raises
+    ------
+    SolveError
+        If it cannot be made.
+    """
+    try:
+        made = tempfile.TemporaryDirectory(prefix="parcast-", dir=where)
+    except OSError as error:
+        raise SolveError(f"no files can be written in {where}: {error.strerror}") from None
+    with made as name:
+        yield name
+
+
 def run_python(
     library: Library,
     job: Job,

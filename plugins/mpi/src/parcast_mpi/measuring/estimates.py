@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast import SolveError
 from parcast.replications import generator
 from parcast_mpi.running.answer import median_interval
 
@@ -49,7 +50,7 @@ class Line:
     worst: float  #: the largest relative error at a size
 
 
-def line(sizes: Sequence[float], times: Any, seed: int = 0) -> Line:
+def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -> Line:
     """Return the line through the medians of times, by least squares of relative errors.
 
     Parameters
@@ -58,12 +59,14 @@ def line(sizes: Sequence[float], times: Any, seed: int = 0) -> Line:
         Bytes.
     times
         Seconds, a row for each round and a column for each size.
+    of
+        What errors call the times.
     seed
         Of the rounds that are drawn again (bootstrap) for the spread.
 
     Raises
     ------
-    ValueError
+    SolveError
         If times do not grow with the bytes.
     """
     n, rounds = np.asarray(sizes, float), np.asarray(times, float)
@@ -72,7 +75,7 @@ def line(sizes: Sequence[float], times: Any, seed: int = 0) -> Line:
     drawn = rng.integers(0, len(rounds), (_DRAWS, len(rounds)))
     fits = np.array([_fit(n, np.median(rounds[rows], axis=0)) for rows in drawn])
     if whole[1] <= 0:
-        raise ValueError("the times do not grow with the bytes")
+        raise SolveError(f"the {of} do not grow with the bytes; measure again on a quieter host")
     errors = np.abs((whole[0] + whole[1] * n) / np.median(rounds, axis=0) - 1)
     return Line(
         Estimate(max(whole[0], 0.0), float(fits[:, 0].std())),

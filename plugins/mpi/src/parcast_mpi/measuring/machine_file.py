@@ -74,8 +74,8 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
     else:
         own = quantity(of_samples([one["rate of the kernel"] for one in answers]), "FLOP/s")
         yield Value("processor", "rate", _toml(own), f"{kernel} on {every}; {poly1}")
-    yield Value("nodes", "count", "1")
-    yield Value("nodes", "cores", str(cores))
+    yield Value("nodes", "count", "1", "this host")
+    yield Value("nodes", "cores", str(cores), "as the operating system counts them")
     rounds = zip(*(one["memory"] for one in answers), strict=True)
     total = quantity(of_samples([sum(rates) for rates in rounds]), "B/s")
     source = f"read and written in place, 64 MiB a core, {every}"
@@ -85,7 +85,7 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
 def _network(answers: Answers) -> Iterator[Value]:
     first, second = answers[:2]
     halves = first["messages"]["halves"]
-    fitted = line(SIZES, halves)
+    fitted = line(SIZES, halves, "times of the ping-pong")
     split = split_startup(
         fitted.startup, of_samples(first["calls"]["sending"]),
         of_samples(second["calls"]["receiving"]),
@@ -117,7 +117,8 @@ def _network(answers: Answers) -> Iterator[Value]:
 
 
 def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
-    writes, reads = line(FILE_SIZES, samples["write"]), line(FILE_SIZES, samples["read"])
+    writes = line(FILE_SIZES, samples["write"], "times of writes")
+    reads = line(FILE_SIZES, samples["read"], "times of reads")
     source = (
         f"writes to stable storage, {FILE_SIZES[0]} B to {FILE_SIZES[-1] >> 20} MiB; reads have "
         f"{quantity(reads.bandwidth, 'B/s')} after {quantity(reads.startup, 's')}"
@@ -131,7 +132,7 @@ def _variability(answers: Answers) -> Iterator[Value]:
     lost = [seconds for one in found for seconds in one.lost.tolist()]
     share = sum(one.share for one in found) / len(found)
     source = f"FTQ, {len(lost)} quanta on all cores, {share:.1%} of the time lost; 200 quantiles"
-    yield Value("variability", "quantum", _toml(f"{1e3 * QUANTUM:g} ms"), "chosen")
+    yield Value("variability", "quantum", _toml(f"{1e3 * QUANTUM:g} ms"))
     yield Value("variability", "lost", _sampled(lost), source)
     if len(answers) > 1:
         short = answers[0]["messages"]["short"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ import attrs
 from parcast import Machine, UnsupportedError
 from parcast_mpi import library
 from parcast_mpi.host import Load, identity, load, processor_name
-from parcast_mpi.jobs import Job, new_job, run_python
+from parcast_mpi.jobs import Job, new_folder, new_job, run_python
 from parcast_mpi.measuring.sampling import Effort
 
 #: Shares of all cores that others may use while this host is measured.
@@ -59,8 +58,10 @@ def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: Non
             "--anyway, which marks the file"
         )
     cores = os.cpu_count() or 1
-    with new_job() as job, tempfile.TemporaryDirectory(prefix="parcast-", dir=asked.directory) as d:
-        job.tell({"kernel": asked.kernel, "directory": d, "effort": attrs.asdict(asked.effort)})
+    with new_job() as job, new_folder(asked.directory) as folder:
+        job.tell(
+            {"kernel": asked.kernel, "directory": folder, "effort": attrs.asdict(asked.effort)}
+        )
         answers = run_python(
             here, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
         )

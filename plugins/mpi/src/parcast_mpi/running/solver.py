@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from parcast.placement import place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks
-from parcast_mpi.jobs import new_job, run_python
+from parcast_mpi.jobs import new_folder, new_job, run_python
 from parcast_mpi.running.answer import Measured, gathered, prediction
 from parcast_mpi.running.plan import Plan, plan
 
@@ -46,6 +45,8 @@ class Run:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program cannot be run here."""
+        if (reason := _why_not_here(query)) is not None:
+            return reason
         try:
             library.find()
             place(query)
@@ -56,7 +57,7 @@ class Run:
             return f"mpi.run.directory: there is no folder {options.directory}"
         if query.d != 1:
             return f"d={query.d}: a real run has the one file system of its host; ask -d 1"
-        return _why_not_here(query)
+        return None
 
     def solve(self, query: Query) -> Prediction:
         """Run the program, and return what it took."""
@@ -120,8 +121,7 @@ def measure(made: Plan, size: int, options: Options) -> Measured:
         If a rank dies, or the ranks do not end in time.
     """
     here = library.find()
-    where = options.directory or None
-    with new_job() as job, tempfile.TemporaryDirectory(prefix="parcast-", dir=where) as directory:
+    with new_job() as job, new_folder(options.directory or None) as directory:
         job.tell(_told(made, size, options, directory))
         watched, before = load(_WATCHED), ticks()
         answers = run_python(here, job, size, "parcast_mpi.running.worker", options.limit)
