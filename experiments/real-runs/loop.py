@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from parcast import Machine, Registry, Row, Status
+from parcast import Machine, Registry, Row
 from parcast.settings import split_assignment
 from parcast_mpi.host import Host, load, ticks
 
@@ -109,27 +109,31 @@ def predict(
 
 def table(measured: dict[Point, list[float]], predicted: dict[Point, list[Row]]) -> None:
     """Print Markdown: a line for each point, and one for each program's median errors."""
-    solvers = sorted({row.solver for rows in predicted.values() for row in rows})
-    print(f"\n| program | p | measured | {' | '.join(solvers)} |")
-    print("|---" * (3 + len(solvers)) + "|")
+    families = sorted({family(row) for rows in predicted.values() for row in rows})
+    print(f"\n| program | p | measured | {' | '.join(families)} |")
+    print("|---" * (3 + len(families)) + "|")
     errors: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (name, p), times in measured.items():
         time = statistics.median(times)
         spread = (max(times) - min(times)) / 2 / time
         cells = []
-        by_solver = {row.solver: row for row in predicted[name, p]}
-        for solver in solvers:
-            row = by_solver.get(solver)
-            if row is None or row.time is None or row.status is not Status.OK:
-                cells.append(row.status.value if row else "")
+        rows = {family(row): row for row in predicted[name, p]}
+        for one in families:
+            if rows[one].time is None:
+                cells.append(rows[one].status.value)
                 continue
-            error = row.time / time - 1
-            errors[name][solver].append(abs(error))
+            error = rows[one].time / time - 1
+            errors[name][one].append(abs(error))
             cells.append(f"{error:+.0%}")
         print(f"| {name} | {p} | {time:.3f} s ±{spread:.0%} | {' | '.join(cells)} |")
     for name, found in errors.items():
-        cells = [f"{statistics.median(found[s]):.0%}" if found[s] else "" for s in solvers]
-        print(f"| {name} | median | | {' | '.join(cells)} |")
+        cells = [f"{statistics.median(found[f]):.0%}" if found[f] else "" for f in families]
+        print(f"| {name} | median of errors | | {' | '.join(cells)} |")
+
+
+def family(row: Row) -> str:
+    """Return the family that a row's solver is of."""
+    return row.solver.partition(".")[0]
 
 
 if __name__ == "__main__":

@@ -70,6 +70,22 @@ def program(rank, size):
     assert made.of(4)["groups"] == [[0, [0, 2, 4]], [3, [3, 4]]]
 
 
+def test_buffers_are_counted() -> None:
+    source = """
+def program(rank, size):
+    irecv((rank + 1) % size)
+    irecv((rank + 1) % size, tag=1)
+    isend((rank + 2) % size, 10)
+    isend((rank + 2) % size, 20, tag=1)
+    waitall()
+    alltoall(100)
+    allreduce(250)
+"""
+    made = plan(unrolled(source, 3))
+    assert made.receive == [20] * 3
+    assert made.memory() == 3 * (300 + 300 + 2 * 20)
+
+
 def test_a_tag_that_mpi_may_not_have_is_refused_with_its_line() -> None:
     source = "def program(rank, size):\n    send(0, 1, tag=32768)\n"
     with pytest.raises(InvalidPointError, match=r"some.py:2: send has the tag 32768"):

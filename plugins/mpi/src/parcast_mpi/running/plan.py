@@ -13,7 +13,10 @@ from parcast import InvalidPointError
 from parcast.program import Operation, Unrolled
 from parcast.program.collectives import groups
 from parcast.program.expand import is_collective
-from parcast.program.operations import SENDS
+from parcast.program.operations import COLLECTIVES, SENDS
+
+#: Collectives that have a block for each process in a buffer.
+_BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})
 
 #: Largest tag that every MPI library takes.
 MOST_TAG = 32767
@@ -36,6 +39,22 @@ class Plan:
             "receive": self.receive[rank],
             "lines": self.lines,
         }
+
+    def memory(self) -> int:
+        """Return how many bytes the buffers of all ranks need at most."""
+        return sum(map(self._memory, range(len(self.steps))))
+
+    def _memory(self, rank: int) -> int:
+        """Return the bytes of a rank: to send, to receive, and for every receive in flight."""
+        steps, size = self.steps[rank], len(self.steps)
+        slots = {given[-1] for op, _, given in steps if op == "irecv"}
+        sent = [given[1] for op, _, given in steps if op in SENDS]
+        together = [
+            given[0] * (size if op in _BLOCKS else 1) for op, _, given in steps if op in COLLECTIVES
+        ]
+        largest = max([0, *together])
+        receive = max(largest, self.receive[rank])
+        return max([largest, *sent]) + receive + len(slots) * self.receive[rank]
 
 
 def plan(unrolled: Unrolled) -> Plan:

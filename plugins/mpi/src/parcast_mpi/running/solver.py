@@ -95,9 +95,7 @@ def _why_not_here(query: Query) -> str | None:
 
 def _check_memory(made: Plan) -> None:
     """Refuse what would fill the host's memory with messages."""
-    slots = [max((len(one[2]) and one[2][-1] for one in steps if one[0] == "irecv"), default=0)
-             for steps in made.steps]  # fmt: skip
-    need = sum((slot + 2) * size for slot, size in zip(slots, made.receive, strict=True))
+    need = made.memory()
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if need > _MOST_MEMORY * have:
         raise UnsupportedError(
