@@ -53,8 +53,9 @@ class Plan:
             given[0] * (size if op in _BLOCKS else 1) for op, _, given in steps if op in COLLECTIVES
         ]
         largest = max([0, *together])
-        receive = max(largest, self.receive[rank])
-        return max([largest, *sent]) + receive + len(slots) * self.receive[rank]
+        receive: int = max(largest, self.receive[rank])
+        most: int = max([largest, *sent])
+        return most + receive + len(slots) * self.receive[rank]
 
 
 def plan(unrolled: Unrolled) -> Plan:
