@@ -209,13 +209,10 @@ def quanta(effort: Effort) -> list[int]:
     return counts
 
 
-def main(folder: str) -> None:
-    """Go through all stages, and leave the samples in ``folder``."""
-    job = Job(Path(folder))
-    told = job.told()
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109  (where the user's kernel may be)
+def stages(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Return what to sample, in order; messages only where there are two ranks."""
     own, effort = told["kernel"], Effort(**told["effort"])
-    stages: dict[str, Callable[[], Any]] = {
+    found: dict[str, Callable[[], Any]] = {
         "rate": lambda: rates(effort, None, together=True),
         "rate alone": lambda: rates(effort, None, together=False),
         **({"rate of the kernel": lambda: rates(effort, own, together=True)} if own else {}),
@@ -224,21 +221,28 @@ def main(folder: str) -> None:
         "storage": lambda: storage(effort, Path(told["directory"])),
     }
     if WORLD.size > 1:
-        stages |= {
+        found |= {
             "messages": lambda: ping_pong(effort),
             "calls": lambda: calls(effort),
             "eager limit": late_receiver,
             "saturation": lambda: exchange(effort),
         }
-    found = {}
+    return found
+
+
+def main(folder: str) -> None:
+    """Go through all stages, and leave the samples in ``folder``."""
+    job = Job(Path(folder))
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109  (where the user's kernel may be)
+    asked, samples = stages(job.told()), {}
     try:
-        for number, (name, stage) in enumerate(stages.items()):
+        for number, (name, stage) in enumerate(asked.items()):
             rendezvous()
             if not WORLD.rank:
-                (job.folder / "stage").write_text(f"{number} {len(stages)} {name}")
-            found[name] = stage()
+                (job.folder / "stage").write_text(f"{number} {len(asked)} {name}")
+            samples[name] = stage()
         rendezvous()
-        job.answer(WORLD.rank, found)
+        job.answer(WORLD.rank, samples)
     except Exception as error:  # noqa: BLE001  (the launcher says it)
         job.answer(WORLD.rank, {"error": f"failed: {type(error).__name__}: {error}"})
         WORLD.Abort(1)
