@@ -154,6 +154,7 @@ def test_a_trace_becomes_json_and_otf2(traced: Path, tmp_path: Path) -> None:
 PYTHON = """
 import sys
 from mpi4py import MPI
+import numpy as np
 world = MPI.COMM_WORLD
 other, data = 1 - world.rank, np.zeros(1000)
 for step in range(50):  # under MPICH these are the calls with large counts
