@@ -102,7 +102,7 @@ def test_a_rank_that_dies_is_reported(
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with new_job() as job, pytest.raises(SolveError, match="died") as raised:
-        run_python(mpi, job, 2, "dying", limit=10)
+        run_python(mpi, job, 2, "dying", limit=60)
     assert "\n" not in str(raised.value)
 
 

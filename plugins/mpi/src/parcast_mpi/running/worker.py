@@ -98,6 +98,7 @@ def main(folder: str) -> None:
         rank = Rank(told["ranks"][world.rank], Path(told["directory"]))
         done = threading.Event()
         watch = threading.Thread(target=_watch, args=(job, rank, told["limit"], done), daemon=True)
+        world.Barrier()  # so that the limit is over for all at once
         watch.start()
         gc.collect()
         gc.disable()
