@@ -73,7 +73,8 @@ def test_every_operation_runs_and_the_answer_keeps_the_promises(
         assert found.status is Status.OK
         assert found.time is not None
         assert found.parts is not None
-        assert found.time >= found.parts.compute >= 0.002
+        assert found.time >= 0.002  # of the rank that started last; others began before
+        assert found.parts.compute > 0
         assert min(attr for attr in (found.parts.io, found.parts.communication)) > 0
         assert len(found.details["repetitions"]) == 10
         assert found.details["library"] == str(mpi)
