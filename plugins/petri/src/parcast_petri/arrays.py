@@ -13,6 +13,7 @@ import numpy as np
 from parcast.distributions import Distribution
 from parcast.expressions import Expr, Name, Num, names_in
 from parcast_petri.kernel import layout as k
+from parcast_petri.memory import Memory
 from parcast_petri.net import Net, NetError, Tokens, Transition
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
@@ -20,33 +21,6 @@ Form = Literal["compiled", "plain", "exact"]
 
 _OPS = {"+": k.ADD, "-": k.SUBTRACT, "*": k.MULTIPLY, "/": k.DIVIDE, "neg": k.NEGATE,
         "min": k.MINIMUM, "max": k.MAXIMUM}  # fmt: skip
-
-
-@attrs.frozen(eq=False)
-class Memory:
-    """The two memories of the kernel: whole numbers, and seconds."""
-
-    m: Any
-    f: Any
-    sizes: Mapping[int, int]  #: of each column
-    slots: int  #: timers of transitions with several servers
-
-    def column(self, at: int, start: int = 0, end: int | None = None) -> list[Any]:
-        """Return the entries of a column, or some of them."""
-        memory = self.f if at in k.REAL else self.m
-        first = int(self.m[at])
-        return list(memory[first + start : first + (self.sizes[at] if end is None else end)])
-
-    def fill(self, at: int, values: Sequence[Any]) -> None:
-        """Set the first entries of a column."""
-        memory = self.f if at in k.REAL else self.m
-        first = int(self.m[at])
-        memory[first : first + len(values)] = values
-
-    def copy_from(self, other: Memory) -> None:
-        """Take over all entries of a memory of the same net, form and size."""
-        self.m[:] = other.m
-        self.f[:] = other.f
 
 
 @attrs.frozen(eq=False)

@@ -95,6 +95,11 @@ class Play:
         )
 
     @property
+    def firings(self) -> int:
+        """How often transitions have fired so far."""
+        return int(self.memory.m[k.FIRINGS])
+
+    @property
     def now(self) -> Any:
         """The present time, in seconds."""
         return self.memory.f[k.CLOCK]
