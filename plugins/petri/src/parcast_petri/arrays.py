@@ -58,7 +58,7 @@ class Arrays:
             m[at] = len(memory)
             memory.extend(columns[at])
         counts = {k.TRANSITIONS: transitions, k.POOLS: pools, k.QUEUES: queues, k.ROOM: room,
-                  k.HEAPS: k.FIRST_POOL + pools + queues, k.SPARE: slots,
+                  k.HEAPS: k.FIRST_POOL + pools + 2 * queues, k.SPARE: slots,
                   k.COUNTED: len(columns[k.MARKING])}  # fmt: skip
         for at, value in {**counts, **self.options}.items():
             m[at] = value
@@ -97,10 +97,11 @@ class Arrays:
         member = [sum(t.speed == pool for t in self.net.transitions) for pool in self.pools]
         waiting = [sum(t.queue == queue for t in self.net.transitions) for queue in self.queues]
         sizes = [transitions + pools + slots, transitions, queues]
-        sizes += [*(one + slots for one in member), *waiting]
+        sizes += [*(one + slots for one in member), *waiting, *waiting]
         base = _starts([range(size) for size in sizes])
         each = {at: [0] * transitions for at in (k.DEGREE, k.ACTIVE, k.FIRED, k.LAST)}
         each |= {at: [0] * pools for at in (k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED)}
+        each[k.PROMISED] = [0] * queues
         each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST, k.KEY)}
         each |= {at: [-1] * items for at in (k.OLDER, k.YOUNGER, k.PLACE)}
         return each | {

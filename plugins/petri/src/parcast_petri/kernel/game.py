@@ -8,6 +8,7 @@ from parcast_petri.kernel.delays import evaluate
 from parcast_petri.kernel.heaps import push, remove
 from parcast_petri.kernel.layout import (
     ACTIVE,
+    ASKING,
     BASE,
     BOUND,
     BURST,
@@ -27,12 +28,14 @@ from parcast_petri.kernel.layout import (
     FIRINGS,
     FIRST_POOL,
     FULL,
+    GRANTED,
     GRANTS,
     HEAD,
     HEAP,
     HEAPS,
     IMMEDIATE,
     IMMEDIATES,
+    IN_LINE,
     INHIBITOR_AT,
     INHIBITOR_PLACE,
     INHIBITOR_WEIGHT,
@@ -44,6 +47,7 @@ from parcast_petri.kernel.layout import (
     MAIN,
     MARKING,
     NEGATIVE,
+    NOT_ASKED,
     OUT,
     OWNER,
     PENDING,
@@ -54,6 +58,7 @@ from parcast_petri.kernel.layout import (
     PRE_AT,
     PRE_PLACE,
     PRE_WEIGHT,
+    PROMISED,
     QUEUE,
     QUEUES,
     RANDOM,
@@ -62,6 +67,7 @@ from parcast_petri.kernel.layout import (
     ROOM,
     SAVED,
     SAVES,
+    SERIAL,
     SERVERS,
     SIZE,
     SPARE,
@@ -116,10 +122,10 @@ def enabling(m: Any, t: int, without: int) -> int:
 
 
 def update_ready(m: Any, f: Any, q: int) -> None:
-    """Put a queue among those that can grant their first request, or take it out."""
-    h = m[HEAPS] - m[QUEUES] + q
+    """Put a queue among those that somebody asks, by the first to ask, or take it out."""
+    h = m[HEAPS] - 2 * m[QUEUES] + q
     item = m[TRANSITIONS] + m[POOLS] + q
-    if m[m[SIZE] + h] > 0 and m[m[MARKING] + m[m[RESOURCE] + q]] > 0:
+    if m[m[SIZE] + h] > 0:
         top = m[m[HEAP] + m[m[BASE] + h]]
         m[m[TIE] + item] = m[m[TIE] + top]
         push(m, f, READY, item, f[m[KEY] + top])
@@ -127,16 +133,56 @@ def update_ready(m: Any, f: Any, q: int) -> None:
         remove(m, f, READY, item)
 
 
-def request(m: Any, f: Any, t: int) -> None:
-    """Queue a transition for its resource, or take it out of the queue."""
-    q = m[m[QUEUE] + t]
+def grant(m: Any, f: Any, q: int) -> None:
+    """Let the first in line take the resource, if there is one of each."""
     h = m[HEAPS] - m[QUEUES] + q
-    wanted = enabling(m, t, m[m[RESOURCE] + q]) > 0
-    if wanted and m[m[PLACE] + t] < 0:
-        push(m, f, h, t, f[CLOCK])
-    elif not wanted and m[m[PLACE] + t] >= 0:
+    free = m[m[MARKING] + m[m[RESOURCE] + q]] > 0
+    if free and m[m[SIZE] + h] > 0 and m[m[PROMISED] + q] == 0:
+        t = m[m[HEAP] + m[m[BASE] + h]]
         remove(m, f, h, t)
+        m[m[PROMISED] + q] = 1
+        m[m[ACTIVE] + t] = GRANTED
+        push(m, f, IMMEDIATE, t, f[CLOCK] * 0)
+
+
+def line_up(m: Any, f: Any, q: int) -> None:
+    """Give the first who asks its place in line, behind all that asked before."""
+    h = m[HEAPS] - 2 * m[QUEUES] + q
+    t = m[m[HEAP] + m[m[BASE] + h]]
+    remove(m, f, h, t)
+    m[SERIAL] += 1
+    m[m[ACTIVE] + t] = IN_LINE
+    push(m, f, h + m[QUEUES], t, f[CLOCK] * 0 + m[SERIAL])
     update_ready(m, f, q)
+    grant(m, f, q)
+
+
+def leave(m: Any, f: Any, t: int) -> None:
+    """Take a transition out of its queue, wherever it stands."""
+    q, stage = m[m[QUEUE] + t], m[m[ACTIVE] + t]
+    h = m[HEAPS] - 2 * m[QUEUES] + q
+    if stage == ASKING:
+        remove(m, f, h, t)
+        update_ready(m, f, q)
+    elif stage == IN_LINE:
+        remove(m, f, h + m[QUEUES], t)
+    elif stage == GRANTED:
+        remove(m, f, IMMEDIATE, t)
+        m[m[PROMISED] + q] = 0
+    m[m[ACTIVE] + t] = NOT_ASKED
+
+
+def request(m: Any, f: Any, t: int) -> None:
+    """Ask for a transition's resource, or withdraw."""
+    q = m[m[QUEUE] + t]
+    wanted = enabling(m, t, m[m[RESOURCE] + q]) > 0
+    if wanted and m[m[ACTIVE] + t] == NOT_ASKED:
+        m[m[ACTIVE] + t] = ASKING
+        push(m, f, m[HEAPS] - 2 * m[QUEUES] + q, t, f[CLOCK])
+        update_ready(m, f, q)
+    elif not wanted and m[m[ACTIVE] + t] != NOT_ASKED:
+        leave(m, f, t)
+        grant(m, f, q)
 
 
 def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
@@ -174,6 +220,8 @@ def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
 
 def fire(m: Any, f: Any, t: int, draw: Any) -> int:
     """Move the tokens of a transition; return `LIMIT`, or why the run must end."""
+    if m[m[QUEUE] + t] >= 0:
+        leave(m, f, t)
     m[m[FIRED] + t] += 1
     f[m[LAST] + t] = f[CLOCK]
     m[FIRINGS] += 1
@@ -187,7 +235,7 @@ def fire(m: Any, f: Any, t: int, draw: Any) -> int:
         m[m[MARKING] + place] += m[m[CHANGE_BY] + k]
         stir(m, place)
         if m[m[GRANTS] + place] >= 0:
-            update_ready(m, f, m[m[GRANTS] + place])
+            grant(m, f, m[m[GRANTS] + place])
         if m[m[MARKING] + place] > m[BOUND]:
             m[CULPRIT] = place
             return UNBOUNDED
@@ -297,14 +345,8 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
             refresh(m, f)
             continue
         elif m[m[SIZE] + READY] > 0:
-            q = m[m[HEAP] + m[m[BASE] + READY]] - m[TRANSITIONS] - m[POOLS]
-            h = m[HEAPS] - m[QUEUES] + q
-            t = m[m[HEAP] + m[m[BASE] + h]]
-            if more:
-                remove(m, f, h, t)
-                found = fire(m, f, t, draw)
-            else:
-                found = LIMIT
+            line_up(m, f, m[m[HEAP] + m[m[BASE] + READY]] - m[TRANSITIONS] - m[POOLS])
+            continue
         elif m[PENDINGS] > 0:
             if not evaluate_pending(m, f):
                 return NEGATIVE

@@ -13,7 +13,7 @@ t, then come the pools, the queues, and the timers of transitions with several s
 
 from __future__ import annotations
 
-#: Heaps; those of pools follow, then those of queues.
+#: Heaps; those of pools follow, then of each queue those who ask, then those who stand in line.
 MAIN, IMMEDIATE, READY, FIRST_POOL = range(4)
 #: Ways to find a delay
 CONST, MARKED, EXP, ERLANG, UNIFORM, GAMMA, LOGNORMAL, WEIBULL, PARETO, HYPER, SAMPLED = range(11)
@@ -21,16 +21,18 @@ CONST, MARKED, EXP, ERLANG, UNIFORM, GAMMA, LOGNORMAL, WEIBULL, PARETO, HYPER, S
 NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE = range(9)
 #: Why `run` returns
 DEAD, STOPPED, LIMIT, ENDLESS, UNBOUNDED, TRACED, FULL, NEGATIVE = range(8)
+#: How far a request for a queue's resource is (in ``ACTIVE``)
+NOT_ASKED, ASKING, IN_LINE, GRANTED = range(4)
 #: Where an item is that stands in no heap
 OUT, WAITING = -1, -2
 #: The place in ``f`` of the present time
 CLOCK = 0
 
 #: The first entries of ``m``: what a run changes.
-FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES = range(9)
+FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES, SERIAL = range(10)
 #: What it does not: how many there are, and options.
-TRANSITIONS, POOLS, QUEUES, HEAPS, COUNTED, ROOM = range(9, 15)
-BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(15, 21)
+TRANSITIONS, POOLS, QUEUES, HEAPS, COUNTED, ROOM = range(10, 16)
+BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
 
 #: Columns of ``m`` that a run does not change. Entries of i in X stand from ``X_AT[i]`` to before
 #: ``X_AT[i + 1]``.
@@ -54,6 +56,7 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(15, 21)
     FIRED,
     HEAD,  # the youngest timer, where there are several
     DIRTY, DIRTY_LIST,
+    PROMISED,  # by queue, whether its first request is about to be granted
     OWNER, TIE, PLACE, OLDER, YOUNGER, PENDING, PENDING_LIST, FREE,
     HEAP, BASE, SIZE, TRACE,
     # columns of ``f``: what a run does not change
@@ -65,7 +68,7 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(15, 21)
     LEFT,  # work kept by age; -1: none
     VIRTUAL,  # by pool, the work done for each of its members
     UPDATED, SPEED, STACK, KEY, TRACE_TIME,
-) = range(21, 78)  # fmt: skip
+) = range(22, 80)  # fmt: skip
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1
