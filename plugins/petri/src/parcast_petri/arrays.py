@@ -10,11 +10,11 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.distributions import Distribution
 from parcast.expressions import Expr, Name, Num, names_in
 from parcast_petri.kernel import layout as k
+from parcast_petri.laws import Law
 from parcast_petri.memory import Memory
-from parcast_petri.net import Net, NetError, Tokens, Transition
+from parcast_petri.net import Given, Net, NetError, Tokens, Transition
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
 Form = Literal["compiled", "plain", "exact"]
@@ -323,7 +323,9 @@ def _law(transition: Transition, form: Form) -> tuple[int, Any, Any, Sequence[An
         return k.CONST, 0, 0, ()
     if isinstance(delay, Tokens):
         return k.MARKED, 0, 0, ()
-    if not isinstance(delay, Distribution):
+    if isinstance(delay, Given):
+        return k.GIVEN, 0, 0, (0.0,) * delay.most
+    if not isinstance(delay, Law):
         return k.CONST, delay, 0, ()
     if delay.law == "const":
         return k.CONST, delay.parameters[0], 0, ()
@@ -334,13 +336,21 @@ def _law(transition: Transition, form: Form) -> tuple[int, Any, Any, Sequence[An
     return _drawn(delay)
 
 
-def _drawn(delay: Distribution) -> tuple[int, Any, Any, Sequence[Any]]:
+def _drawn(delay: Law) -> tuple[int, Any, Any, Sequence[Any]]:
     match delay.law, delay.parameters:
         case "exp", (mean,):
             return k.EXP, mean, 0, ()
         case "lognormal", (mean, std):
             spread = math.log1p((std / mean) ** 2)
             return k.LOGNORMAL, math.log(mean) - spread / 2, math.sqrt(spread), ()
+        case "hyper", _:
+            shares, means = delay.branches()
+            return k.HYPER, 0, 0, [shares[0], means[0], 1.0, means[1]]
+        case "stages", _:
+            count, stage, fewer = delay.stages()
+            return k.STAGES, count, stage, (fewer,)
+        case "pareto", (shape, mean):
+            return k.PARETO, shape, mean * (shape - 1) / shape, ()
         case "sampled", values:
             return k.SAMPLED, 0, 0, values
         case law, (first, second):

@@ -8,9 +8,9 @@ from typing import Literal
 
 import attrs
 
-from parcast.distributions import Distribution
 from parcast.errors import ParcastError, did_you_mean
 from parcast.expressions import Call, Expr, names_in, parse
+from parcast_petri.laws import Law
 
 Number = int | float | Fraction
 Memory = Literal["enabling", "age"]
@@ -60,7 +60,14 @@ def calls(expr: Expr) -> Iterator[Call]:
             yield from calls(argument)
 
 
-Delay = Number | Tokens | Distribution
+@attrs.frozen
+class Given:
+    """Delays that are given one after another before each run, up to so many."""
+
+    most: int
+
+
+Delay = Number | Tokens | Law | Given
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +127,7 @@ class Net:
     @property
     def random(self) -> bool:
         """Whether a delay is drawn."""
-        return any(isinstance(one.delay, Distribution) for one in self.transitions)
+        return any(isinstance(one.delay, Law | Given) for one in self.transitions)
 
 
 def _refuse_twice(what: str, names: tuple[str, ...]) -> None:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
 from parcast.files import read_text
+from parcast_petri.laws import Law
 from parcast_petri.net import Delay, Net, Tokens, Transition
 
 _KINDS = ("immediate", "deterministic", "random")
@@ -141,7 +141,7 @@ def _delay(table: Mapping[str, Any], where: str) -> Delay | None:
         raise FileError(f"{where} needs a delay")
     if kind == "random":
         try:
-            return Distribution.read(given, "s")
+            return Law.read(given)
         except ParcastError as error:
             raise FileError(f"{where}: delay {error}") from None
     return number(given, f"{where}: delay")

@@ -12,6 +12,7 @@ from parcast.replications import generator
 from parcast_petri.arrays import Arrays, Form, arrays
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
+from parcast_petri.memory import Memory
 from parcast_petri.net import Net, NetError
 
 #: A run of more firings than these is given up.
@@ -44,12 +45,20 @@ class Play:
         Random numbers, for nets with random delays.
     most
         How many firings there may be.
+    memory
+        Where it starts from; None: the net's initial marking.
     """
 
-    def __init__(self, made: Arrays, draw: Any = None, most: int = MOST_FIRINGS) -> None:
+    def __init__(
+        self,
+        made: Arrays,
+        draw: Any = None,
+        most: int = MOST_FIRINGS,
+        memory: Memory | None = None,
+    ) -> None:
         self.made, self.most = made, most
         self.draw = generator(0, 0) if draw is None else draw
-        self.memory = made.memory()
+        self.memory = memory or made.memory()
 
     def events(self) -> Iterator[tuple[Any, str]]:
         """Yield time and transition of each firing from the start, as they happen."""
@@ -74,9 +83,13 @@ class Play:
         NetError
             If the net has no end that can be reached; the place or the transitions are named.
         """
+        return self.result(stopped=self.end() == k.STOPPED)
+
+    def end(self) -> int:
+        """Run to the end as `finish` does, and return how it came, one of the kernel's words."""
         code = self._advance(self.most)
         self._check(code)
-        return self.result(stopped=code == k.STOPPED)
+        return code
 
     def result(self, *, stopped: bool = False) -> Run:
         """Return how things stand now."""

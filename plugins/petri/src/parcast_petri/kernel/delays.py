@@ -14,6 +14,7 @@ from parcast_petri.kernel.layout import (
     ERLANG,
     EXP,
     GAMMA,
+    GIVEN,
     KIND,
     LOGNORMAL,
     MARKING,
@@ -26,6 +27,7 @@ from parcast_petri.kernel.layout import (
     SAMPLED,
     SECOND,
     STACK,
+    STAGES,
     SUBTRACT,
     TABLE,
     TABLE_AT,
@@ -86,7 +88,22 @@ def sample(m: Any, f: Any, t: int, draw: Any) -> Any:
         return second * (-math.log1p(-draw.random())) ** (1.0 / first)
     if kind == PARETO:
         return second * (1.0 - draw.random()) ** (-1.0 / first)
+    return sample_table(m, f, t, draw)
+
+
+def sample_table(m: Any, f: Any, t: int, draw: Any) -> Any:
+    """Return a delay drawn from a law with a table, or the next that is given."""
+    kind, first, second = m[m[KIND] + t], f[m[DELAY] + t], f[m[SECOND] + t]
     low, high = m[m[TABLE_AT] + t], m[m[TABLE_AT] + t + 1]
+    if kind == STAGES:
+        stages = int(first) - 1 if draw.random() < f[m[TABLE] + low] else int(first)
+        product = 1.0
+        for _ in range(stages):
+            product *= 1.0 - draw.random()
+        return -second * math.log(product)
+    if kind == GIVEN:
+        f[m[DELAY] + t] = first + 1
+        return f[m[TABLE] + low + int(first)]
     if kind == SAMPLED:
         return f[m[TABLE] + low + int((high - low) * draw.random())]
     u = draw.random()  # hyperexponential: pairs of cumulated probability and mean

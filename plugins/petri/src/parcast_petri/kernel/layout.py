@@ -17,6 +17,7 @@ from __future__ import annotations
 MAIN, IMMEDIATE, READY, FIRST_POOL = range(4)
 #: Ways to find a delay
 CONST, MARKED, EXP, ERLANG, UNIFORM, GAMMA, LOGNORMAL, WEIBULL, PARETO, HYPER, SAMPLED = range(11)
+STAGES, GIVEN = 11, 12
 #: Operations of expressions
 NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE = range(9)
 #: Why `run` returns

@@ -12,16 +12,31 @@ from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.program.columns import OPS, Columns
 from parcast.program.matching import NOTHING, TIMING
+from parcast.program.operations import SENDS
 from parcast.program.ready import matched
 from parcast.query import Query
+from parcast_petri.load import Load
 from parcast_petri.net import Net
-from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.nodes import Nodes, Old, draw_jobs, own, own_speed
 from parcast_petri.programs.records import Records
 from parcast_petri.programs.sketch import OUTSET, Sketch, timed
 from parcast_petri.programs.transfers import Letter, Sharing, Transfers
 
+#: So many background jobs may be on a node when the program begins.
+MOST_OLD = 512
+
 #: The place that every process ends in.
 END = "end"
+
+
+@attrs.frozen
+class Computing:
+    """A computation: its moment and node, its seconds of a whole core, and of memory traffic."""
+
+    moment: int
+    node: int
+    cpu: float
+    memory: float
 
 
 @attrs.frozen(eq=False)
@@ -30,7 +45,8 @@ class ProgramNet:
 
     net: Net
     records: Records
-    computing: tuple[tuple[int, int, float], ...]  #: transition, node, seconds of work
+    computing: tuple[Computing, ...]
+    old: tuple[Old, ...]  #: jobs that are there at first
 
 
 def program_net(query: Query, sharing: Sharing, nodes: Nodes | None = None) -> ProgramNet:
@@ -43,7 +59,7 @@ def program_net(query: Query, sharing: Sharing, nodes: Nodes | None = None) -> P
     sharing
         How messages share the network where the machine says that they do.
     nodes
-        What the processes' nodes do to computations; None: nothing.
+        What loaded nodes do to computations; None: nothing.
 
     Raises
     ------
@@ -61,7 +77,8 @@ class _Lowering:
         self.costs = Costs.of(query, found.unrolled.needs())
         self.node = self.costs.placement.node.tolist()
         self.sketch, self.records = Sketch(), Records()
-        self.seconds = _seconds(self.table, self.costs)
+        self.cpu, self.seconds = _seconds(self.table, self.costs)
+        self.share = np.minimum(1.0, query.machine.nodes.cores / self.costs.placement.sharing)
         self.wire = _wires(self.table, self.costs)
         self.late = self.table.amount > self.costs.eager_limit
         self.requests: dict[int, list[int]] = defaultdict(list)
@@ -69,7 +86,7 @@ class _Lowering:
         for wait, request in pairs:
             self.requests[wait].append(request)
         self.transfers = Transfers.of(self.sketch, self.costs, sharing, self._pairs())
-        self.computing: list[tuple[int, int, float]] = []
+        self.computing: list[Computing] = []
 
     def _pairs(self) -> frozenset[tuple[int, int]]:
         sends = np.flatnonzero(self.table.dst >= 0)
@@ -87,8 +104,12 @@ class _Lowering:
                 self._operation(id_)
             self.sketch.transition(f"end {rank}", {self.at: 1}, {END: 1})
             self.records.ends.append(self.moment)
+        old = []
+        if self.nodes.explicit:
+            for node, load in self.nodes.loads.items():
+                old += draw_jobs(self.sketch, node, load, MOST_OLD)
         net = self.sketch.net(self.query.workload.name)
-        return ProgramNet(net, self.records, tuple(self.computing))
+        return ProgramNet(net, self.records, tuple(self.computing), tuple(old))
 
     def _name(self, id_: int) -> str:
         rank = int(self.table.rank_of(id_))
@@ -128,11 +149,32 @@ class _Lowering:
 
     def _work(self, id_: int, word: str) -> None:
         since, node = self.moment, self.node[self.rank]
-        seconds = float(self.seconds[id_])
-        drawn = self.nodes.working(node, seconds) if seconds else {}
-        self._step(id_, word, **drawn)
-        self.computing.append((self.moment, node, seconds))
+        load = self.nodes.loads.get(node)
+        cpu, seconds = float(self.cpu[id_]), float(self.seconds[id_])
+        if load is None or not cpu:
+            self._step(id_, word, **timed(seconds))
+        else:
+            cpu *= float(self.share[self.rank])
+            if self.nodes.explicit:
+                self._compete(id_, word, cpu, seconds, load)
+            else:
+                sharing = int(self.costs.placement.sharing[self.rank])
+                self._step(id_, word, delay=max(cpu * load.factor(sharing), seconds))
+            self.computing.append(Computing(self.moment, node, cpu, seconds))
         self.records.busy(self.rank, "compute", since, self.moment)
+
+    def _compete(self, id_: int, word: str, cpu: float, memory: float, load: Load) -> None:
+        """Draw work at the speed that jobs leave, beside memory traffic that takes longer."""
+        node, traffic = self.node[self.rank], f"traffic {self._name(id_)}"
+        work = {"delay": cpu, "load": own(node), "speed": own_speed(node, load)}
+        if memory <= cpu:
+            self._step(id_, word, **work)
+            return
+        self._step(id_, "fork", post=[traffic])
+        moved = f"moved {self._name(id_)}"
+        self.sketch.transition(f"move {self._name(id_)}", {traffic: 1}, {moved: 1}, delay=memory)
+        self._step(id_, word, **work)
+        self._step(id_, "join", [moved])
 
     def _busy(self, id_: int, word: str, seconds: float, pre: Any = (), post: Any = ()) -> None:
         since = self.moment
@@ -199,9 +241,7 @@ class _Lowering:
             self._step(id_, "recv", [inbox], **timed(float(self.costs.overhead_receive)))
             self.records.take(inbox, self.rank, since, self.moment)
             return
-        self._step(
-            id_, "recv", [self._arrived(send)], **timed(float(self.costs.overhead_receive))
-        )
+        self._step(id_, "recv", [self._arrived(send)], **timed(float(self.costs.overhead_receive)))
         self.records.wait(self.rank, since, [(None, send)], self.moment)
 
     def _wait(self, id_: int) -> None:
@@ -253,7 +293,9 @@ class _Lowering:
         self._step(id_, "ask", post=[f"piece {name} {disk}" for disk in disks])
         for disk in disks:
             piece, held = f"piece {name} {disk}", f"held {name} {disk}"
-            self.sketch.transition(f"take {name} {disk}", {piece: 1, disk: 1}, {held: 1}, queue=disk)
+            self.sketch.transition(
+                f"take {name} {disk}", {piece: 1, disk: 1}, {held: 1}, queue=disk
+            )
             self.sketch.transition(
                 f"serve {name} {disk}", {held: 1}, {disk: 1, f"done {name} {disk}": 1},
                 **timed(seconds),
@@ -266,19 +308,19 @@ def _inbox(rank: int, tag: int) -> str:
     return f"inbox {rank} tag {tag}"
 
 
-def _seconds(table: Columns, costs: Costs) -> Any:
-    """Return each operation's own seconds: of work, or of a sender."""
-    found = np.zeros(len(table.op))
+def _seconds(table: Columns, costs: Costs) -> tuple[Any, Any]:
+    """Return each operation's own seconds without regard to memory, and with it."""
     rank = np.repeat(np.arange(len(table.offsets) - 1), np.diff(table.offsets))
-    for names, cost in (
-        (("compute",), lambda at: costs.compute(rank[at], table.amount[at], _memory(table, at))),
-        (("elapse",), lambda at: costs.elapse(rank[at], table.amount[at])),
-        (("send", "isend", "sendrecv"), lambda at: costs.sending(table.amount[at])),
-    ):
-        at = np.flatnonzero(table.among(names))
-        if len(at):
-            found[at] = cost(at)
-    return found
+    cpu, whole = np.zeros((2, len(table.op)))
+    at = np.flatnonzero(table.among(("compute",)))
+    if len(at):
+        cpu[at] = table.amount[at] / (costs.rate * costs.placement.speed[rank[at]])
+        whole[at] = costs.compute(rank[at], table.amount[at], _memory(table, at))
+    at = np.flatnonzero(table.among(("elapse",)))
+    cpu[at] = whole[at] = costs.elapse(rank[at], table.amount[at])
+    at = np.flatnonzero(table.among(SENDS))
+    whole[at] = costs.sending(table.amount[at])
+    return cpu, whole
 
 
 def _memory(table: Columns, at: Any) -> Any:

@@ -16,6 +16,7 @@ _COMMUNICATION, _SYNCHRONIZATION = _CODE["communication"], _CODE["synchronizatio
 
 Times = NDArray[np.float64]
 
+
 @attrs.define(eq=False)
 class Records:
     """Which moments bound what each process does; a moment is when a transition fires.
@@ -35,6 +36,7 @@ class Records:
     _receives: dict[str, list[tuple[int, int, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
+    _table: tuple[NDArray[np.int64], ...] | None = None
     _inboxes: dict[str, list[int]] = attrs.field(factory=lambda: defaultdict(list))
 
     def busy(self, rank: int, part: str, since: int, until: int) -> None:
@@ -74,17 +76,42 @@ class Records:
         return Account(last - start, start, ends, spent)
 
     def _charge_waits(self, times: Times, ledger: _Ledger) -> None:
-        for rank, since, until, awaited in self._waits:
-            begun = times[since]
-            ends = [
-                (times[self.arrival[send] if moment is None else moment], times[self.flight[send]])
+        if self._table is None:
+            self._table = self._waits_as_arrays()
+        rank, since, until, owner, ending, leaving = self._table
+        begun = times[since]
+        left = begun.copy()
+        ends, flights = times[ending], times[leaving]
+        awaited = np.full(len(begun), -np.inf)
+        np.maximum.at(awaited, owner, ends)
+        last = ends == awaited[owner]
+        left[owner] = np.inf
+        np.minimum.at(left, owner[last], flights[last])
+        ended = np.maximum(begun, awaited)
+        gone = np.minimum(np.maximum(begun, left), ended)
+        ledger.charge(rank, _SYNCHRONIZATION, begun, gone)
+        ledger.charge(rank, _COMMUNICATION, gone, ended)
+        after = until >= 0
+        ledger.charge(rank[after], _COMMUNICATION, ended[after], times[until[after]])
+
+    def _waits_as_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return rank, since, until (-1: none) by wait; owner, end and flight by message."""
+        waits = np.array(
+            [
+                (rank, since, -1 if until is None else until)
+                for rank, since, until, _ in self._waits
+            ],
+            np.int64,
+        ).reshape(-1, 3)
+        messages = np.array(
+            [
+                (owner, self.arrival[send] if moment is None else moment, self.flight[send])
+                for owner, (*_, awaited) in enumerate(self._waits)
                 for moment, send in awaited
-            ]
-            ended = max((end for end, _ in ends), default=begun)
-            left = min((left for end, left in ends if end == ended), default=begun)
-            ledger.wait(rank, begun, max(begun, ended), left)
-            if until is not None:
-                ledger.charge(rank, _COMMUNICATION, max(begun, ended), times[until])
+            ],
+            np.int64,
+        ).reshape(-1, 3)
+        return (*waits.T, *messages.T)
 
     def _charge_wild(
         self, inbox: str, receives: Sequence[tuple[int, int, int]], times: Times, ledger: _Ledger

@@ -100,7 +100,9 @@ class Transfers:
             self._step("start", letter, letter.ready, drained, **timed(letter.startup), **counted)
             begun = drained
         delay = letter.transfer
-        return self._step("drain", letter, begun, letter.arrived, delay=delay, load=load, speed=speed)
+        return self._step(
+            "drain", letter, begun, letter.arrived, delay=delay, load=load, speed=speed
+        )
 
     def _speed(self, letter: Letter) -> tuple[str, Tokens]:
         if self.contention == "bus":
