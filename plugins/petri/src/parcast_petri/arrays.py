@@ -303,7 +303,7 @@ def _code(tokens: Tokens, places: Mapping[str, int]) -> list[tuple[int, Any]]:
 
     def of(expr: Expr) -> list[tuple[int, Any]]:
         if isinstance(expr, Num):
-            return [(k.NUMBER, Fraction(repr(expr.value)))]
+            return [(k.NUMBER, _exactly(expr.value))]
         if isinstance(expr, Name):
             return [(k.TOKENS, places[expr.id])]
         code = of(expr.args[0])
@@ -314,6 +314,11 @@ def _code(tokens: Tokens, places: Mapping[str, int]) -> list[tuple[int, Any]]:
         return code
 
     return of(tokens.expr)
+
+
+def _exactly(value: Any) -> Fraction:
+    """Return a number as it is spelled."""
+    return value if isinstance(value, Fraction) else Fraction(repr(value))
 
 
 def _law(transition: Transition, form: Form) -> tuple[int, Any, Any, Sequence[Any]]:
