@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from petri_nets import random_net
 
 from parcast_petri.arrays import arrays
 from parcast_petri.laws import Law
@@ -98,34 +99,6 @@ def test_a_queue_serves_in_the_order_of_requests(form):
     )
     order = [name for _, name in Play(arrays(net, form)).events()]
     assert order == ["y", "x", "free y", "get y", "free y", "get x", "free x"]
-
-
-def random_net(random: Random) -> Net:
-    """Return a net that loses tokens as it runs, so that it ends."""
-    places = tuple("abcdef")
-    transitions = []
-    for index in range(random.randint(2, 8)):
-        pre = {p: random.randint(1, 2) for p in random.sample(places, random.randint(1, 2))}
-        post = {random.choice(places): 1} if sum(pre.values()) > 1 else {}
-        delay = random.choice([None, 0, 1, 2, Fraction(3, 2), Tokens.read("1 + bus + a")])
-        speed = random.choice([None, Tokens.read("1/max(1, bus)"), Tokens.read("1/(1 + b)")])
-        transitions.append(
-            Transition(
-                name=f"t{index}",
-                pre=pre,
-                post=post,
-                inhibitor={random.choice(places): 4} if random.random() < 0.3 else {},
-                priority=random.randint(0, 2),
-                delay=delay,
-                speed=None if delay is None else speed,
-                servers=1 if delay is None else random.choice([1, 2, None]),
-                load=None if delay is None else "bus",
-            )
-        )
-    if not any(one.load for one in transitions):
-        transitions.append(Transition(name="last", pre={"a": 1}, delay=1, load="bus"))
-    initial = {place: random.randint(0, 6) for place in places}
-    return Net(places=places, transitions=tuple(transitions), initial=initial)
 
 
 def test_plain_and_compiled_give_equal_traces_bit_by_bit():

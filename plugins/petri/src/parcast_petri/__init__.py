@@ -65,5 +65,8 @@ def choose(query: Query) -> str:
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
     from parcast_petri.commands import app as commands
+    from parcast_petri.net_commands import add
+
+    add(commands)
 
     app.add_typer(commands, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from parcast_petri.net import Net
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Timed Petri nets.")
 
@@ -48,9 +45,13 @@ def solve(
 ) -> None:
     """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs."""
     from parcast_petri.solution import solution
+    from parcast_petri.subjects import read_net
 
+    asked = read_net(file)
+    for note in asked.notes:
+        typer.echo(f"parcast: note: {file}: {note}", err=True)
     found = solution(
-        read_net(file), evaluation=evaluation.value, bound=bound, firings=firings, seed=seed
+        asked.net, evaluation=evaluation.value, bound=bound, firings=firings, seed=seed
     )
     typer.echo(json.dumps(found.as_json()) if as_json else found.report())
 
@@ -113,13 +114,3 @@ def _slowdown_report(found: dict[str, Any]) -> str:
     if "deadline" in found:
         lines.append(f"done by the deadline with probability {found['deadline']:.6g}")
     return "\n".join(lines)
-
-
-def read_net(file: Path) -> Net:
-    """Return the net of a file, by its suffix."""
-    from parcast.errors import FileError
-    from parcast_petri.net_files import read_json
-
-    if file.suffix.lower() == ".json":
-        return read_json(file)
-    raise FileError(f"{file}: nets are read from .json")

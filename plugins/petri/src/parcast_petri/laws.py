@@ -15,7 +15,8 @@ from parcast.units import parse_quantity, to_base
 Array = NDArray[np.float64]
 
 #: What this module adds: parameters, the first of them without unit.
-_OWN = {"hyper": ("scv", "mean"), "pareto": ("shape", "mean"), "phase": ("scv", "mean")}
+_OWN = {"hyper": ("scv", "mean"), "pareto": ("shape", "mean"), "phase": ("scv", "mean"),
+        "stages": ("scv", "mean")}  # fmt: skip
 
 
 @attrs.frozen
@@ -54,7 +55,7 @@ class Law:
             first, mean = parse_quantity(values[0]).value, to_base(values[1], dimension)
         except UnitError as error:
             raise ParcastError(f"{text!r}: {error}") from None
-        least = {"hyper": 1.0, "pareto": 1.0, "phase": 1e-3}[name]
+        least = {"hyper": 1.0, "pareto": 1.0}.get(name, 1e-3)
         if not (first > least or (name != "pareto" and first == least)) or first > 1e6:
             bound = f"above {least:g}" if name == "pareto" else f"{least:g} .. 1e6"
             raise ParcastError(f"{text!r}: {names[0]} must be {bound}")

@@ -93,6 +93,10 @@ class Transition:
     queue: str | None = None  #: an input place granted in order of request (immediate only)
 
 
+def _marked(initial: Mapping[str, int]) -> dict[str, int]:
+    return {place: tokens for place, tokens in initial.items() if tokens != 0}
+
+
 @attrs.frozen(kw_only=True)
 class Net:
     """Places, transitions and the first marking.
@@ -105,7 +109,7 @@ class Net:
 
     places: tuple[str, ...]
     transitions: tuple[Transition, ...]
-    initial: Mapping[str, int]
+    initial: Mapping[str, int] = attrs.field(converter=_marked)  #: places without tokens left out
     name: str = "net"
 
     def __attrs_post_init__(self) -> None:

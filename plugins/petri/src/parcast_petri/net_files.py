@@ -11,7 +11,7 @@ from typing import Any
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
 from parcast.files import read_text
 from parcast_petri.laws import Law
-from parcast_petri.net import Delay, Net, Tokens, Transition
+from parcast_petri.net import Delay, Given, Net, NetError, Tokens, Transition
 
 _KINDS = ("immediate", "deterministic", "random")
 _UNLIMITED = ("infinite", "inf", "unlimited")
@@ -165,6 +165,46 @@ def number(given: object, where: str) -> Fraction | Tokens:
         return Tokens.read(str(given))
     except ParcastError as error:
         raise FileError(f"{where} {error}") from None
+
+
+def net_data(net: Net) -> dict[str, Any]:
+    """Return a net as `net_of` reads it, every number exact."""
+    return {
+        "name": net.name,
+        "places": list(net.places),
+        "initial_marking": dict(net.initial),
+        "transitions": [transition_data(one) for one in net.transitions],
+    }
+
+
+def transition_data(one: Transition) -> dict[str, Any]:
+    """Return a transition as an object of a file, without what is as it is by default."""
+    said: dict[str, Any] = {"name": one.name, "pre": dict(one.pre), "post": dict(one.post)}
+    if one.inhibitor:
+        said["inhibitor"] = dict(one.inhibitor)
+    if one.delay is not None:
+        said |= _delay_data(one)
+    if one.speed is not None:
+        said |= {"policy": "ps", "speed": one.speed.text}
+    if one.servers != 1:
+        said["servers"] = one.servers or "infinite"
+    default = {"priority": 0, "memory": "enabling", "load": None, "queue": None}
+    return said | {k: getattr(one, k) for k, v in default.items() if getattr(one, k) != v}
+
+
+def _delay_data(one: Transition) -> dict[str, Any]:
+    delay = one.delay
+    if isinstance(delay, Law):
+        return {"kind": "random", "delay": f"{delay.law}:{','.join(map(repr, delay.parameters))}"}
+    if isinstance(delay, Tokens):
+        return {"delay": delay.text}
+    if isinstance(delay, Given):
+        raise NetError(
+            f"transition {one.name!r} is given its delays by a solver; no file says them"
+        )
+    assert delay is not None
+    exact = Fraction(delay)
+    return {"delay": str(exact) if exact != Fraction(repr(float(exact))) else repr(float(exact))}
 
 
 def _speed(table: Mapping[str, Any], where: str) -> Tokens | None:
