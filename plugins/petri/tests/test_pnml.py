@@ -141,6 +141,7 @@ TAPAAL = """<pnml><net id="n" type="P/T net">
   </arc>
   <arc id="2" source="t" target="b" type="normal"/>
   <arc id="3" source="b" target="u" type="tapnInhibitor" weight="2"/>
+  <arc id="4" source="b" target="u" type="normal"/>
 </net></pnml>"""
 
 # by specification only

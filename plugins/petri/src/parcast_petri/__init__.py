@@ -64,9 +64,10 @@ def choose(query: Query) -> str:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
+    from parcast_petri import net_commands, place_commands
     from parcast_petri.commands import app as commands
-    from parcast_petri.net_commands import add
 
-    add(commands)
+    net_commands.add(commands)
+    place_commands.add(commands)
 
     app.add_typer(commands, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

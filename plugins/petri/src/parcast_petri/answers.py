@@ -44,6 +44,8 @@ def of_runs(
             "seconds": options.deadline,
             "probability": float((found.values <= options.deadline).mean()),
         }
+    extra = () if options.quantile is None else (options.quantile,)
+    levels = sorted({*LEVELS, *extra})
     status, message = Status.OK, ""
     if not estimate.converged:
         half = (estimate.ci[1] - estimate.ci[0]) / 2 / estimate.mean
@@ -58,7 +60,7 @@ def of_runs(
         parts=parts,
         std=estimate.std,
         ci=estimate.ci,
-        quantiles=found.quantiles(*LEVELS),
+        quantiles=found.quantiles(*levels),
         status=status,
         message=message,
         binding=_binding(parts),

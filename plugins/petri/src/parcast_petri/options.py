@@ -31,5 +31,7 @@ class SampledOptions(Options):
     most: Annotated[int, Whole(10)] = 10_000
     #: Seconds, for the probability that the program ends by then
     deadline: Annotated[float, Unit("s")] | None = None
+    #: One more quantile to tell, such as 0.95
+    quantile: Annotated[float, Unit("1", most=1.0)] | None = None
     #: Whether nodes are in their steady state or idle when the program begins
     begin: Literal["steady", "idle"] = "steady"
