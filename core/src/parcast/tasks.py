@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
+from parcast.entries import Solver, SolverEntry, load
 from parcast.errors import (
     FileError,
     InvalidPointError,
@@ -44,8 +44,17 @@ class Outcome:
     seconds: float | None = None
 
 
-def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> Task | Prediction:
-    """Return the task of the solver that answers to ``name`` here, or why there is none."""
+def resolve(
+    registry: Registry,
+    name: str,
+    query: Query,
+    settings: Settings,
+    solver_of: Callable[[str], Solver] | None = None,
+) -> Task | Prediction:
+    """Return the task of the solver that answers to ``name`` here, or why there is none.
+
+    Who has many queries gives a ``solver_of`` that makes each solver once.
+    """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     try:
@@ -67,7 +76,7 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
         exact = all(registry.lowerings[step].exact for step in steps)
-        reason = registry.solver(entry.name).supports(query)
+        reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
