@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import parcast_petri
+from parcast import Registry
+from parcast.program.reader import read_source
 from parcast_petri.paper import Ring, paper_net
 from parcast_petri.token_game import play
 
@@ -45,3 +48,56 @@ def test_a_loop_is_a_place_of_iterations_and_a_place_that_counts():
     run = play(net, "exact")
     assert run.fired["T 0.2.0"] == 3
     assert run.fired["exit 0.2"] == 1
+
+
+PROGRAM = """
+def program(rank, size, first=0.25, relay=0.125):
+    speed = 1 + rank % 3
+    elapse(first * speed)
+    send((rank + 1) % size, 64)
+    elapse(speed)
+    for step in range(size - 1):
+        recv((rank - 1) % size)
+        elapse(relay * speed)
+        if step < size - 2:
+            send((rank + 1) % size, 64)
+        elapse(speed)
+"""
+
+
+@pytest.mark.parametrize(
+    "sharing", ["none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer"]
+)
+@pytest.mark.parametrize("p", [2, 5, 8])
+def test_nets_of_programs_share_the_medium_as_the_paper_does(sharing, p):
+    registry = Registry([parcast_petri])
+    network = {"startup": 0.0625, "bandwidth": 128, "contention": "bus"}
+    machine = {"name": "bus", "processor": {"rate": 1}, "network": network}
+    asked = {"p": p, "solvers": "petri.mean", "settings": {"petri.sharing": sharing}}
+    (row,) = registry.compare(read_source(PROGRAM, "r.py", "r"), machine, **asked).rows
+    speeds = [1 + rank % 3 for rank in range(p)]
+    works = [(Fraction(s, 4), Fraction(s), Fraction(s, 8), Fraction(s)) for s in speeds]
+    ends, _ = Ring(works, Fraction(1, 16), Fraction(1, 2)).ends(sharing)
+    assert row.details["ends"] == pytest.approx([float(end) for end in ends], rel=1e-12)
+
+
+def test_ports_share_equally_at_the_busier_end():
+    registry = Registry([parcast_petri])
+    network = {"startup": 1, "bandwidth": 8, "contention": "endpoint"}
+    machine = {"name": "ports", "processor": {"rate": 1}, "network": network}
+    text = """
+def program(rank, size):
+    if rank < 2:
+        send(2, 8 * (1 + rank))
+    if rank == 2:
+        recv(0)
+        recv(1)
+"""
+    (row,) = registry.compare(
+        read_source(text, "ports.py", "ports"), machine, p=3, solvers="petri.mean"
+    ).rows
+    # both drain at half speed from 1 to 3, and the longer one alone for its other second
+    assert row.details["ends"] == [0, 0, 4]
+    asked = {"p": 3, "solvers": "petri.mean", "settings": {"petri.sharing": "fixed_batch"}}
+    (row,) = registry.compare(read_source(text, "ports.py", "ports"), machine, **asked).rows
+    assert "set petri.sharing to ps_transfer" in row.message
