@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
@@ -10,17 +9,14 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.expressions import Expr, Name, Num, names_in
+from parcast.expressions import names_in
+from parcast_petri.delays import code, law
 from parcast_petri.kernel import layout as k
-from parcast_petri.laws import Law
 from parcast_petri.memory import Memory
-from parcast_petri.net import Given, Net, NetError, Tokens, Transition
+from parcast_petri.net import Net, Tokens, Transition
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
 Form = Literal["compiled", "plain", "exact"]
-
-_OPS = {"+": k.ADD, "-": k.SUBTRACT, "*": k.MULTIPLY, "/": k.DIVIDE, "neg": k.NEGATE,
-        "min": k.MINIMUM, "max": k.MAXIMUM}  # fmt: skip
 
 
 @attrs.frozen(eq=False)
@@ -161,8 +157,8 @@ def arrays(
     order = sorted(range(len(tie)), key=lambda t: (-net.transitions[t].priority, t))
     for rank, t in enumerate(order):
         tie[t] = rank
-    codes = [_code(t.delay, places) if isinstance(t.delay, Tokens) else [] for t in net.transitions]
-    codes += [_code(pool, places) for pool in pools]
+    codes = [code(t.delay, places) if isinstance(t.delay, Tokens) else [] for t in net.transitions]
+    codes += [code(pool, places) for pool in pools]
     return Arrays(
         net=net,
         form=form,
@@ -193,7 +189,7 @@ def arrays(
 def _attributes(
     net: Net, places: Mapping[str, int], pools: Sequence[Tokens], form: Form
 ) -> dict[int, Sequence[Any]]:
-    laws = [_law(t, form) for t in net.transitions]
+    laws = [law(t, exact=form == "exact") for t in net.transitions]
     index = {pool: at for at, pool in enumerate(pools)}
     return {
         k.IMMEDIATES: [int(t.delay is None) for t in net.transitions],
@@ -296,70 +292,3 @@ def _touched(net: Net) -> list[list[int]]:
         sorted({index, *(t for place in _change(one) for t in readers.get(place, ()))})
         for index, one in enumerate(net.transitions)
     ]
-
-
-def _code(tokens: Tokens, places: Mapping[str, int]) -> list[tuple[int, Any]]:
-    """Return an expression as operations on a stack."""
-
-    def of(expr: Expr) -> list[tuple[int, Any]]:
-        if isinstance(expr, Num):
-            return [(k.NUMBER, _exactly(expr.value))]
-        if isinstance(expr, Name):
-            return [(k.TOKENS, places[expr.id])]
-        code = of(expr.args[0])
-        if len(expr.args) == 1:
-            return [*code, (_OPS["neg" if expr.f == "-" else expr.f], 0)]
-        for argument in expr.args[1:]:
-            code += [*of(argument), (_OPS[expr.f], 0)]
-        return code
-
-    return of(tokens.expr)
-
-
-def _exactly(value: Any) -> Fraction:
-    """Return a number as it is spelled."""
-    return value if isinstance(value, Fraction) else Fraction(repr(value))
-
-
-def _law(transition: Transition, form: Form) -> tuple[int, Any, Any, Sequence[Any]]:
-    """Return how a delay is found: its kind, two parameters and a table."""
-    delay = transition.delay
-    if delay is None:
-        return k.CONST, 0, 0, ()
-    if isinstance(delay, Tokens):
-        return k.MARKED, 0, 0, ()
-    if isinstance(delay, Given):
-        return k.GIVEN, 0, 0, (0.0,) * delay.most
-    if not isinstance(delay, Law):
-        return k.CONST, delay, 0, ()
-    if delay.law == "const":
-        return k.CONST, delay.parameters[0], 0, ()
-    if form == "exact":
-        raise NetError(
-            f"transition {transition.name!r} has a random delay, so there is no exact time"
-        )
-    return _drawn(delay)
-
-
-def _drawn(delay: Law) -> tuple[int, Any, Any, Sequence[Any]]:
-    match delay.law, delay.parameters:
-        case "exp", (mean,):
-            return k.EXP, mean, 0, ()
-        case "lognormal", (mean, std):
-            spread = math.log1p((std / mean) ** 2)
-            return k.LOGNORMAL, math.log(mean) - spread / 2, math.sqrt(spread), ()
-        case "hyper", _:
-            shares, means = delay.branches()
-            return k.HYPER, 0, 0, [shares[0], means[0], 1.0, means[1]]
-        case "stages", _:
-            count, stage, fewer = delay.stages()
-            return k.STAGES, count, stage, (fewer,)
-        case "pareto", (shape, mean):
-            return k.PARETO, shape, mean * (shape - 1) / shape, ()
-        case "sampled", values:
-            return k.SAMPLED, 0, 0, values
-        case law, (first, second):
-            kinds = {"erlang": k.ERLANG, "uniform": k.UNIFORM, "gamma": k.GAMMA,
-                     "weibull": k.WEIBULL}  # fmt: skip
-            return kinds[law], first, second, ()
-    raise NetError(f"no delay can be drawn from the law {delay.law!r}")
