@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from parcast.kernel_cache import kernel_cache
-from parcast_petri.kernel import delays, game, heaps, timers
+from parcast_petri.kernel import delays, enabling, game, heaps, queues, timers
 
 
 @cache
@@ -22,7 +22,7 @@ def compiled() -> Callable[..., Any]:
     import numba
     from numba.extending import register_jitable
 
-    for module in (heaps, delays, timers, game):
+    for module in (heaps, delays, timers, enabling, queues, game):
         for helper in vars(module).values():
             if isinstance(helper, FunctionType) and helper.__module__ == module.__name__:
                 register_jitable(helper)

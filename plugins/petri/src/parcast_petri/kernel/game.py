@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_petri.kernel.delays import evaluate
+from parcast_petri.kernel.enabling import enabling
 from parcast_petri.kernel.heaps import push, remove
 from parcast_petri.kernel.layout import (
     ACTIVE,
-    ASKING,
     BASE,
     BOUND,
     BURST,
@@ -28,17 +28,11 @@ from parcast_petri.kernel.layout import (
     FIRINGS,
     FIRST_POOL,
     FULL,
-    GRANTED,
     GRANTS,
     HEAD,
     HEAP,
-    HEAPS,
     IMMEDIATE,
     IMMEDIATES,
-    IN_LINE,
-    INHIBITOR_AT,
-    INHIBITOR_PLACE,
-    INHIBITOR_WEIGHT,
     INSTANT,
     KEY,
     LAST,
@@ -47,7 +41,6 @@ from parcast_petri.kernel.layout import (
     MAIN,
     MARKING,
     NEGATIVE,
-    NOT_ASKED,
     OUT,
     OWNER,
     PENDING,
@@ -55,19 +48,12 @@ from parcast_petri.kernel.layout import (
     PENDINGS,
     PLACE,
     POOLS,
-    PRE_AT,
-    PRE_PLACE,
-    PRE_WEIGHT,
-    PROMISED,
     QUEUE,
-    QUEUES,
     RANDOM,
     READY,
-    RESOURCE,
     ROOM,
     SAVED,
     SAVES,
-    SERIAL,
     SERVERS,
     SIZE,
     SPARE,
@@ -76,7 +62,6 @@ from parcast_petri.kernel.layout import (
     STOP_PLACE,
     STOP_TOKENS,
     STOPPED,
-    TIE,
     TOUCH,
     TOUCH_AT,
     TRACE,
@@ -89,6 +74,7 @@ from parcast_petri.kernel.layout import (
     VIRTUAL,
     WAITING,
 )
+from parcast_petri.kernel.queues import grant, leave, line_up, request
 from parcast_petri.kernel.timers import (
     advance,
     begin,
@@ -99,90 +85,6 @@ from parcast_petri.kernel.timers import (
     stir,
     stop,
 )
-
-
-def enabling(m: Any, t: int, without: int) -> int:
-    """Return how often a transition is enabled, one input place left aside."""
-    for k in range(m[m[INHIBITOR_AT] + t], m[m[INHIBITOR_AT] + t + 1]):
-        if m[m[MARKING] + m[m[INHIBITOR_PLACE] + k]] >= m[m[INHIBITOR_WEIGHT] + k]:
-            return 0
-    degree = -1
-    for k in range(m[m[PRE_AT] + t], m[m[PRE_AT] + t + 1]):
-        place, weight = m[m[PRE_PLACE] + k], m[m[PRE_WEIGHT] + k]
-        if place == without:
-            continue
-        tokens = m[m[MARKING] + place]
-        if tokens < weight:
-            return 0
-        if weight > 1:
-            tokens //= weight
-        if degree < 0 or tokens < degree:
-            degree = tokens
-    return 1 if degree < 0 else degree
-
-
-def update_ready(m: Any, f: Any, q: int) -> None:
-    """Put a queue among those that somebody asks, by the first to ask, or take it out."""
-    h = m[HEAPS] - 2 * m[QUEUES] + q
-    item = m[TRANSITIONS] + m[POOLS] + q
-    if m[m[SIZE] + h] > 0:
-        top = m[m[HEAP] + m[m[BASE] + h]]
-        m[m[TIE] + item] = m[m[TIE] + top]
-        push(m, f, READY, item, f[m[KEY] + top])
-    elif m[m[PLACE] + item] >= 0:
-        remove(m, f, READY, item)
-
-
-def grant(m: Any, f: Any, q: int) -> None:
-    """Let the first in line take the resource, if there is one of each."""
-    h = m[HEAPS] - m[QUEUES] + q
-    free = m[m[MARKING] + m[m[RESOURCE] + q]] > 0
-    if free and m[m[SIZE] + h] > 0 and m[m[PROMISED] + q] == 0:
-        t = m[m[HEAP] + m[m[BASE] + h]]
-        remove(m, f, h, t)
-        m[m[PROMISED] + q] = 1
-        m[m[ACTIVE] + t] = GRANTED
-        push(m, f, IMMEDIATE, t, f[CLOCK] * 0)
-
-
-def line_up(m: Any, f: Any, q: int) -> None:
-    """Give the first who asks its place in line, behind all that asked before."""
-    h = m[HEAPS] - 2 * m[QUEUES] + q
-    t = m[m[HEAP] + m[m[BASE] + h]]
-    remove(m, f, h, t)
-    m[SERIAL] += 1
-    m[m[ACTIVE] + t] = IN_LINE
-    push(m, f, h + m[QUEUES], t, f[CLOCK] * 0 + m[SERIAL])
-    update_ready(m, f, q)
-    grant(m, f, q)
-
-
-def leave(m: Any, f: Any, t: int) -> None:
-    """Take a transition out of its queue, wherever it stands."""
-    q, stage = m[m[QUEUE] + t], m[m[ACTIVE] + t]
-    h = m[HEAPS] - 2 * m[QUEUES] + q
-    if stage == ASKING:
-        remove(m, f, h, t)
-        update_ready(m, f, q)
-    elif stage == IN_LINE:
-        remove(m, f, h + m[QUEUES], t)
-    elif stage == GRANTED:
-        remove(m, f, IMMEDIATE, t)
-        m[m[PROMISED] + q] = 0
-    m[m[ACTIVE] + t] = NOT_ASKED
-
-
-def request(m: Any, f: Any, t: int) -> None:
-    """Ask for a transition's resource, or withdraw."""
-    q = m[m[QUEUE] + t]
-    wanted = enabling(m, t, m[m[RESOURCE] + q]) > 0
-    if wanted and m[m[ACTIVE] + t] == NOT_ASKED:
-        m[m[ACTIVE] + t] = ASKING
-        push(m, f, m[HEAPS] - 2 * m[QUEUES] + q, t, f[CLOCK])
-        update_ready(m, f, q)
-    elif not wanted and m[m[ACTIVE] + t] != NOT_ASKED:
-        leave(m, f, t)
-        grant(m, f, q)
 
 
 def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
