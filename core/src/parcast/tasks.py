@@ -34,6 +34,7 @@ class Task:
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     exact: bool = True  #: every lowering on the way was
+    below: bool = True  #: every lowering on the way kept lower bounds
 
 
 @attrs.frozen
@@ -75,7 +76,7 @@ def resolve(
             query = query.with_options(options)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
-        exact = all(registry.lowerings[step].exact for step in steps)
+        ways = [registry.lowerings[step] for step in steps]
         reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
@@ -83,7 +84,8 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    return Task(entry, query, steps, notes, exact)
+    exact = all(way.exact for way in ways)
+    return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 
 
 def _without_answer(error: BaseException) -> Prediction:
@@ -121,7 +123,7 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
         return outcome
     found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
     if not task.exact:
-        found = attrs.evolve(found, lower=None, upper=None)
+        found = attrs.evolve(found, lower=found.lower if task.below else None, upper=None)
     return Outcome(found, outcome.seconds)
 
 
