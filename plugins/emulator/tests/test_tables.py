@@ -47,4 +47,4 @@ def test_the_growth_is_linear_because_a_polar_cell_meets_a_ring_of_all_blocks():
     assert second / first == pytest.approx(2, rel=0.01)
     assert third / second == pytest.approx(2, rel=0.01)
     orbits = REGISTRY.workload("titan").content.titan.orbits
-    assert orbits.hottest(64, 128) == pytest.approx(1 / orbits.rings)
+    assert orbits.hottest(orbits.cells("equal-area", 8192, 0)) == pytest.approx(1 / orbits.rings)

@@ -23,7 +23,6 @@ SERVERS = {
 }
 
 _NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
-_MICROSCOPE = "what is sent to clients outside the machine is not simulated"
 
 
 def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
@@ -75,7 +74,7 @@ def prediction(
         assumptions=(
             *assumptions,
             _NETWORK,
-            *((_MICROSCOPE,) if content.virtual_microscope else ()),
+            *content.notes,
         ),
         details=_details(query, outcome, found),
     )

@@ -40,6 +40,11 @@ class TightlyCoupled:
                 costs_of(content.as_program(query))
             else:
                 cluster_of(query)
+                if content.writes and (query.options or Options()).lossy:
+                    return (
+                        "writes are simulated in a mirror, where no process can wait for a call; "
+                        "leave emulator.tc's calls non-blocking and polling at 0"
+                    )
         except UnsupportedError as error:
             return str(error)
         return None
