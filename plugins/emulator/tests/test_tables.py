@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import parcast_emulator
@@ -47,4 +49,23 @@ def test_the_growth_is_linear_because_a_polar_cell_meets_a_ring_of_all_blocks():
     assert second / first == pytest.approx(2, rel=0.01)
     assert third / second == pytest.approx(2, rel=0.01)
     orbits = REGISTRY.workload("titan").content.titan.orbits
-    assert orbits.hottest(64, 128) == pytest.approx(1 / orbits.rings)
+    assert orbits.hottest(orbits.cells("equal-area", 8192, 0)) == pytest.approx(1 / orbits.rings)
+
+
+STUDIES = sorted((Path(parcast_emulator.__file__).parent / "studies").glob("*.toml"))
+
+
+def test_the_four_parts_of_figure_3_are_studies(tmp_path):
+    assert [file.stem for file in STUDIES] == [f"figure-3-{part}" for part in "abcd"]
+    found = {
+        file.stem[-1]: REGISTRY.study(file, cache=tmp_path, executor="threads:1").rows
+        for file in STUDIES
+    }
+    for rows in found.values():
+        assert len(rows) == 4
+        assert all(row.status.value == "ok" for row in rows)
+    scaled, fixed, ratio, microscope = found.values()
+    assert fixed[0].time == scaled[0].time  # 14K blocks on 16 nodes in both
+    assert fixed[0].time > fixed[1].time > fixed[2].time
+    assert [row.binding for row in ratio] == ["processor"] * 3 + ["storage"]
+    assert [row.details["operations"] / row.p for row in microscope] == [2 * 25 * 10] * 4

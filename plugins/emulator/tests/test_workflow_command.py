@@ -17,7 +17,7 @@ def test_the_graph_of_an_application_is_written(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("workload", "output", "sentence"),
     [
-        ("titan", "titan.png", "the graph is drawn as SVG; end the name in .svg"),
+        ("titan", "titan.png", "the graph is written as SVG; end the name in .svg"),
         ("titan", "nowhere/titan.svg", "cannot be written: No such file or directory"),
         ("titn", "titan.svg", "Did you mean 'titan'?"),
     ],
@@ -31,4 +31,4 @@ def test_only_emulated_applications_have_a_graph(tmp_path, capsys):
     file = tmp_path / "phases.toml"
     file.write_text('name = "x"\n[[phase]]\nparallel = 1\n')
     assert main(["emulator", "workflow", str(file), "-o", str(tmp_path / "x.svg")]) == 2
-    assert "only those of kind 'emulator' have a work-flow graph" in capsys.readouterr().err
+    assert "have blocks and a work-flow graph" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from parcast import (
     Lowering,
     PartEntry,
     Query,
+    Reader,
     Resource,
     SolverEntry,
     hookimpl,
@@ -83,14 +84,21 @@ def parcast_lowerings() -> Iterator[Lowering]:
 
 
 @hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the files of the DLIO benchmark."""
+    for suffix in (".yaml", ".yml"):
+        yield Reader(suffix, "parcast_emulator.dlio:read", "Training, as DLIO describes it.")
+
+
+@hookimpl
 def parcast_machines() -> Iterator[Resource]:
-    """Add the machines of the paper."""
+    """Add the machines of the paper, and some of today."""
     yield from _resources("machines")
 
 
 @hookimpl
 def parcast_workloads() -> Iterator[Resource]:
-    """Add the applications of the paper."""
+    """Add the applications of the paper, and some of today."""
     yield from _resources("workloads")
 
 

@@ -23,15 +23,15 @@ SERVERS = {
 }
 
 _NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
-_MICROSCOPE = "what is sent to clients outside the machine is not simulated"
 
 
 def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
     """Return for each class of servers what it did, in seconds over all of the class.
 
     ``busy`` and ``idle`` sum to the time of all servers; ``queueing`` is the time that requests
-    waited, ``utilization`` that of the mean server, ``hottest`` that of the busiest one, and
-    ``hot_to_mean`` their ratio.
+    waited, ``utilization`` that of the mean server and ``hottest`` that of the busiest one.
+    ``hot_to_mean`` compares it with those that could share its load: of disks, buses and ports
+    out with those that have data at all.
     """
     found = {}
     channels = {"disk": cluster.hardware.channels}
@@ -39,7 +39,8 @@ def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]
         usage = getattr(outcome.usage, name)
         width = channels.get(name, 1)
         busy, total = float(usage[BUSY].sum()), outcome.time * usage.shape[1] * width
-        mean = busy / usage.shape[1] if usage.shape[1] else 0.0
+        sharing = usage.shape[1] if name in {"receive", "cpu"} else int((usage[SERVED] > 0).sum())
+        mean = busy / sharing if sharing else 0.0
         hot = float(usage[BUSY].max(initial=0.0))
         served = float(usage[SERVED].sum())
         found[word] = {
@@ -75,7 +76,7 @@ def prediction(
         assumptions=(
             *assumptions,
             _NETWORK,
-            *((_MICROSCOPE,) if content.virtual_microscope else ()),
+            *content.notes,
         ),
         details=_details(query, outcome, found),
     )
@@ -84,8 +85,8 @@ def prediction(
 def _note(word: str, used: dict[str, float]) -> str:
     return (
         f"the busiest {word} works {used['hottest']:.0%} of the time, the mean one "
-        f"{used['utilization']:.0%}: equal shares would be up to {used['hot_to_mean']:.2f} "
-        "times as fast there"
+        f"{used['hottest'] / used['hot_to_mean']:.0%}: equal shares would be up to "
+        f"{used['hot_to_mean']:.2f} times as fast there"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from parcast import Query, Registry, Workload
     from parcast_emulator.coupling import Coupling
     from parcast_emulator.simulation import Outcome
     from parcast_emulator.spec import Spec
@@ -32,6 +33,16 @@ class EngineName(StrEnum):
     feed_forward = "feed-forward"
     merge = "merge"
     tc = "tc"
+
+
+Application = Annotated[str, typer.Argument(help="An emulated application: a name or a file.")]
+Computer = Annotated[str, typer.Argument(metavar="MACHINE", help="A name or a file.")]
+Processes = Annotated[int, typer.Option("-p", min=1, help="Number of nodes, a process on each.")]
+Disks = Annotated[int | None, typer.Option("-d", min=1, help="Disks of each node.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for parcast predict.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of what the application draws.")]
 
 
 @app.callback()
@@ -70,27 +81,119 @@ def simulate(
         typer.echo("\n".join(_report(spec, outcome, verified=verify)))
 
 
+@app.command("what-if")
+def what_if(
+    context: typer.Context,
+    workload: Application,
+    machine: Computer,
+    *,
+    p: Processes,
+    d: Disks = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Ask what more disks, faster parts or another layout would change, one at a time."""
+    from attrs import asdict
+
+    from parcast_emulator.progress import shown
+    from parcast_emulator.what_if import answers
+
+    query = _query(context.obj, workload, machine, p, d, settings, seed)
+    with shown() as progress:
+        found = list(answers(query, progress))
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], allow_nan=False))
+        return
+    width = max(len(one.name) for one in found)
+    typer.echo(f"{'':{width}}  {'time [s]':>10}  {'gain':>6}  binding")
+    for one in found:
+        gain = found[0].time / one.time if one.time else 1.0
+        typer.echo(f"{one.name:{width}}  {one.time:10.5g}  {gain:6.2f}  {one.binding}")
+
+
+@app.command()
+def timeline(
+    context: typer.Context,
+    workload: Application,
+    machine: Computer,
+    *,
+    p: Processes,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the JSON goes.")],
+    d: Disks = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+) -> None:
+    """Write when every server does what, as a trace that ui.perfetto.dev shows."""
+    from parcast.errors import UnsupportedError
+    from parcast_emulator.hardware import cluster_of
+    from parcast_emulator.progress import shown
+    from parcast_emulator.simulation import simulate
+    from parcast_emulator.timeline import few, timeline
+
+    query = _query(context.obj, workload, machine, p, d, settings, seed)
+    cluster = cluster_of(query)
+    if cluster.hardware.fair_bus or cluster.hardware.fair_ports:
+        raise UnsupportedError("a timeline shows one thing after another, and shares are no spans")
+    with shown() as progress:
+        epochs = few(query.workload.content.epochs(query, cluster))
+        outcome = simulate(cluster, epochs, record=True, progress=progress)
+    found = timeline(cluster, outcome, mirrored=query.workload.content.writes)
+    _write(output, json.dumps(found, allow_nan=False), "a trace", ".json")
+
+
 @app.command()
 def workflow(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="An emulated application: a name or a file.")],
+    workload: Application,
     *,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the SVG goes.")],
 ) -> None:
     """Draw what happens to one block of an application, and what waits for what."""
-    from parcast.errors import FileError
     from parcast_emulator.workflow import draw
 
-    found = context.obj.workload(workload)
+    content = _application(context.obj, workload).content
+    _write(output, draw(content.emulator.workflow), "the graph", ".svg")
+
+
+def _application(registry: Registry, workload: str) -> Workload:
+    from parcast.errors import FileError
+
+    found = registry.workload(workload)
     if found.kind != "emulator":
         raise FileError(
             f"{workload} is a workload of kind {found.kind!r}; only those of kind 'emulator' have "
-            "a work-flow graph"
+            "blocks and a work-flow graph"
         )
-    if output.suffix.lower() != ".svg":
-        raise FileError(f"{output}: the graph is drawn as SVG; end the name in .svg")
+    return found
+
+
+def _query(
+    registry: Registry, workload: str, machine: str, p: int, d: int | None,
+    settings: list[str] | None, seed: int,
+) -> Query:  # fmt: skip
+    """Return the query of a command about one application at one point, checked."""
+    from parcast.asking import Line
+    from parcast.settings import Settings as Sorted
+    from parcast.settings import split_assignment
+
+    found = _application(registry, workload)
+    given = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [found])
+    line = Line(workload=found, machine=registry.machine(machine), settings=given, seed=seed)
+    query = line.query(registry, p, line.disks(d, p)[0])
+    query.workload.content.check(query)
+    return query
+
+
+def _write(output: Path, text: str, what: str, suffix: str) -> None:
+    from parcast.errors import FileError
+
+    if output.suffix.lower() != suffix:
+        raise FileError(
+            f"{output}: {what} is written as {suffix[1:].upper()}; end the name in {suffix}"
+        )
     try:
-        output.write_text(draw(found.content.emulator.workflow))
+        output.write_text(text)
     except OSError as error:
         raise FileError(f"{output} cannot be written: {error.strerror}") from None
 
@@ -118,16 +221,19 @@ def _outcome(
 ) -> Outcome:
     from parcast.errors import UnsupportedError
     from parcast_emulator import simulation
+    from parcast_emulator.progress import shown
 
     if not verify:
-        return simulation.simulate(
-            spec.cluster,
-            spec.epochs,
-            engine=engine,
-            coupling=coupling,
-            own_epochs=spec.own_epochs,
-            record=record,
-        )
+        with shown() as progress:
+            return simulation.simulate(
+                spec.cluster,
+                spec.epochs,
+                engine=engine,
+                coupling=coupling,
+                own_epochs=spec.own_epochs,
+                record=record,
+                progress=progress,
+            )
     if spec.own_epochs:
         raise UnsupportedError("--verify: epochs of each node's own run on the merge engine only")
     return simulation.verify(spec.cluster, lambda: spec.epochs)

@@ -19,3 +19,8 @@ class Coupling:
     reads: Way = "non-blocking"  #: blocking: a process has one read under way and waits for it
     sends: Way = "non-blocking"  #: blocking: it waits until the port is done with the message
     computation: Way = "non-blocking"  #: blocking: it notices nothing while it computes
+
+    @property
+    def lossy(self) -> bool:
+        """Whether processes lose time by waiting or checking."""
+        return self.polling > 0 or "blocking" in {self.reads, self.sends, self.computation}

@@ -26,7 +26,8 @@ class Disk:
     channels, and perhaps a limit on accesses per second.
     """
 
-    bandwidth: Bandwidth | None = None  #: of the medium
+    bandwidth: Bandwidth | None = None  #: of the medium, of each channel
+    write_bandwidth: Bandwidth | None = None  #: where writes have another
     overhead: Seconds = 0.0  #: of the controller, per access
     seek: Seconds = 0.0  #: where an access does not begin where the last one ended
     seek_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: and for the distance
@@ -92,6 +93,7 @@ def disks_of(query: Query, nodes: int) -> Cluster:
         If the machine lacks a number of its disks, or two contradict each other.
     """
     machine, reason = query.machine, "an emulated application"
+    writes = query.workload.kind == "emulator" and query.workload.content.writes
     disk, bus = machine.part("disk", Disk) or Disk(), machine.part("bus", Bus) or Bus()
     hardware = Hardware(
         overhead=disk.overhead,
@@ -99,7 +101,7 @@ def disks_of(query: Query, nodes: int) -> Cluster:
         seek_per_byte=disk.seek_per_byte,
         revolution=disk.revolution,
         track=_track(disk, machine.name),
-        media=machine.need("disk.bandwidth", reason),
+        media=(writes and disk.write_bandwidth) or machine.need("disk.bandwidth", reason),
         channels=disk.channels,
         gap=0.0 if disk.iops is None else 1.0 / disk.iops,
         bus_latency=bus.latency,

@@ -10,6 +10,7 @@ from parcast import Prediction, Query, UnsupportedError
 from parcast_emulator.answers import prediction
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
+from parcast_emulator.progress import shown
 from parcast_emulator.simulation import simulate, verify
 
 _ASSUMPTIONS = (
@@ -49,10 +50,12 @@ class LooselyCoupled:
         if options.verify:
             outcome = verify(cluster, lambda: content.epochs(query, cluster))
         else:
-            outcome = simulate(
-                cluster,
-                content.epochs(query, cluster),
-                engine=options.engine,
-                own_epochs=options.epochs == "own",
-            )
+            with shown() as progress:
+                outcome = simulate(
+                    cluster,
+                    content.epochs(query, cluster),
+                    engine=options.engine,
+                    own_epochs=options.epochs == "own",
+                    progress=progress,
+                )
         return prediction(query, cluster, outcome, _ASSUMPTIONS)

@@ -14,6 +14,7 @@ from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
+from parcast_emulator.progress import shown
 from parcast_emulator.simulation import simulate
 
 _BINDING = ("processor", "network", "storage", "synchronization")
@@ -40,6 +41,11 @@ class TightlyCoupled:
                 costs_of(content.as_program(query))
             else:
                 cluster_of(query)
+                if content.writes and (query.options or Options()).lossy:
+                    return (
+                        "writes are simulated in a mirror, where no process can wait for a call; "
+                        "leave emulator.tc's calls non-blocking and polling at 0"
+                    )
         except UnsupportedError as error:
             return str(error)
         return None
@@ -51,13 +57,15 @@ class TightlyCoupled:
         if isinstance(content, Processes):
             return _program(content.as_program(query), options)
         cluster = cluster_of(query)
-        outcome = simulate(
-            cluster,
-            _some(content.epochs(query, cluster), options.most_operations),
-            engine="tc",
-            coupling=options,
-            own_epochs=options.epochs == "own",
-        )
+        with shown() as progress:
+            outcome = simulate(
+                cluster,
+                _some(content.epochs(query, cluster), options.most_operations),
+                engine="tc",
+                coupling=options,
+                own_epochs=options.epochs == "own",
+                progress=progress,
+            )
         return prediction(query, cluster, outcome, (_said(options),))
 
 

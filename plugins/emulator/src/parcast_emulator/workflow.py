@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 import attrs
 
-Operation = Literal["read", "send", "receive", "compute"]
+Operation = Literal["read", "write", "send", "receive", "compute"]
 
 
 @attrs.frozen
@@ -35,6 +35,24 @@ class WorkFlow:
     name: str
     steps: tuple[Step, ...]
     dependencies: tuple[Dependency, ...]
+
+
+def passing_on(name: str, holder: str, consumer: str) -> WorkFlow:
+    """Return the life of blocks that are read, sent to others, and computed on there."""
+    return WorkFlow(
+        name,
+        (
+            Step("read", "read", holder),
+            Step("send", "send", holder),
+            Step("receive", "receive", consumer),
+            Step("compute", "compute", consumer),
+        ),
+        (
+            Dependency("read", "send"),
+            Dependency("send", "receive", remote=True),
+            Dependency("receive", "compute"),
+        ),
+    )
 
 
 _WIDTH, _HEIGHT, _GAP = 190, 46, 56

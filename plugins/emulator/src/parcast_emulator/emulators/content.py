@@ -12,14 +12,23 @@ from parcast import Formula, InvalidPointError, Query
 from parcast.errors import FormulaError
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
+from parcast_emulator.emulators.checkpoint import Checkpoint
+from parcast_emulator.emulators.chunked_array import ChunkedArray
+from parcast_emulator.emulators.dlio import Dlio
+from parcast_emulator.emulators.object_store import ObjectStore
 from parcast_emulator.emulators.pathfinder import Pathfinder
+from parcast_emulator.emulators.shuffle import Shuffle
+from parcast_emulator.emulators.tiled_pyramid import TiledPyramid
 from parcast_emulator.emulators.titan import Titan
 from parcast_emulator.emulators.virtual_microscope import VirtualMicroscope
 from parcast_emulator.workflow import WorkFlow
 
 
 class Emulator(Protocol):
-    """What every emulator offers; numbers that vary are given as ``values``."""
+    """What every emulator offers; numbers that vary are given as ``values``.
+
+    It may have ``notes`` on what it leaves out, and ``writes``, where its accesses are writes.
+    """
 
     workflow: WorkFlow
 
@@ -42,6 +51,12 @@ class Emulated:
     titan: Titan | None = None
     pathfinder: Pathfinder | None = None
     virtual_microscope: VirtualMicroscope | None = None
+    dlio: Dlio | None = None
+    checkpoint: Checkpoint | None = None
+    chunked_array: ChunkedArray | None = None
+    tiled_pyramid: TiledPyramid | None = None
+    shuffle: Shuffle | None = None
+    object_store: ObjectStore | None = None
 
     @property
     def emulator(self) -> Emulator:
@@ -76,6 +91,16 @@ class Emulated:
         return self.emulator.epochs(
             numbers(self.emulator, query), cluster, generator(query.seed, 0)
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the emulator leaves out, in sentences."""
+        return getattr(self.emulator, "notes", ())
+
+    @property
+    def writes(self) -> bool:
+        """Whether its accesses are writes, in a mirror."""
+        return getattr(self.emulator, "writes", False)
 
     def closed_form(self, query: Query) -> float | None:
         """Return the mean time of the hottest processor, where a formula gives it; seconds."""

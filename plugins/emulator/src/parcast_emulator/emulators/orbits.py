@@ -7,19 +7,40 @@ around. The form and its numbers are fitted to the paper's tables, not taken fro
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from bisect import bisect_left
+from typing import Annotated, Any, Literal, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast import Formula, InvalidPointError, Unit, Whole
+from parcast import InvalidPointError, Unit, Whole
 from parcast_emulator.blocks import Blocks, Consumers, Short, make_blocks
 from parcast_emulator.cluster import Cluster
+from parcast_emulator.emulators.declustering import hilbert
 
 Degrees = Annotated[float, Unit("1", positive=True)]
 Fraction = Annotated[float, Unit("1", most=1.0)]
-Number = Annotated[Formula, Unit("1", positive=True)]
+
+
+#: How the earth is cut into the cells of the output.
+Cutting: TypeAlias = Literal["equal-area", "load-balanced"]
+
+#: In which order blocks are dealt to disks: as they come, or along a Hilbert curve.
+Along: TypeAlias = Literal["round-robin", "hilbert"]
+
+#: Places along a ring that the curve goes through.
+_MERIDIANS = 64
+
+
+@attrs.frozen(eq=False)
+class Cells:
+    """A grid of cells: for each ring the first row that its blocks meet, and how many."""
+
+    rows: int
+    columns: int
+    low: Short
+    height: Short
 
 
 @attrs.frozen(kw_only=True)
@@ -43,33 +64,86 @@ class Orbits:
             found[[ring, -1 - ring]] = part
         return found
 
-    def rows(self, rows: int) -> tuple[Short, Short]:
-        """Return for each ring the first row of cells that its blocks meet, and how many."""
+    def cells(self, how: Cutting, count: int, rows: float) -> Cells:
+        """Return a grid of ``count`` cells; 0 rows leave their number open.
+
+        ``equal-area``: rows of equal height. ``load-balanced``: rows between rings, and as many
+        of them as give the hottest cell least; no cut through a ring makes its blocks fewer.
+        """
+        if how == "equal-area":
+            return self._equal_area(*grid(count, rows))
+        numbers = [grid(count, rows)[0]] if rows else range(1, min(count, self.rings) + 1)
+        every = [self._balanced(r, count // r) for r in numbers if count % r == 0]
+        return min(every, key=self.hottest)
+
+    def _equal_area(self, rows: int, columns: int) -> Cells:
         edges = self.latitudes() + np.array([[-0.5], [0.5]]) * self.height
         low, high = np.clip(np.floor((edges + 90) / 180 * rows), 0, rows - 1).astype(np.int16)
-        return low, (high - low + 1).astype(np.int16)
+        return Cells(rows, columns, low, (high - low + 1).astype(np.int16))
 
-    def consumers(
-        self, count: int, rows: int, columns: int, first: int, random: np.random.Generator
-    ) -> Consumers:
-        """Return who owns the cells that each of ``count`` blocks meets."""
-        low, height = self.rows(rows)
+    def _balanced(self, rows: int, columns: int) -> Cells:
+        low = grouped(self.met(columns).tolist(), rows).astype(np.int16)
+        return Cells(rows, columns, low, np.ones_like(low))
+
+    def met(self, columns: int) -> NDArray[np.float64]:
+        """Return for each ring which part of its blocks one of so many cells meets."""
+        part = self.around()
+        found: NDArray[np.float64] = part + (1 - part) * min(1.0, 1 / columns + self.width / 360)
+        return found
+
+    def hottest(self, cells: Cells) -> float:
+        """Return the largest part of all blocks that one cell meets, in the mean."""
+        part = self.met(cells.columns)
+        meets = [(cells.low <= row) & (row < cells.low + cells.height) for row in range(cells.rows)]
+        return float(max(part[one].sum() for one in meets)) / self.rings
+
+    def blocks(
+        self, count: int, cells: Cells, cluster: Cluster, readers: int, first: int,
+        declustering: Along, size: float, compute: float, random: np.random.Generator,
+    ) -> Blocks:  # fmt: skip
+        """Return blocks on the disks of the first ``readers`` nodes.
+
+        Cells belong to the nodes from ``first`` on.
+        """
+        columns = cells.columns
         ring = np.arange(count, dtype=np.int32) % self.rings
         full = random.random(count, np.float32) < self.around()[ring].astype(np.float32)
         west = random.random(count) * columns
         column = west.astype(np.int16)
         span = np.floor(west + self.width / 360 * columns).astype(np.int16) - column + 1
         span = np.where(full, columns, np.minimum(span, columns)).astype(np.int16)
+        number = np.arange(count, dtype=np.int32)
+        if declustering == "hilbert":
+            place = hilbert(self.rings, _MERIDIANS).astype(np.int32)
+            west *= _MERIDIANS / columns
+            number[np.argsort(place[ring * _MERIDIANS + west.astype(np.int32)])] = number.copy()
         column[full] = 0
-        return Consumers.rectangles(low[ring], column, height[ring], span, columns, first)
+        consumers = Consumers.rectangles(
+            cells.low[ring], column, cells.height[ring], span, columns, first
+        )
+        return make_blocks(*dealt(number, cluster, readers, size), size, compute, consumers)
 
-    def hottest(self, rows: int, columns: int) -> float:
-        """Return the largest part of all blocks that one cell meets, in the mean."""
-        part = self.around()
-        part = part + (1 - part) * min(1.0, 1 / columns + self.width / 360)
-        low, height = self.rows(rows)
-        meets = [(low <= row) & (row < low + height) for row in range(rows)]
-        return float(max(part[one].sum() for one in meets)) / self.rings
+
+def grouped(loads: list[float], groups: int) -> NDArray[np.int64]:
+    """Return the group of each load, neighbors together, so that the heaviest group is least."""
+    sums = sorted({
+        sum(loads[low:high]) for low in range(len(loads)) for high in range(low + 1, len(loads) + 1)
+    })  # fmt: skip
+    least = bisect_left(sums, True, key=lambda most: _filled(loads, most)[-1] < groups)
+    return np.array(_filled(loads, sums[least]))
+
+
+def _filled(loads: list[float], most: float) -> list[int]:
+    """Return the group of each load where groups are filled one after another."""
+    if max(loads) > most:
+        return [len(loads)] * len(loads)
+    found, group, total = [], 0, 0.0
+    for load in loads:
+        total += load
+        if total > most * (1 + 1e-12):  # sums in another order round otherwise
+            group, total = group + 1, load
+        found.append(group)
+    return found
 
 
 def grid(cells: int, rows: float) -> tuple[int, int]:
@@ -91,29 +165,8 @@ def grid(cells: int, rows: float) -> tuple[int, int]:
     return int(rows), cells // int(rows)
 
 
-def whole(name: str, value: float) -> int:
-    """Return a number of things, rounded to the nearest; at least one.
-
-    Raises
-    ------
-    InvalidPointError
-        If it is less than one, or more than can be counted.
-    """
-    if not 1 <= value < 2**31:
-        raise InvalidPointError(f"{name} = {value:g} here; it must be 1 .. {2**31 - 1}")
-    return round(value)
-
-
-def dealt(count: int, cluster: Cluster, nodes: int, size: float) -> tuple[Any, Any]:
+def dealt(block: Any, cluster: Cluster, nodes: int, size: float) -> tuple[Any, Any]:
     """Return disk and offset of blocks dealt in turn to nodes, then to the disks of a node."""
     per_node = int(cluster.disks[1])
-    block = np.arange(count, dtype=np.int32)
     disk = (block % nodes) * per_node + block // nodes % per_node
     return disk, (block // (nodes * per_node)) * float(size)
-
-
-def blocks_of(
-    count: int, cluster: Cluster, readers: int, size: float, compute: float, consumers: Consumers
-) -> Blocks:
-    """Return blocks on the disks of the first ``readers`` nodes."""
-    return make_blocks(*dealt(count, cluster, readers, size), size, compute, consumers)

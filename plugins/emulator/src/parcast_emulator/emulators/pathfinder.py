@@ -11,8 +11,9 @@ import numpy as np
 from parcast import Formula, InvalidPointError, Unit
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.orbits import Number, Orbits, blocks_of, grid, whole
-from parcast_emulator.workflow import Dependency, Step, WorkFlow
+from parcast_emulator.emulators.layout import Number, whole
+from parcast_emulator.emulators.orbits import Along, Cutting, Orbits, grid
+from parcast_emulator.workflow import WorkFlow, passing_on
 
 _NONE = Unit("1")
 
@@ -26,22 +27,11 @@ class Pathfinder:
     compute: Annotated[Formula, Unit("s")]  #: of a block at each of its consumers
     clients: Number  #: compute nodes for each I/O node
     rows: Annotated[Formula, _NONE] = Formula.read(0, _NONE)  #: of the clients' cells; 0: squarest
+    cells: Cutting = "equal-area"
+    declustering: Along = "round-robin"
     orbits: Orbits
 
-    workflow: ClassVar[WorkFlow] = WorkFlow(
-        "pathfinder",
-        (
-            Step("read", "read", "I/O node"),
-            Step("send", "send", "I/O node"),
-            Step("receive", "receive", "compute nodes it overlaps"),
-            Step("compute", "compute", "compute nodes it overlaps"),
-        ),
-        (
-            Dependency("read", "send"),
-            Dependency("send", "receive", remote=True),
-            Dependency("receive", "compute"),
-        ),
-    )
+    workflow: ClassVar[WorkFlow] = passing_on("pathfinder", "I/O node", "compute nodes it overlaps")
 
     def check(self, values: Mapping[str, float], p: int) -> None:
         """Refuse a p that is no number of groups of an I/O node and its clients."""
@@ -64,11 +54,13 @@ class Pathfinder:
         """Return all blocks: one epoch."""
         p, count = len(cluster.speed), whole("blocks", values["blocks"])
         servers = self.servers(values, p)
-        shape = grid(p - servers, values["rows"])
-        consumers = self.orbits.consumers(count, *shape, servers, random)
-        yield blocks_of(count, cluster, servers, values["size"], values["compute"], consumers)
+        cells = self.orbits.cells(self.cells, p - servers, values["rows"])
+        yield self.orbits.blocks(
+            count, cells, cluster, servers, servers, self.declustering, values["size"],
+            values["compute"], random,
+        )  # fmt: skip
 
     def closed_form(self, values: Mapping[str, float], p: int) -> float:
         """Return compute · blocks · the part of them that the hottest cell meets."""
-        shape = grid(p - self.servers(values, p), values["rows"])
-        return values["compute"] * values["blocks"] * self.orbits.hottest(*shape)
+        cells = self.orbits.cells(self.cells, p - self.servers(values, p), values["rows"])
+        return values["compute"] * values["blocks"] * self.orbits.hottest(cells)

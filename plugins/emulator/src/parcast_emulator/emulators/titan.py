@@ -11,7 +11,8 @@ import numpy as np
 from parcast import Formula, Unit
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.orbits import Number, Orbits, blocks_of, grid, whole
+from parcast_emulator.emulators.layout import Number, whole
+from parcast_emulator.emulators.orbits import Along, Cutting, Orbits, grid
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 _NONE = Unit("1")
@@ -25,6 +26,8 @@ class Titan:
     size: Annotated[Formula, Unit("B", positive=True)]  #: of a block
     compute: Annotated[Formula, Unit("s")]  #: of a block at each of its consumers
     rows: Annotated[Formula, _NONE] = Formula.read(0, _NONE)  #: of cells; 0: squarest grid
+    cells: Cutting = "equal-area"
+    declustering: Along = "round-robin"
     orbits: Orbits
 
     workflow: ClassVar[WorkFlow] = WorkFlow(
@@ -54,9 +57,20 @@ class Titan:
     ) -> Iterator[Blocks]:
         """Return the blocks of the query: one epoch."""
         p, count = len(cluster.speed), whole("blocks", values["blocks"])
-        consumers = self.orbits.consumers(count, *grid(p, values["rows"]), 0, random)
-        yield blocks_of(count, cluster, p, values["size"], values["compute"], consumers)
+        cells = self.orbits.cells(self.cells, p, values["rows"])
+        yield self.orbits.blocks(
+            count,
+            cells,
+            cluster,
+            p,
+            0,
+            self.declustering,
+            values["size"],
+            values["compute"],
+            random,
+        )
 
     def closed_form(self, values: Mapping[str, float], p: int) -> float:
         """Return compute · blocks · the part of them that the hottest cell meets."""
-        return values["compute"] * values["blocks"] * self.orbits.hottest(*grid(p, values["rows"]))
+        cells = self.orbits.cells(self.cells, p, values["rows"])
+        return values["compute"] * values["blocks"] * self.orbits.hottest(cells)

@@ -53,6 +53,11 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
 
 def _unrolled(query: Query) -> tuple[Unrolled, int]:
     """Return the operations of all processes, and the number of epochs."""
+    if query.workload.content.writes:
+        raise UnsupportedError(
+            f"{query.workload.name} writes, which is simulated in a mirror, and a program runs "
+            "forward only; ask emulator.lc"
+        )
     cluster = make_cluster([[0] * query.d] * query.p, Hardware())
     found: list[Block] = []
     total = epochs = 0

@@ -11,7 +11,8 @@ import numpy as np
 from parcast import Formula, InvalidPointError, Unit, Whole
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.orbits import Number, whole
+from parcast_emulator.emulators.declustering import Declustering, deal
+from parcast_emulator.emulators.layout import Number, Spread, layout, whole
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 
@@ -28,7 +29,11 @@ class VirtualMicroscope:
     epochs_number: Number  #: parts that the queries come in, each after the last has ended
     size: Annotated[Formula, Unit("B", positive=True)]
     compute: Annotated[Formula, Unit("s")]
+    declustering: Declustering = "round-robin"  #: of the blocks of a plane
 
+    notes: ClassVar[tuple[str, ...]] = (
+        "what is sent to clients outside the machine is not simulated",
+    )
     workflow: ClassVar[WorkFlow] = WorkFlow(
         "virtual-microscope",
         (
@@ -46,6 +51,8 @@ class VirtualMicroscope:
                 f"a query of {self.query_rows} x {self.query_columns} blocks does not fit in a "
                 f"plane of {self.plane_rows} x {self.plane_columns}"
             )
+        if self.declustering == "minimax":
+            deal("minimax", self.plane_rows, self.plane_columns, 1)
         queries, epochs = whole("queries", values["queries"]), values["epochs_number"]
         if whole("epochs_number", epochs) > queries:
             raise InvalidPointError(f"{epochs:g} epochs of {queries} queries leave some empty")
@@ -71,13 +78,17 @@ class VirtualMicroscope:
             yield self.read((corner[:, None] + inside).ravel(), values, cluster)
 
     def read(self, block: np.ndarray, values: Mapping[str, float], cluster: Cluster) -> Blocks:
-        """Return blocks by their numbers, which are dealt to the nodes in turn."""
-        nodes, per_node = len(cluster.speed), int(cluster.disks[1])
-        node = block % nodes
-        disk = node * per_node + block // nodes % per_node
-        offset = block // (nodes * per_node) * values["size"]
-        own = Consumers.lists(np.arange(len(block) + 1), node)
-        return make_blocks(disk, offset, values["size"], values["compute"], own)
+        """Return blocks by their numbers."""
+        sides = layout(0, len(cluster.speed))
+        disks, cells = sides.disks(cluster), self.plane_rows * self.plane_columns
+        if self.declustering == "round-robin":  # from plane to plane
+            number, place = block % disks, block // disks
+        else:
+            spread = Spread.of(self.declustering, self.plane_rows, self.plane_columns, disks)
+            number, place = spread.at(block // cells, block % cells)
+        disk = sides.disk(number, cluster)
+        own = Consumers.lists(np.arange(len(block) + 1), cluster.node_of[disk])
+        return make_blocks(disk, place * values["size"], values["size"], values["compute"], own)
 
     def closed_form(self, values: Mapping[str, float], p: int) -> None:
         """Return None: the busiest of random disks has no formula here."""

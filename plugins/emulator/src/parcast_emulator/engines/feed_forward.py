@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parcast_emulator.compilation import kernel, step
-from parcast_emulator.engines.service import access, consumer, fan_out, place_of
+from parcast_emulator.engines.service import access, advanced, at_cursor, cursor, fan_out, place_of
 
 # Arguments are untyped: they are the arrays and named tuples of blocks, cluster and usage.
 
@@ -123,13 +123,15 @@ def send(
     hardware, consumers = cluster.hardware, blocks.consumers
     for node in range(low, high):
         place, k, out = at[0, node], at[1, node], free[node]
+        busy, waited, served = usage.send[0, node], usage.send[1, node], usage.send[2, node]
         going = True
         while going and place < last[node]:
             block = order[place]
             holding = blocks.size[block if len(blocks.size) > 1 else 0] / hardware.bandwidth
             fan = fan_out(consumers, block)
+            base, column, within = cursor(consumers, block, k)
             while k < fan:
-                target = consumer(consumers, block, k)
+                target = at_cursor(consumers, base, column)
                 if target != node:
                     begun = max(ready[place], out)
                     header = begun + hardware.latency
@@ -140,18 +142,22 @@ def send(
                     if writing:
                         times[counts[target]] = header
                         carried[counts[target]] = block
-                        usage.send[0, node] += holding
-                        usage.send[1, node] += begun - ready[place]
-                        usage.send[2, node] += 1
+                        busy, waited, served = (
+                            busy + holding,
+                            waited + (begun - ready[place]),
+                            served + 1,
+                        )
                         if len(record.out_start):
                             record.out_start[consumers.start[block] + k] = begun
                     counts[target] += 1
+                base, column, within = advanced(consumers, block, base, column, within)
                 k += 1
             if going:
                 place += 1
                 k = 0
         if writing:
             at[0, node], at[1, node], free[node] = place, k, out
+            usage.send[0, node], usage.send[1, node], usage.send[2, node] = busy, waited, served
 
 
 @kernel
@@ -239,6 +245,30 @@ def compute_own(
     own[node] = place
 
 
+@step
+def take(
+    node: int, blocks: Any, cluster: Any, servers: Any, times: Any, carried: Any, usage: Any,
+    record: Any,
+) -> None:  # fmt: skip
+    """Receive messages one after another; the times of their headers become those of arrival."""
+    into, holding = servers.receive[node], 0.0
+    busy, waited = usage.receive[0, node], usage.receive[1, node]
+    for one in range(len(times)):
+        if one == 0 or len(blocks.size) > 1:
+            size = blocks.size[carried[one] if len(blocks.size) > 1 else 0]
+            holding = size / cluster.hardware.bandwidth
+        begun = max(times[one], into)
+        into = begun + holding
+        busy, waited = busy + holding, waited + (begun - times[one])
+        times[one] = into
+        if len(record.in_start):
+            k = place_of(blocks.consumers, carried[one], node)
+            record.in_start[blocks.consumers.start[carried[one]] + k] = begun
+    servers.receive[node] = into
+    usage.receive[0, node], usage.receive[1, node] = busy, waited
+    usage.receive[2, node] += len(times)
+
+
 @kernel
 def receive(
     low: int, high: int, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any,
@@ -254,22 +284,12 @@ def receive(
         a, b = begin[node], begin[node + 1]
         if b > a:
             sort_by_time(times[a:b], carried[a:b], other_times, other)
+        take(node, blocks, cluster, servers, times[a:b], carried[a:b], usage, record)
         for one in range(a, b):
-            block = carried[one]
-            size = blocks.size[block if len(blocks.size) > 1 else 0]
-            begun = max(times[one], servers.receive[node])
-            holding = size / cluster.hardware.bandwidth
-            arrival = begun + holding
-            servers.receive[node] = arrival
-            usage.receive[0, node] += holding
-            usage.receive[1, node] += begun - times[one]
-            usage.receive[2, node] += 1
-            if len(record.in_start):
-                k = place_of(blocks.consumers, block, node)
-                record.in_start[blocks.consumers.start[block] + k] = begun
-            compute_own(node, arrival, blocks, cluster, servers, order, ready, last, own,
-                        usage, record)  # fmt: skip
-            compute(node, block, arrival, blocks, cluster, servers, usage, record)
+            if own[node] < last[node] and ready[own[node]] <= times[one]:
+                compute_own(node, times[one], blocks, cluster, servers, order, ready, last, own,
+                            usage, record)  # fmt: skip
+            compute(node, carried[one], times[one], blocks, cluster, servers, usage, record)
         if final:
             compute_own(node, math.inf, blocks, cluster, servers, order, ready, last, own,
                         usage, record)  # fmt: skip

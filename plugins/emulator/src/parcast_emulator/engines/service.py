@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from parcast_emulator.compilation import step
 
 # Arguments are untyped: they are the named tuples of blocks, cluster and servers.
@@ -26,6 +28,42 @@ def consumer(consumers: Any, block: int, k: int) -> Any:
     row = consumers.row[block] + k // width
     column = (consumers.column[block] + k % width) % consumers.columns
     return consumers.first + row * consumers.columns + column
+
+
+@step
+def cursor(consumers: Any, block: int, k: int) -> Any:
+    """Return where a block's consumer k stands, for `at_cursor` and `advanced`.
+
+    Going on from there takes no division, which `consumer` needs some of.
+    """
+    if len(consumers.start):
+        return consumers.start[block] + k, np.int64(0), np.int64(0)
+    width, columns = np.int64(consumers.width[block]), np.int64(consumers.columns)
+    row, within = consumers.row[block] + k // width, k % width
+    column = (consumers.column[block] + within) % columns
+    return consumers.first + row * columns, column, within
+
+
+@step
+def at_cursor(consumers: Any, base: Any, column: Any) -> Any:
+    """Return the node at a cursor."""
+    if len(consumers.start):
+        return np.int64(consumers.listed[base])
+    return np.int64(base + column)
+
+
+@step
+def advanced(consumers: Any, block: int, base: Any, column: Any, within: Any) -> Any:
+    """Return the cursor of the block's next consumer."""
+    if len(consumers.start):
+        return base + 1, column, within
+    within += 1
+    column += 1
+    if within == consumers.width[block]:
+        return base + consumers.columns, np.int64(consumers.column[block]), np.int64(0)
+    if column == consumers.columns:
+        column = np.int64(0)
+    return base, column, within
 
 
 @step

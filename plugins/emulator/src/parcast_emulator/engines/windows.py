@@ -21,6 +21,9 @@ from parcast_emulator.engines.usage import Record, Usage
 #: Messages of a window at most, but one or two of each node; 12 bytes each.
 MOST_MESSAGES = 8_000_000
 
+#: Starting threads takes longer than fewer blocks do.
+_WORTH_THREADS = 2000
+
 Progress = Callable[[float, float], None]
 
 
@@ -54,15 +57,17 @@ class FeedForward:
 
         ``progress`` is called with the time simulated and the operations done of each window.
         """
+        if self.threads == 1 or len(blocks.disk) < _WORTH_THREADS:
+            return _Epoch(self, blocks, start, record, map).run(progress)
         with ThreadPoolExecutor(self.threads) as pool:
-            return _Epoch(self, blocks, start, record, pool).run(progress)
+            return _Epoch(self, blocks, start, record, pool.map).run(progress)
 
 
 class _Epoch:
     def __init__(
-        self, engine: FeedForward, blocks: Blocks, start: float, record: Record, pool: Any
+        self, engine: FeedForward, blocks: Blocks, start: float, record: Record, map_: Any
     ) -> None:
-        self.engine, self.blocks, self.record, self.pool = engine, blocks, record, pool
+        self.engine, self.blocks, self.record, self.map = engine, blocks, record, map_
         self.start = start
         cluster = engine.cluster
         nodes = len(cluster.speed)
@@ -81,7 +86,7 @@ class _Epoch:
 
     def over(self, work: Callable[[int, int], None]) -> None:
         """Do some work for all nodes, a range of them at a time."""
-        list(self.pool.map(lambda bounds: work(*bounds), self.engine.ranges))
+        list(self.map(lambda bounds: work(*bounds), self.engine.ranges))
 
     def run(self, progress: Progress) -> float:
         now, done, width = self.start, 0.0, self.first_width()

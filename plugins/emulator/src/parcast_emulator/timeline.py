@@ -1,0 +1,92 @@
+"""Timelines of small runs: what every server does when, as Perfetto and Chrome show traces."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from parcast.errors import UnsupportedError
+from parcast_emulator.answers import times
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.cluster import Cluster
+from parcast_emulator.simulation import Outcome
+
+#: Viewers become slow with more.
+MOST_OPERATIONS = 100_000
+
+#: A server of a node, what it does, and from when to when in seconds.
+_Span = tuple[int, str, str, float, float]
+
+
+def few(epochs: Iterable[Blocks]) -> Iterator[Blocks]:
+    """Yield the epochs of a run whose timeline can be shown.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is more than viewers can show.
+    """
+    operations = 0
+    for blocks in epochs:
+        operations += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        if operations > MOST_OPERATIONS:
+            raise UnsupportedError(
+                f"a timeline shows up to {MOST_OPERATIONS:,} reads and computations, and here are "
+                "more; ask a smaller p or fewer blocks"
+            )
+        yield blocks
+
+
+def timeline(cluster: Cluster, outcome: Outcome, *, mirrored: bool = False) -> dict[str, Any]:
+    """Return a recorded simulation in the Trace Event Format; a process is a node.
+
+    A server that does several things at once, such as a disk with channels, has several rows.
+    ``mirrored`` turns the time round, as simulated writes need.
+    """
+    spans = list(_spans(times(cluster, outcome)["ops"]))
+    if mirrored:
+        spans = [(*what, outcome.time - end, outcome.time - begin) for *what, begin, end in spans]  # type: ignore[misc]
+    spans.sort(key=lambda one: (*one[:2], one[3]))
+    return {"displayTimeUnit": "ms", "traceEvents": list(_events(spans))}
+
+
+def _spans(operations: Iterable[dict[str, Any]]) -> Iterator[_Span]:
+    for op in operations:
+        node, block = op["node"], f"block {op['block']}"
+        what = block if op["epoch"] == 0 else f"{block} of epoch {op['epoch']}"
+        yield node, f"disk {op['disk']}", what, op["disk_start"], op["disk_end"]
+        yield node, "bus", what, op["bus_start"], op["bus_end"]
+        for send in op["sends"]:
+            yield node, "port out", f"{what} to {send['dst']}", send["out_start"], send["out_end"]
+            there = (send["in_start"], send["in_end"])
+            yield send["dst"], "port in", f"{what} from {node}", *there
+        for done in op["computes"]:
+            yield done["node"], "processor", what, done["cpu_start"], done["cpu_end"]
+
+
+def _events(spans: list[_Span]) -> Iterator[dict[str, Any]]:
+    """Yield names of rows, and every span on the first row of its server that is free."""
+    rows: dict[tuple[int, str, int], int] = {}
+    free: dict[tuple[int, str], list[tuple[float, int]]] = {}
+    for node, server, what, begin, end in spans:
+        lanes = free.setdefault((node, server), [])
+        if lanes and lanes[0][0] <= begin * (1 + 1e-12):
+            lane = heapq.heapreplace(lanes, (end, lanes[0][1]))[1]
+        else:
+            lane = len(lanes)
+            heapq.heappush(lanes, (end, lane))
+        key = (node, server, lane)
+        if key not in rows:
+            rows[key] = len(rows)
+            name = server if lane == 0 else f"{server} ({lane + 1})"
+            yield _named("process_name", node, 0, f"node {node}")
+            yield _named("thread_name", node, rows[key], name)
+        yield {
+            "ph": "X", "name": what, "cat": server.split()[0], "pid": node, "tid": rows[key],
+            "ts": begin * 1e6, "dur": (end - begin) * 1e6,
+        }  # fmt: skip
+
+
+def _named(what: str, node: int, row: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": node, "tid": row, "args": {"name": name}}
