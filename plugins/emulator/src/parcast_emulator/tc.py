@@ -25,7 +25,7 @@ class Options(Coupling):
     """What a user may choose."""
 
     epochs: Literal["common", "own"] = "common"  #: when a node begins the next epoch
-    most_operations: Count = 500_000  #: of some 30 us each; more are refused
+    most_operations: Count = 100_000  #: of some 30 us each; more are refused
 
 
 class TightlyCoupled:
