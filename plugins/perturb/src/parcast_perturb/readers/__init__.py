@@ -1,0 +1,1 @@
+"""Readers: traces from the formats that tools write."""

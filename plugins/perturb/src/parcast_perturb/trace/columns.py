@@ -1,0 +1,116 @@
+"""A trace as columns, every rank's events in one stretch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast_perturb.trace.calls import KINDS, NAMES
+
+#: Where an event has no channel, communicator, root or slot.
+NONE = -1
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
+
+_KINDS = np.array(KINDS, np.int8)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Events:
+    """The events of all ranks; event ``i`` of a rank is at ``offsets[rank] + i``.
+
+    Times are in ticks of the rank's own clock, amounts in bytes. Of a collective, ``out`` is
+    the communicator, ``into`` the rank's place in it and ``first`` the root's place.
+    """
+
+    offsets: Ints  #: p + 1 of them
+    call: NDArray[np.int8]  #: a place in `NAMES`
+    start: Floats
+    end: Floats
+    out: Shorts  #: the channel on which it sends
+    into: Shorts  #: the channel on which it receives
+    bytes: Floats  #: sent; of a collective, what one process contributes
+    room: Floats  #: the most that a receive takes
+    first: Shorts  #: where its completed requests begin in ``slots``
+    count: Shorts  #: how many it completes; of a nonblocking call its own slot
+    site: Shorts  #: a place in `Trace.sites`
+    slots: Shorts  #: requests of all waits, by a small number that ranks reuse
+
+    @property
+    def kind(self) -> NDArray[np.int8]:
+        """What each event does, as `parcast_perturb.trace.calls` numbers it."""
+        found: NDArray[np.int8] = _KINDS[self.call]
+        return found
+
+    def rank_of(self, event: Any) -> Any:
+        """Return the ranks that these events belong to."""
+        return np.searchsorted(self.offsets, event, side="right") - 1
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Channels:
+    """Messages with one source, target, tag and communicator keep their order."""
+
+    source: Shorts
+    target: Shorts
+    tag: Ints
+    communicator: Shorts
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Trace:
+    """What every rank called and when."""
+
+    where: str  #: the file, as errors name it
+    events: Events = attrs.field(repr=False)
+    channels: Channels = attrs.field(repr=False)
+    communicators: tuple[Shorts, ...] = attrs.field(repr=False)  #: their members
+    labels: tuple[str, ...] = attrs.field(repr=False)  #: the names of the communicators
+    sites: tuple[str, ...] = attrs.field(repr=False)
+    requests: Shorts = attrs.field(repr=False)  #: the most that each rank has open
+    tick: float | None = None  #: seconds; None: the times have no unit
+    comparable: bool = False  #: the clocks of all ranks are one
+    timed: bool = True  #: it has times
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.events.offsets) - 1
+
+    @property
+    def count(self) -> int:
+        """The number of events."""
+        return len(self.events.call)
+
+    @property
+    def ends(self) -> Floats:
+        """When each rank's last event ended, 0 where it has none."""
+        last, begin = self.events.offsets[1:], self.events.offsets[:-1]
+        found = np.zeros(self.size)
+        some = last > begin
+        found[some] = self.events.end[last[some] - 1]
+        return found
+
+    def place(self, event: int) -> str:
+        """Return rank and event, as errors name them."""
+        rank = int(self.events.rank_of(event))
+        return f"rank {rank}, event {event - int(self.events.offsets[rank])}"
+
+    def name(self, event: int) -> str:
+        """Return the name of the call."""
+        return NAMES[self.events.call[event]]
+
+    def channel(self, number: int) -> str:
+        """Return a channel, as errors name it."""
+        of = self.channels
+        label = self.labels[of.communicator[number]]
+        return (
+            f"{of.source[number]} -> {of.target[number]}, tag {of.tag[number]}, "
+            f"communicator {label}"
+        )
