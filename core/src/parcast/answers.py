@@ -27,18 +27,17 @@ class References:
     """Times with one process and one disk, by all that such a time depends on."""
 
     _times: dict[Any, float | None] = attrs.field(factory=dict, repr=False)
-    _alive: dict[int, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
+    _alive: dict[Any, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
 
     def key(self, task: Task | Prediction, query: Query) -> Any:
         """Return what the reference of a task depends on, or None where it has none."""
         if isinstance(task, Prediction) or query.workload.processes is not None:
             return None
-        self._alive[id(query.workload)] = query.workload
-        self._alive[id(query.machine)] = query.machine
-        parameters = tuple(sorted(query.parameters.items()))
-        options = task.query.options and repr(task.query.options)
-        ids = (id(query.workload), id(query.machine))
-        return (task.entry.name, *ids, parameters, options, query.seed, _first(query.mapping))
+        whole = (query.workload, query.machine, task.query.options)
+        ids = tuple(map(id, whole))
+        self._alive.setdefault(ids, whole)
+        parameters = tuple(sorted(query.parameters.items())) if query.parameters else ()
+        return (task.entry.name, *ids, parameters, query.seed, _first(query.mapping))
 
     def known(self) -> dict[Any, float | None]:
         """Return the times by key."""

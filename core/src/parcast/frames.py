@@ -134,17 +134,17 @@ def _arrow_array(arrow: Any, kind: Any, column: Column | None, count: int) -> An
     if column is None:
         return arrow.nulls(count, kind)
     make = {arrow.string(): str, arrow.float64(): float}.get(kind)
-    if make:
-        column = {form: _made(make, content) for form, content in column.items()}
     if "same" in column:
-        return arrow.repeat(arrow.scalar(column["same"], kind), count)
-    return arrow.array(column["each"], kind)
+        (value,) = _made(make, [column["same"]])
+        return arrow.repeat(arrow.scalar(value, kind), count)
+    return arrow.array(_made(make, column["each"]), kind)
 
 
-def _made(make: type, content: Any) -> Any:
-    if isinstance(content, list):
-        return [_made(make, value) for value in content]
-    return None if content is None else make(content)
+def _made(make: type | None, found: list[Any]) -> list[Any]:
+    """Return the values in one type, as they are where they have it."""
+    if make is None or set(map(type, found)) <= {make, type(None)}:
+        return found
+    return [None if value is None else make(value) for value in found]
 
 
 def write_netcdf(results: Results, path: Path) -> None:

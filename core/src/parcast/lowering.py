@@ -40,6 +40,8 @@ def lower(
         If no chain of lowerings leads there.
     """
     kind = query.workload.kind
+    if kind == goal:
+        return query, (), ()
     steps = path(lowerings, kind, goal)
     if steps is None:
         raise UnsupportedError(

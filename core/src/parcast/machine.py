@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 import attrs
@@ -109,28 +110,29 @@ class Machine:
     sources: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     data: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)  #: as read
     where: str = ""  #: the file or the plugin it came from
+    _needed: dict[str, float] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
-    @property
+    @cached_property
     def processor(self) -> Processor:
         """The processor of one process."""
         return self.part("processor", Processor) or _UNSTATED[Processor]
 
-    @property
+    @cached_property
     def nodes(self) -> Nodes:
         """The nodes."""
         return self.part("nodes", Nodes) or _UNSTATED[Nodes]
 
-    @property
+    @cached_property
     def network(self) -> Network:
         """The network between processes."""
         return self.part("network", Network) or _UNSTATED[Network]
 
-    @property
+    @cached_property
     def storage(self) -> Storage:
         """The disks."""
         return self.part("storage", Storage) or _UNSTATED[Storage]
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """Price and power of a node."""
         return self.part("cost", Cost) or _UNSTATED[Cost]
@@ -155,11 +157,15 @@ class Machine:
         UnsupportedError
             If the machine does not state it.
         """
-        part, field = path.split(".")
-        value = getattr(self.parts.get(part) or getattr(self, part, None), field, None)
-        if value is None:
-            raise UnsupportedError(f"machine {self.name!r} states no {path}, which {reason} needs")
-        return float(value)
+        if path not in self._needed:
+            part, field = path.split(".")
+            value = getattr(getattr(self, part, None) or self.parts.get(part), field, None)
+            if value is None:
+                raise UnsupportedError(
+                    f"machine {self.name!r} states no {path}, which {reason} needs"
+                )
+            self._needed[path] = float(value)
+        return self._needed[path]
 
     def _repr_html_(self) -> str:
         from parcast.html import definition

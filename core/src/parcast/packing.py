@@ -37,7 +37,7 @@ class Pack:
         """Return the rows packed."""
         columns = {name: [getattr(row, name) for row in rows] for name in _FIELDS}
         columns["status"] = [row.status.value for row in rows]
-        columns["parts"] = [row.parts and attrs.asdict(row.parts) for row in rows]
+        columns["parts"] = [row.parts and vars(row.parts) for row in rows]
         return cls(len(rows), {name: _column(values) for name, values in columns.items()})
 
     @classmethod
@@ -76,7 +76,7 @@ class Pack:
         return {
             name: found
             for field, column in self.columns.items()
-            for name, found in _leaves(field, column, self.count)
+            for name, found in _leaves(field, column)
         }
 
 
@@ -186,18 +186,18 @@ def _row(fields: dict[str, Any]) -> Row:
     return Row(**fields)
 
 
-def _leaves(path: str, column: Column, count: int) -> Iterator[tuple[str, Column]]:
+def _leaves(path: str, column: Column) -> Iterator[tuple[str, Column]]:
     ((form, content),) = column.items()
     if form == "keys":
         for key, inner in content.items():
-            yield from _leaves(f"{path}.{key}", inner, count)
+            yield from _leaves(f"{path}.{key}", inner)
     elif form == "items":
         for index, inner in enumerate(content):
-            yield from _leaves(f"{path}[{index}]", inner, count)
-    elif form == "same" and not isinstance(content, dict):
+            yield from _leaves(f"{path}[{index}]", inner)
+    elif form == "same":
         yield path, {"same": _cell(content)}
-    elif any(isinstance(value, dict | list) for value in _values(column, count)):
-        yield from _unlike(path, _values(column, count))
+    elif not {dict, list}.isdisjoint(map(type, content)):
+        yield from _unlike(path, content)
     else:
         yield path, column
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parcast.registry import Registry
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Settings:
     """Settings sorted by what they set; values are as the user gave them."""
 
@@ -89,6 +89,8 @@ class Settings:
 
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
+        if not self.parameters:
+            return {}
         names = {**workload.parameters, "p": p, "d": d}
         return {
             name: _number(name, value, names)
@@ -98,7 +100,16 @@ class Settings:
 
     def machine_values(self, p: int, d: int) -> dict[str, Any]:
         """Return the overridden values of the machine, by key path."""
+        fixed = self._fixed
+        if len(fixed) == len(self.machine):
+            return fixed
         return {path: _plain(path, value, p, d) for path, value in self.machine.items()}
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """The overridden values of the machine that are no formulas."""
+        meant = {path: _meant(value) for path, value in self.machine.items()}
+        return {path: value for path, value in meant.items() if not isinstance(value, Expr)}
 
     def disks_at(self, machine: Machine, p: int) -> int:
         """Return the default of d: the disks that are set, or else the machine's own."""
@@ -113,7 +124,8 @@ class Settings:
     def shown(self, query: Query, asked: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
         values = self.machine_values(query.p, query.d)
-        return {**query.parameters, **values, **self._options_shown(asked)}
+        options = self._options_shown(asked) if self.options else {}
+        return {**query.parameters, **values, **options}
 
     def given(self, query: Query, asked: str) -> dict[str, Any]:
         """Return what was set, as it was given, where there is no value of it at the query."""
@@ -209,30 +221,32 @@ def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
 
 def _plain(path: str, value: Any, p: int, d: int) -> Any:
     """Return the value of a formula of p and d; anything else as it is."""
-    if not isinstance(value, str):
-        return value
-    if value in {"true", "false"}:
-        return value == "true"
-    if is_uncertain(value):  # 27 +- 1 is no sum
-        return value
-    expr = _of_p_and_d(value)
-    if expr is None:
-        return value
+    meant = _meant(value)
+    if not isinstance(meant, Expr):
+        return meant
     try:
         check_spread(value)
-        return evaluate(expr, {"p": p, "d": d})
+        return evaluate(meant, {"p": p, "d": d})
     except (FormulaError, UnitError) as error:
         raise FormulaError(f"{path}={shorten(value)}: {error}") from None
 
 
+def _meant(value: Any) -> Any:
+    """Return true, false or a formula of p and d alone where a text is that, else the value."""
+    return _read(value) if isinstance(value, str) else value
+
+
 @lru_cache(maxsize=1024)
-def _of_p_and_d(text: str) -> Expr | None:
-    """Return the formula that a text is, where it reads nothing but p and d."""
+def _read(text: str) -> Expr | str | bool:
+    if text in {"true", "false"}:
+        return text == "true"
+    if is_uncertain(text):  # 27 +- 1 is no sum
+        return text
     try:
         expr = parse(text)
     except FormulaError:
-        return None
-    return expr if names_in(expr) <= {"p", "d"} else None
+        return text
+    return expr if names_in(expr) <= {"p", "d"} else text
 
 
 def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:

@@ -63,7 +63,7 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
             entry = min(members, key=lambda e: (e.on_request, e.name))
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
-            query = attrs.evolve(query, options=options)
+            query = query.with_options(options)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
         exact = all(registry.lowerings[step].exact for step in steps)
@@ -111,9 +111,6 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
     if task.exact and not task.notes:
         return outcome
     found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
-    if not task.exact:
-        found = attrs.evolve(found, lower=None, upper=None)
-    return Outcome(found, outcome.seconds)
     if not task.exact:
         found = attrs.evolve(found, lower=None, upper=None)
     return Outcome(found, outcome.seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import parcast_pamela
@@ -28,9 +30,11 @@ FORMS = {
 }
 
 
-def compiled(name, machine=None):
-    from pathlib import Path
+LOOPS = ("matmul", "gauss-cyclic", "gauss-block", "psrs", "psrs-improved")
 
+
+def compiled(name, machine=None):
+    machine = machine or ("das1" if name in LOOPS else None)
     return compile_model(read_model(Path(str(REGISTRY.workloads[name].path)), machine))
 
 

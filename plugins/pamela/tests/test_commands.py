@@ -103,8 +103,16 @@ WRONG = {
     ("compile", "{file}", "--c", "--latex"): "give one of --c, --latex, not several",
     ("compile", "none.pam"): "none.pam does not exist",
     ("compile", "nothing"): "There is no file 'nothing' and no shipped model of this name",
-    ("compile", "{file}", "--machine-model", "t900"): "there is no file 't900', nor a shipped",
-    ("compile", "vector-scale"): "nothing says what mult1 does; give a machine with --machine",
+    (
+        "compile",
+        "{file}",
+        "--machine-model",
+        "t900",
+    ): "there is no file 't900', nor one of this",
+    (
+        "compile",
+        "vector-scale",
+    ): "nothing says what op, lmove, gmove, bcast does;",
     ("compile", "{file}", "--bindings", "b.txt"): "bindings stand in a .json file",
     ("sweep", "{file}", "--over", "P=0..3"): "the range is empty or endless",
     ("sweep", "{file}", "--over", "Q=1..3"): "has no parameter 'Q'",

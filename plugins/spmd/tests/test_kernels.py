@@ -133,8 +133,8 @@ def test_scaling_every_time_scales_the_sums(size, z, x, scale):
 
 
 def _kernel_pairs():
-    sizes, z = np.array([1, 2, 150, 4000]), np.array([3.0, 0.0, 1e3, 1e-3])
-    x, y = np.array([0.0, 2.0, 1.0, 0.7]), np.array([1.0, 0.0, 1.0, 0.699])
+    sizes, z = np.array([4000, 150, 2, 1]), np.array([1e-3, 1e3, 0.0, 3.0])
+    x, y = np.array([0.7, 1.0, 2.0, 0.0]), np.array([0.699, 1.0, 0.0, 1.0])
     yield kernels.fork_join_kernel, (sizes, z, x), 2
     yield kernels.two_queues_kernel, (sizes, z, x, y), 3
 

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import attrs
+import msgspec
 
 from parcast.packing import Pack
 from parcast.results import SCHEMA
@@ -48,18 +50,27 @@ def block_key(digests: bytes, block: Block) -> str:
 
 def encode(pack: Pack) -> bytes:
     """Return the content of a file."""
-    return json.dumps(
-        {"schema": SCHEMA, **pack.to_dict()}, allow_nan=False, separators=(",", ":")
-    ).encode()
+    data = {"schema": SCHEMA, **pack.to_dict()}
+    try:
+        return msgspec.json.encode(data)
+    except UnicodeEncodeError:  # a message may name a file whose name is not in UTF-8
+        return json.dumps(data, separators=(",", ":")).encode()
 
 
 def decode(content: bytes) -> Pack | None:
     """Return the rows in a file's content, or None where it is no such file."""
     try:
-        data = json.loads(content)
+        data = _data(content)
         return Pack.from_dict(data) if data["schema"] == SCHEMA else None
     except (ValueError, TypeError, KeyError):
         return None
+
+
+def _data(content: bytes) -> Any:
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return json.loads(content)
 
 
 @attrs.frozen

@@ -87,14 +87,6 @@ class Done:
         return cls(block, block_key(digests, block), None)
 
 
-@lru_cache(maxsize=2)
-def _opened(content: bytes) -> tuple[Registry, Plan, References]:
-    from parcast.registry import Registry
-
-    given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
-    return Registry(given), plan, References()
-
-
 def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
     """Answer a batch in blocks of at most ``size`` points; return the blocks that are finished.
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import KindEntry, PartEntry, Resource, SolverEntry, hookimpl
+from parcast import (
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Query,
+    Resource,
+    SolverEntry,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -31,14 +40,45 @@ def parcast_kinds() -> Iterator[KindEntry]:
 
 
 @hookimpl
-def parcast_solvers() -> Iterator[SolverEntry]:
-    """Add the loosely coupled simulator."""
+def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
+    """Add the loosely and the tightly coupled simulator."""
     yield SolverEntry(
         "emulator.lc",
         "emulator",
         "parcast_emulator.lc:LooselyCoupled",
         "Disks, buses, ports and processors, first come first served; exact for its model.",
         options="parcast_emulator.lc:Options",
+    )
+    yield SolverEntry(
+        "emulator.tc",
+        "emulator",
+        "parcast_emulator.tc:TightlyCoupled",
+        "Processes that issue calls one by one; checking for completion may cost time.",
+        options="parcast_emulator.tc:Options",
+    )
+    yield FamilyEntry("emulator", "parcast_emulator:choose", "lc where blocks are known, or tc.")
+
+
+def choose(query: Query) -> str:
+    """Return the family's solver for a query."""
+    return "emulator.lc" if query.workload.kind == "emulator" else "emulator.tc"
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add programs as emulated applications, and applications as programs."""
+    yield Lowering(
+        "program",
+        "emulator",
+        "parcast_emulator.emulators.of_program:emulated",
+        "Every process issues its operations one by one.",
+        exact=True,
+    )
+    yield Lowering(
+        "emulator",
+        "program",
+        "parcast_emulator.emulators.to_program:program",
+        "At the p asked; each process waits for its reads, and receives turn by turn.",
     )
 
 

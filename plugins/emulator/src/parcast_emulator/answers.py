@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parcast import Prediction, Query
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import BUSY, SERVED, WAITED
@@ -20,6 +21,9 @@ SERVERS = {
     "receive": ("port in", "network"),
     "cpu": ("processor", "processor"),
 }
+
+_NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
+_MICROSCOPE = "what is sent to clients outside the machine is not simulated"
 
 
 def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
@@ -55,6 +59,49 @@ def binding(cluster: Cluster, outcome: Outcome) -> str:
     """Return the word of the class whose hottest server is the busiest of all."""
     found = resources(cluster, outcome)
     return max(found, key=lambda word: found[word]["hottest"])
+
+
+def prediction(
+    query: Query, cluster: Cluster, outcome: Outcome, assumptions: tuple[str, ...]
+) -> Prediction:
+    """Return what a simulation says of an emulated application."""
+    content, found = query.workload.content, resources(cluster, outcome)
+    bound = binding(cluster, outcome)
+    return Prediction(
+        time=outcome.time,
+        lower=outcome.lower,
+        binding=dict(SERVERS.values())[bound],
+        notes=(_note(bound, found[bound]),),
+        assumptions=(
+            *assumptions,
+            _NETWORK,
+            *((_MICROSCOPE,) if content.virtual_microscope else ()),
+        ),
+        details=_details(query, outcome, found),
+    )
+
+
+def _note(word: str, used: dict[str, float]) -> str:
+    return (
+        f"the busiest {word} works {used['hottest']:.0%} of the time, the mean one "
+        f"{used['utilization']:.0%}: equal shares would be up to {used['hot_to_mean']:.2f} "
+        "times as fast there"
+    )
+
+
+def _details(query: Query, outcome: Outcome, found: Any) -> dict[str, Any]:
+    details = {
+        "engine": outcome.engine,
+        "operations": outcome.operations,
+        "epochs": len(outcome.epoch_ends),
+        "resources": found,
+    }
+    if outcome.reason is not None:
+        details["not_feed_forward"] = outcome.reason
+    closed = query.workload.content.closed_form(query)
+    if closed is not None:
+        details["closed_form"] = closed
+    return details
 
 
 def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Hardware(NamedTuple):
     bandwidth: float = math.inf  #: of each node's port, out and in
     half_duplex: bool = False  #: a node's port sends or receives
     buffers: int = UNLIMITED  #: blocks that a node has read and not yet done with
+    fair_bus: bool = False  #: a bus carries all that waits at once, in equal shares
+    fair_ports: bool = False  #: and so does a port
 
 
 class Cluster(NamedTuple):

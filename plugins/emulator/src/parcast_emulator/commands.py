@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from parcast_emulator.coupling import Coupling
     from parcast_emulator.simulation import Outcome
     from parcast_emulator.spec import Spec
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Application emulators.")
+
+
+class CallName(StrEnum):
+    """Calls that may block."""
+
+    reads = "reads"
+    sends = "sends"
+    computation = "computation"
 
 
 class EngineName(StrEnum):
@@ -22,6 +31,7 @@ class EngineName(StrEnum):
     auto = "auto"
     feed_forward = "feed-forward"
     merge = "merge"
+    tc = "tc"
 
 
 @app.callback()
@@ -39,14 +49,21 @@ def simulate(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run both engines and compare every bit.")
     ] = False,
+    polling: Annotated[
+        str, typer.Option(help="What a check for completion costs a process, such as 20us (tc).")
+    ] = "0",
+    blocking: Annotated[
+        list[CallName] | None, typer.Option(help="Calls that a process waits for (tc).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every operation's times.")] = False,
 ) -> None:
     """Simulate explicit block lists: when every read, message and computation happens."""
     from parcast_emulator.answers import times
     from parcast_emulator.spec import read_spec
 
+    coupling = _coupling(engine, polling, blocking or [])
     spec = read_spec(file)
-    outcome = _outcome(spec, engine.value, verify=verify, record=as_json)
+    outcome = _outcome(spec, engine.value, coupling, verify=verify, record=as_json)
     if as_json:
         typer.echo(json.dumps(times(spec.cluster, outcome), allow_nan=False))
     else:
@@ -78,13 +95,38 @@ def workflow(
         raise FileError(f"{output} cannot be written: {error.strerror}") from None
 
 
-def _outcome(spec: Spec, engine: Any, *, verify: bool, record: bool) -> Outcome:
+def _coupling(engine: EngineName, polling: str, blocking: list[CallName]) -> Coupling | None:
+    """Return how processes call, where the engine has processes."""
+    from parcast.errors import UnsupportedError
+    from parcast.files import structure
+    from parcast_emulator.coupling import Coupling
+
+    given = dict.fromkeys((call.value for call in blocking), "blocking")
+    made = structure({"polling": polling, **given}, Coupling, "option", "")
+    if engine is EngineName.tc:
+        return made
+    if made != Coupling():
+        raise UnsupportedError(
+            f"--polling and --blocking are about processes, which the engine {engine.value} has "
+            "not; add --engine tc"
+        )
+    return None
+
+
+def _outcome(
+    spec: Spec, engine: Any, coupling: Coupling | None, *, verify: bool, record: bool
+) -> Outcome:
     from parcast.errors import UnsupportedError
     from parcast_emulator import simulation
 
     if not verify:
         return simulation.simulate(
-            spec.cluster, spec.epochs, engine=engine, own_epochs=spec.own_epochs, record=record
+            spec.cluster,
+            spec.epochs,
+            engine=engine,
+            coupling=coupling,
+            own_epochs=spec.own_epochs,
+            record=record,
         )
     if spec.own_epochs:
         raise UnsupportedError("--verify: epochs of each node's own run on the merge engine only")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import attrs
+import numpy as np
 
 from parcast import Query, Unit, UnsupportedError
 from parcast.machine import Bandwidth, Count, Seconds
 from parcast.placement import place
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
+
+#: First come, first served; or all that waits at once, in equal shares.
+Sharing: TypeAlias = Literal["fcfs", "fair"]
 
 PerSecond = Annotated[float, Unit("1/s", positive=True)]
 
@@ -40,6 +44,7 @@ class Bus:
     latency: Seconds = 0.0
     per_node: Count = 1
     mode: Literal["store-and-forward", "cut-through"] = "store-and-forward"
+    sharing: Sharing = "fcfs"
 
 
 @attrs.frozen(kw_only=True)
@@ -47,6 +52,7 @@ class Nic:
     """A node's port to the network, and what it has room for."""
 
     duplex: Literal["full", "half"] = "full"
+    sharing: Sharing = "fcfs"
     buffers: Count | None = None  #: blocks of its own that a node holds; None: any number
 
 
@@ -58,10 +64,35 @@ def cluster_of(query: Query) -> Cluster:
     UnsupportedError
         If the machine lacks a number, or the parts contradict each other.
     """
-    machine = query.machine
-    disk = machine.part("disk", Disk) or Disk()
-    bus, nic = machine.part("bus", Bus) or Bus(), machine.part("nic", Nic) or Nic()
-    reason = "an emulated application"
+    machine, reason = query.machine, "an emulated application"
+    nic = machine.part("nic", Nic) or Nic()
+    cluster = disks_of(query, query.p)
+    hardware = cluster.hardware._replace(
+        latency=machine.need("network.startup", reason),
+        bandwidth=machine.need("network.bandwidth", reason),
+        half_duplex=nic.duplex == "half",
+        fair_ports=nic.sharing == "fair",
+        buffers=UNLIMITED if nic.buffers is None else nic.buffers,
+    )
+    placement = place(query)
+    if placement.sharing.max() > 1:
+        raise UnsupportedError(
+            "an emulated application has one process on each node; --set nodes.cores=1 or name "
+            "a --mapping that leaves none with two"
+        )
+    return cluster._replace(hardware=hardware, speed=placement.speed.astype(np.float64))
+
+
+def disks_of(query: Query, nodes: int) -> Cluster:
+    """Return as many nodes with d disks each, and no network between them.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine lacks a number of its disks, or two contradict each other.
+    """
+    machine, reason = query.machine, "an emulated application"
+    disk, bus = machine.part("disk", Disk) or Disk(), machine.part("bus", Bus) or Bus()
     hardware = Hardware(
         overhead=disk.overhead,
         seek=disk.seek,
@@ -74,19 +105,9 @@ def cluster_of(query: Query) -> Cluster:
         bus_latency=bus.latency,
         bus_bandwidth=machine.need("bus.bandwidth", reason),
         cut_through=bus.mode == "cut-through",
-        latency=machine.need("network.startup", reason),
-        bandwidth=machine.need("network.bandwidth", reason),
-        half_duplex=nic.duplex == "half",
-        buffers=UNLIMITED if nic.buffers is None else nic.buffers,
+        fair_bus=bus.sharing == "fair",
     )
-    placement = place(query)
-    if placement.sharing.max() > 1:
-        raise UnsupportedError(
-            "an emulated application has one process on each node; --set nodes.cores=1 or name "
-            "a --mapping that leaves none with two"
-        )
-    disks = [index % bus.per_node for index in range(query.d)]
-    return make_cluster([disks] * query.p, hardware, placement.speed.tolist())
+    return make_cluster([[index % bus.per_node for index in range(query.d)]] * nodes, hardware)
 
 
 def _track(disk: Disk, name: str) -> float:

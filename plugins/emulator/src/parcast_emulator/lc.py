@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
 from parcast import Prediction, Query, UnsupportedError
-from parcast_emulator.answers import SERVERS, binding, resources
+from parcast_emulator.answers import prediction
+from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.simulation import Outcome, simulate, verify
+from parcast_emulator.simulation import simulate, verify
 
 _ASSUMPTIONS = (
     "reads, sends and computations are asynchronous, and every server takes first what came first",
-    "links and topology of the network are free; a node's port carries one message at a time",
 )
-_MICROSCOPE = "what is sent to clients outside the machine is not simulated"
 
 
 @attrs.frozen(kw_only=True)
@@ -32,6 +31,11 @@ class LooselyCoupled:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""
+        if isinstance(query.workload.content, Processes):
+            return (
+                "the processes of a program decide call by call what they do next, and blocks "
+                "are known beforehand; ask emulator.tc"
+            )
         try:
             cluster_of(query)
         except UnsupportedError as error:
@@ -51,35 +55,4 @@ class LooselyCoupled:
                 engine=options.engine,
                 own_epochs=options.epochs == "own",
             )
-        bound = binding(cluster, outcome)
-        return Prediction(
-            time=outcome.time,
-            lower=outcome.lower,
-            binding=dict(SERVERS.values())[bound],
-            notes=(_note(bound, resources(cluster, outcome)[bound]),),
-            assumptions=(*_ASSUMPTIONS, *((_MICROSCOPE,) if content.virtual_microscope else ())),
-            details=_details(query, outcome, resources(cluster, outcome)),
-        )
-
-
-def _note(word: str, used: dict[str, float]) -> str:
-    return (
-        f"the busiest {word} works {used['hottest']:.0%} of the time, the mean one "
-        f"{used['utilization']:.0%}: equal shares would be up to {used['hot_to_mean']:.2f} "
-        "times as fast there"
-    )
-
-
-def _details(query: Query, outcome: Outcome, found: Any) -> dict[str, Any]:
-    details = {
-        "engine": outcome.engine,
-        "operations": outcome.operations,
-        "epochs": len(outcome.epoch_ends),
-        "resources": found,
-    }
-    if outcome.reason is not None:
-        details["not_feed_forward"] = outcome.reason
-    closed = query.workload.content.closed_form(query)
-    if closed is not None:
-        details["closed_form"] = closed
-    return details
+        return prediction(query, cluster, outcome, _ASSUMPTIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 import numpy as np
@@ -11,10 +11,15 @@ import numpy as np
 from parcast.errors import SolveError, UnsupportedError
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
+from parcast_emulator.coupling import Coupling
 from parcast_emulator.engines.applicable import why_not_feed_forward
 from parcast_emulator.engines.usage import BUSY, Record, Usage
 
-Engine = Literal["auto", "feed-forward", "merge"]
+if TYPE_CHECKING:
+    from parcast_emulator.processes.engine import TightlyCoupled
+
+EngineName: TypeAlias = Literal["feed-forward", "merge", "tc"]
+Engine: TypeAlias = EngineName | Literal["auto"]
 Progress = Callable[[float, float], None]
 
 
@@ -32,8 +37,8 @@ class Pass:
 class Outcome:
     """What a simulation answers; seconds."""
 
-    engine: Literal["feed-forward", "merge"]
-    reason: str | None  #: why not feed-forward
+    engine: EngineName
+    reason: str | None  #: why none that is faster
     epoch_ends: tuple[float, ...]
     lower: float  #: no schedule of the same operations on these servers is shorter
     usage: Usage
@@ -51,6 +56,7 @@ def simulate(
     epochs: Iterable[Blocks],
     *,
     engine: Engine = "auto",
+    coupling: Coupling | None = None,
     own_epochs: bool = False,
     record: bool = False,
     threads: int | None = None,
@@ -66,7 +72,9 @@ def simulate(
     epochs
         One after another; with ``own_epochs`` all are in memory at once.
     engine
-        ``auto`` is ``feed-forward`` where that applies, and else ``merge``.
+        ``auto`` is ``feed-forward`` where that applies, else ``merge``, and ``tc`` for fair shares.
+    coupling
+        How processes issue their calls, of the engine ``tc``.
     own_epochs
         Whether each node begins an epoch when its own operations of the last have ended,
         instead of all nodes together.
@@ -80,25 +88,26 @@ def simulate(
     Raises
     ------
     UnsupportedError
-        If the feed-forward engine is asked for and does not apply.
+        If an engine is asked for that does not apply.
     """
-    reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
-    if engine == "feed-forward" and reason is not None:
-        raise UnsupportedError(
-            f"the feed-forward engine has no order of servers here, because {reason}; take "
-            "the merge engine"
-        )
     from parcast_emulator.engines.state import Merge
     from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
 
-    merging = engine == "merge" or reason is not None
-    made = Merge(cluster) if merging else FeedForward(
-        cluster, threads, most_messages or MOST_MESSAGES
-    )  # fmt: skip
+    reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
+    name = _chosen(engine, cluster, reason)
+    made: TightlyCoupled | Merge | FeedForward
+    if name == "tc":
+        from parcast_emulator.processes.engine import TightlyCoupled
+
+        made = TightlyCoupled(cluster, coupling or Coupling())
+    elif name == "merge":
+        made = Merge(cluster)
+    else:
+        made = FeedForward(cluster, threads, most_messages or MOST_MESSAGES)
     run = _Run(made.usage, record=record)
-    if own_epochs:
-        assert isinstance(made, Merge)
-        every = list(epochs)
+    every = list(epochs) if own_epochs else []
+    if every:
+        assert not isinstance(made, FeedForward)
         joined = every[0].joined(every[1:])
         kept = run.kept(joined, [len(one.disk) for one in every])
         run.ends = made.own_epochs(every, joined, kept.record, progress)
@@ -112,14 +121,34 @@ def simulate(
             run.ends.append(max(start, end))
             run.lower += _longest(made.usage, cluster, before)
     return Outcome(
-        engine="merge" if merging else "feed-forward",
-        reason=reason,
+        engine=name,
+        reason=reason if engine == "auto" else None,
         epoch_ends=tuple(run.ends),
         lower=min(run.lower, max(run.ends, default=0.0)),  # but for rounding
         usage=made.usage,
         operations=run.operations,
         passes=tuple(run.passes),
     )
+
+
+def _chosen(engine: Engine, cluster: Cluster, reason: str | None) -> EngineName:
+    """Return the engine, or say why the one that is asked for cannot follow the machine."""
+    if engine == "feed-forward" and reason is not None:
+        raise UnsupportedError(
+            f"the feed-forward engine has no order of servers here, because {reason}; take "
+            "the merge engine"
+        )
+    fair = cluster.hardware.fair_bus or cluster.hardware.fair_ports
+    if engine in {"feed-forward", "merge"} and fair:
+        raise UnsupportedError(
+            f"the {engine} engine serves one request after another, and here what waits for a bus "
+            "or a port shares it (bus.sharing or nic.sharing = 'fair'); take the engine tc"
+        )
+    if engine != "auto":
+        return engine
+    if fair:
+        return "tc"
+    return "feed-forward" if reason is None else "merge"
 
 
 class _Run:

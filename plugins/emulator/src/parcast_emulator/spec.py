@@ -15,7 +15,7 @@ from parcast.files import read_data, structure
 from parcast.machine import Bandwidth, Count, Seconds
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
-from parcast_emulator.hardware import PerSecond
+from parcast_emulator.hardware import PerSecond, Sharing
 
 _Index = Annotated[int, Whole(0)]
 
@@ -37,7 +37,9 @@ class Costs:
     channels: Count = 1
     iops: PerSecond | None = None
     bus_mode: Literal["store-and-forward", "cut-through"] = "store-and-forward"
+    bus_sharing: Sharing = "fcfs"
     duplex: Literal["full", "half"] = "full"
+    port_sharing: Sharing = "fcfs"
     buffers: Count | None = None
 
 
@@ -143,6 +145,8 @@ def _hardware(costs: Costs, where: str) -> Hardware:
         bandwidth=costs.beta,
         half_duplex=costs.duplex == "half",
         buffers=UNLIMITED if costs.buffers is None else costs.buffers,
+        fair_bus=costs.bus_sharing == "fair",
+        fair_ports=costs.port_sharing == "fair",
     )
 
 

@@ -64,6 +64,14 @@ def choose(query: Query) -> str:  # noqa: ARG001  (a family's function takes a q
 
 
 @hookimpl
+def parcast_machines() -> Iterator[Resource]:
+    """Add the machines that a model of the library stands for."""
+    for path in sorted((files(__name__) / "machines").iterdir(), key=lambda one: one.name):
+        if path.name.endswith(".toml"):
+            yield Resource(path.name.removesuffix(".toml"), path)
+
+
+@hookimpl
 def parcast_workloads() -> Iterator[Resource]:
     """Add the case studies of the paper's section 3."""
     for path in sorted((files(__name__) / "workloads").iterdir(), key=lambda one: one.name):

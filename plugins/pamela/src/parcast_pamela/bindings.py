@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
-from parcast.errors import FormulaError, UnknownNameError, did_you_mean, shorten
+from parcast.errors import FormulaError, UnitError, UnknownNameError, did_you_mean, shorten
 from parcast.expressions import evaluate as evaluate_formula
 from parcast.expressions import parse as parse_formula
 from parcast.units import is_quantity, parse_quantity
@@ -20,6 +21,8 @@ from parcast_pamela.language.tree import Listing, Parameter
 
 #: Arrays of more elements are refused.
 MOST_ELEMENTS = 10_000_000
+#: The dimensions that values of a type may have
+_UNITS = {"time": "|s", "bytes": "|B", "flop": "|FLOP", "rate": "|.*/s", "prob": "|1", "bool": ""}
 
 
 @attrs.frozen
@@ -54,13 +57,13 @@ class Array:
 Bound = Exact | Array
 
 
-def to_exact(value: Any, name: str) -> Exact:
+def to_exact(value: Any, name: str, kind: str = "real") -> Exact:
     """Return a number from what a user gives: ``3``, ``0.5``, ``"1/3"``, ``"3 us"``, ``"2**10"``.
 
     Raises
     ------
     ModelValueError
-        If it is no finite number.
+        If it is no finite number, or has a unit that is none of a ``kind``, a parameter's type.
     """
     try:
         if isinstance(value, bool):
@@ -69,14 +72,14 @@ def to_exact(value: Any, name: str) -> Exact:
             return exact(Fraction(repr(value)))
         if isinstance(value, int | Fraction):
             return exact(value)
-        return _from_text(str(value))
+        return _from_text(str(value), kind)
     except (ValueError, OverflowError, ZeroDivisionError, ArithmeticRefusedError) as error:
         raise ModelValueError(f"{name}={shorten(value)} is no number: {error}") from None
-    except FormulaError as error:
+    except (FormulaError, UnitError) as error:
         raise ModelValueError(f"{name}={shorten(value)}: {error}") from None
 
 
-def _from_text(text: str) -> Exact:
+def _from_text(text: str, kind: str) -> Exact:
     if len(text) > 400:
         raise ValueError("the text is too long")
     try:
@@ -84,7 +87,12 @@ def _from_text(text: str) -> Exact:
     except (ValueError, ZeroDivisionError):
         pass
     if is_quantity(text):
-        return exact(Fraction(repr(parse_quantity(text).value)))
+        quantity = parse_quantity(text)
+        if kind in _UNITS and not re.fullmatch(_UNITS[kind], quantity.dimension):
+            raise UnitError(f"its unit is none of a {kind}")
+        if quantity.spread:
+            raise UnitError("a model takes one value, without an uncertainty")
+        return exact(Fraction(repr(quantity.value)))
     return exact(Fraction(repr(evaluate_formula(parse_formula(text), {}))))
 
 
@@ -154,7 +162,7 @@ class Bindings:
         if name in self.given:
             if isinstance(self.given[name], list | tuple):
                 raise ModelValueError(f"{name} is one number, not a list", parameter.place)
-            value = to_exact(self.given[name], name)
+            value = to_exact(self.given[name], name, parameter.type)
         elif parameter.default is None:
             raise ModelValueError(
                 f"{name} has no value; give it with --set {name}=...", parameter.place
@@ -185,9 +193,12 @@ class Bindings:
             shape_ok = len(sizes) == 1 and len(items) == sizes[0]
         elif isinstance(given, list | tuple):
             shape_ok = _fits(given, sizes)
-            items = [to_exact(one, name) for one in _flat(given)] if shape_ok else []
+            items = (
+                [to_exact(one, name, parameter.type) for one in _flat(given)] if shape_ok else []
+            )
         else:  # one number for all
-            value = evaluator.value(given, {}) if attrs.has(type(given)) else to_exact(given, name)
+            stated = attrs.has(type(given))
+            value = evaluator.value(given, {}) if stated else to_exact(given, name, parameter.type)
             items, shape_ok = [value] * count, True
         if not shape_ok:
             shape = " by ".join(map(str, sizes))
@@ -206,8 +217,10 @@ class Bindings:
             problem = "must be 0 or 1"
         elif kind == "prob" and not 0 <= value <= 1:
             problem = "must be from 0 to 1"
-        elif kind in {"time", "bytes", "flop", "rate"} and value < 0:
+        elif kind in {"time", "bytes", "flop"} and value < 0:
             problem = "must be 0 or more"
+        elif kind == "rate" and value <= 0:
+            problem = "must be above 0"
         if parameter.low is not None and not problem:
             limit = evaluator.value(parameter.low, {})
             problem = f"must be {limit} or more" if value < limit else ""

@@ -13,9 +13,18 @@ from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled, Values
 from parcast_pamela.language.tree import Apply, walk
-from parcast_pamela.workload import PROCESSES, Content, given, linked, machine_of
+from parcast_pamela.workload import (
+    PROCESSES,
+    Content,
+    Pamela,
+    given,
+    linked,
+    machine_of,
+    parameter_at,
+)
 
 _NO_PROCESSES = "the model has no parameter P, so p makes no difference"
+_NO_MACHINE = "the model leaves nothing to a machine, so pamela.model makes no difference"
 _SOME_BERN = "conditions are probabilities: time and lower are bounds of the mean"
 
 
@@ -43,6 +52,8 @@ class Bound:
         notes = [*compiled.notes]
         if PROCESSES not in compiled.model.parameters:
             notes.append(_NO_PROCESSES)
+        if machine_of(query) is None and query.machine.part("pamela", Pamela) is not None:
+            notes.append(_NO_MACHINE)
         random = has_bern(compiled)
         if random:
             notes.append(_SOME_BERN)
@@ -63,16 +74,18 @@ class Bound:
     def derivatives(self, query: Query, names: Iterable[str]) -> Mapping[str, float] | None:
         """Return the exact derivatives of the time by parameters, on the active branch.
 
-        None where a name is no number parameter of the model, or a whole one.
+        A name is a parameter's, or the key path of the machine where its value stands. None
+        where one is no number parameter of the model, or a whole one.
         """
         compiled = compiled_of(query)
-        parameters, wanted = compiled.model.parameters, list(names)
-        for name in wanted:
+        parameters = compiled.model.parameters
+        stands = {name: parameter_at(compiled.model, query, name) or name for name in names}
+        for name in stands.values():
             if name not in parameters or parameters[name].dims or parameters[name].type == "int":
                 return None
         bound = bind(compiled.model, given(compiled.model, query))
-        found = regime(compiled, bound, wanted).derivatives
-        return {name: float(value) for name, value in found.items()}
+        found = regime(compiled, bound, list(stands.values())).derivatives
+        return {name: float(found[own]) for name, own in stands.items()}
 
 
 def compiled_of(query: Query) -> Compiled:

@@ -51,6 +51,8 @@ _NUMPY = attrs.evolve(
     functions={
         **_PYTHON.functions,
         "max": "np.maximum({0}, {1})",
+        "ge0": "1 * ({0} >= 0)",  # truth values of NumPy neither add nor subtract
+        "eq0": "1 * ({0} == 0)",
         "gcd": "np.gcd(np.asarray({0}).astype(np.int64), np.asarray({1}).astype(np.int64))",
         "lcm": "np.lcm(np.asarray({0}).astype(np.int64), np.asarray({1}).astype(np.int64))",
         **{name: f"np.{name}({{0}})" for name in ("log2", "log", "exp", "sqrt")},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.errors import FileError, UnsupportedError
+from parcast.errors import FileError, UnknownNameError, UnsupportedError, did_you_mean
 from parcast.files import ORIGINS, read_text
 from parcast.query import Query
 from parcast.workload import Workload
@@ -21,15 +21,22 @@ if TYPE_CHECKING:
 #: The parameter that is the number of processes, unless it is set
 PROCESSES = "P"
 
+_TABLE = "pamela.parameters."
+_PATH = re.compile(r"[a-z_]+\.[a-z_]+")
 _ABOUT = re.compile(r"^//\s?(.*)$")
 _LINE = re.compile(r"^(\w+): (.+)$")
 
 
 @attrs.frozen
 class Pamela:
-    """Which machine model stands for a machine, and the values of its parameters."""
+    """Which machine model stands for a machine, and the values of its parameters.
+
+    A value is a number, a quantity such as ``"3 us"``, or the key path of another number of the
+    machine, such as ``"processor.rate"``.
+    """
 
     model: str
+    parameters: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen
@@ -48,8 +55,12 @@ class Content:
     def check(self, query: Query) -> None:
         """Refuse parameters that the model does not take."""
         from parcast_pamela.bindings import bind
+        from parcast_pamela.errors import ModelError
 
-        model = self.model(machine_of(query))
+        try:
+            model = self.model(machine_of(query))
+        except ModelError:
+            return  # said by `linked`: another machine may suit
         if not model.missing():
             bind(model, given(model, query))
 
@@ -61,9 +72,15 @@ def _model(content: Content, machine: str | None) -> Model:
     return model_of(content.text, content.where, content.name, Path(content.folder), machine)
 
 
-def machine_of(query: Query) -> str | None:
-    """Return the machine model that the query's machine names, or None."""
+def _stated(query: Query) -> Pamela | None:
+    """Return what the query's machine says, if the model leaves anything to a machine."""
     part = query.machine.part("pamela", Pamela)
+    return part if part is not None and query.workload.content.model().missing() else None
+
+
+def machine_of(query: Query) -> str | None:
+    """Return the machine model that the query's machine names, or None where none is needed."""
+    part = _stated(query)
     return None if part is None else part.model
 
 
@@ -74,12 +91,21 @@ def linked(query: Query) -> Model:
     ------
     UnsupportedError
         If the machine lacks an equation that the model declares as extern.
+    ModelError
+        If model and machine do not go together.
     """
-    model: Model = query.workload.content.model(machine_of(query))
+    machine = machine_of(query)
+    model: Model = query.workload.content.model(machine)
     if missing := model.missing():
+        names = ", ".join(missing)
+        if machine is None:
+            raise UnsupportedError(
+                f"{query.workload.name} leaves {names} to a machine; give a machine with "
+                '[pamela] model = "..."'
+            )
         raise UnsupportedError(
-            f"{query.workload.name} leaves {', '.join(missing)} to a machine; give a machine with "
-            '[pamela] model = "..."'
+            f"the machine model {machine!r} does not say what {names} does, which "
+            f"{query.workload.name} leaves to a machine; name another as pamela.model"
         )
     return model
 
@@ -89,12 +115,40 @@ def given(model: Model, query: Query) -> dict[str, Any]:
 
     P is the query's p unless it is set itself.
     """
-    values: dict[str, Any] = {
-        name: value for name, value in query.parameters.items() if name in model.parameters
-    }
+    values = {name: value for name, value in query.parameters.items() if name in model.parameters}
     if PROCESSES in model.parameters and PROCESSES not in values:
         values[PROCESSES] = query.p
-    return values
+    return {**_of_machine(model, query), **values}
+
+
+def parameter_at(model: Model, query: Query, path: str) -> str | None:
+    """Return the parameter that stands at a key path of the machine, if only one does."""
+    part = _stated(query)
+    stated = {} if part is None else part.parameters
+    found = [name for name, value in stated.items() if path in {value, f"{_TABLE}{name}"}]
+    return found[0] if len(found) == 1 and found[0] in model.parameters else None
+
+
+def _of_machine(model: Model, query: Query) -> dict[str, Any]:
+    """Return the values that the machine's file gives to parameters of its model."""
+    part = _stated(query)
+    if part is None:
+        return {}
+    for name in part.parameters:
+        if name not in model.parameters:
+            hint = did_you_mean(name, model.parameters)
+            raise UnknownNameError(
+                f"machine {query.machine.name!r}: {_TABLE}{name} is no parameter of its model "
+                f"{part.model!r}.{hint}"
+            )
+    return {
+        name: query.machine.need(value, f"{_TABLE}{name}") if _is_path(value) else value
+        for name, value in part.parameters.items()
+    }
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and _PATH.fullmatch(value) is not None
 
 
 def read(path: Path) -> Workload:

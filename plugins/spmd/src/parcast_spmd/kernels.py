@@ -67,19 +67,30 @@ def two_queues_kernel(
     at_first: Any,
     at_second: Any,
 ) -> None:
-    """Fill ``rates``, ``at_first`` and ``at_second``; see `delay_two_queues`."""
-    for point in range(len(populations)):
-        z, x, y = delays[point], first[point], second[point]
-        rate = queue_x = queue_y = response_x = response_y = 0.0
-        for i in range(1, populations[point] + 1):
-            response_x = x * (1.0 + queue_x)
-            response_y = y * (1.0 + queue_y)
-            rate = i / (z + response_x + response_y)
-            queue_x = rate * response_x
-            queue_y = rate * response_y
-        rates[point] = rate
-        at_first[point] = response_x
-        at_second[point] = response_y
+    """Fill ``rates``, ``at_first`` and ``at_second`` (all 0 before); see `delay_two_queues`.
+
+    Populations descend. Points go side by side, 64 at a time: each step of one waits for a
+    division, so alone it takes four times as long. Until the last step, ``at_first`` and
+    ``at_second`` hold the mean numbers at the queues.
+    """
+    points = len(populations)
+    for start in range(0, points, 64):
+        stop = min(start + 64, points)
+        going = stop
+        for i in range(1, populations[start]):
+            while populations[going - 1] <= i:
+                going -= 1
+            for point in range(start, going):
+                response_x = first[point] * (1.0 + at_first[point])
+                response_y = second[point] * (1.0 + at_second[point])
+                rate = i / (delays[point] + response_x + response_y)
+                at_first[point] = rate * response_x
+                at_second[point] = rate * response_y
+        for point in range(start, stop):
+            at_first[point] = first[point] * (1.0 + at_first[point])
+            at_second[point] = second[point] * (1.0 + at_second[point])
+            cycle = delays[point] + at_first[point] + at_second[point]
+            rates[point] = populations[point] / cycle
 
 
 def closed_kernel(population: Any, delay: Any, demands: Any, queues: Any, responses: Any) -> float:
@@ -245,7 +256,11 @@ def delay_two_queues(
         If an argument is out of its range.
     """
     shape, sizes, demands = _points(populations, delays=delays, first=first, second=second)
-    rates, at_first, at_second = _run(two_queues_kernel, sizes, demands, 3)
+    order = np.argsort(-sizes, kind="stable")
+    ordered = tuple(values[order] for values in demands)
+    found = np.empty((3, sizes.size))
+    found[:, order] = _run(two_queues_kernel, sizes[order], ordered, 3)
+    rates, at_first, at_second = found
     return rates.reshape(shape), at_first.reshape(shape), at_second.reshape(shape)
 
 

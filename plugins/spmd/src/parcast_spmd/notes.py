@@ -48,54 +48,62 @@ _UNEQUAL = (
     "until the next ends, its passages and accesses queuing as exponential ones"
 )
 
+_BY_MODEL = frozenset({"eq16", "ctmc"})
+_PRODUCT_FORM_METHODS = frozenset({"mva", "integral", *APPROXIMATIONS})
+_OF_METHOD = {
+    "asymptotic": (_LOWER,),
+    "balanced-job": (_LOWER, _PRODUCT_FORM_BOUNDS),
+    "unequal": (_UNEQUAL,),
+    "unequal-approximate": (_UNEQUAL, _NOT_EXACT),
+}
+
 
 def notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]:
     """Return what the answers of all phases assume, each sentence once."""
     pairs = list(zip(phases, found, strict=True))
-    by_model = [phase for phase, one in pairs if one.method in {"eq16", "ctmc"}]
-    uncertain = [phase for phase in by_model if phase.groups > 1 or phase.joining]
-    by_network = {"mva", "integral", *APPROXIMATIONS}
-    product_form = [phase for phase, one in pairs if one.method in by_network]
-    steady = [
-        *product_form,
-        *(
-            phase
-            for phase, one in pairs
-            if phase.model != "sio" and one.method == "simulation" and is_steady(phase)
-        ),
-    ]
-    said = {
-        _pessimism(pairs) if uncertain else "": bool(uncertain),
-        _WITHIN_GROUP: any(phase.distribution.law != "exp" for phase in by_model),
-        _STEADY: any(phase.groups > 1 and not phase.constant for phase in steady),
-        _OUTSIDE: any(
-            one.method != phase.options.aio for phase, one in pairs if one.method in APPROXIMATIONS
-        ),
-        _APPROXIMATE: any(one.method in APPROXIMATIONS for _, one in pairs),
-        _LOWER: any(one.method in {"asymptotic", "balanced-job"} for _, one in pairs),
-        _PRODUCT_FORM_BOUNDS: any(one.method == "balanced-job" for _, one in pairs),
-        _UNEQUAL: any(one.method.startswith("unequal") for _, one in pairs),
-        _EXPONENTIAL: any(
-            phase.model == "sio"
-            and phase.shared
-            and one.sampled
-            and one.method == "fixed-cycles"
-            and phase.options.service is None
-            and not phase.constant
-            for phase, one in pairs
-        ),
-        _NOT_EXACT: any(one.method == "unequal-approximate" for _, one in pairs),
-        _PLAYED: any(one.method == "simulation" and geometric(phase) for phase, one in pairs),
-        _PRODUCT_FORM: any(phase.constant for phase in product_form),
-    }
-    return tuple(note for note, applies in said.items() if applies)
+    by_model = [phase for phase, one in pairs if one.method in _BY_MODEL]
+    uncertain = any(phase.groups > 1 or phase.joining for phase in by_model)
+    said = [_pessimism(pairs)] if uncertain else []
+    for pair in pairs:
+        said += _of_phase(*pair)
+    return tuple(dict.fromkeys(said))
+
+
+def _of_phase(phase: Demands, one: Answer) -> list[str]:
+    """Return what one phase's answer assumes."""
+    method = one.method
+    if method in _BY_MODEL:
+        return [_WITHIN_GROUP] if phase.distribution.law != "exp" else []
+    if method in _PRODUCT_FORM_METHODS:
+        steady = [_STEADY] if phase.groups > 1 and not phase.constant else []
+        return [*steady, *_of_product_form(phase, method)]
+    if method == "simulation":
+        return _of_play(phase)
+    if method == "fixed-cycles":
+        open_law = phase.options.service is None and not phase.constant
+        asked = phase.model == "sio" and phase.shared and one.sampled
+        return [_EXPONENTIAL] if asked and open_law else []
+    return list(_OF_METHOD.get(method, ()))
+
+
+def _of_product_form(phase: Demands, method: str) -> list[str]:
+    said = []
+    if method in APPROXIMATIONS:
+        said = [_OUTSIDE, _APPROXIMATE] if method != phase.options.aio else [_APPROXIMATE]
+    return [*said, _PRODUCT_FORM] if phase.constant else said
+
+
+def _of_play(phase: Demands) -> list[str]:
+    steady = phase.model != "sio" and is_steady(phase)
+    said = [_STEADY] if steady and phase.groups > 1 and not phase.constant else []
+    return [*said, _PLAYED] if geometric(phase) else said
 
 
 def _pessimism(pairs: Sequence[tuple[Demands, Answer]]) -> str:
     """Return how many times longer the paper's model takes than constant bursts."""
     whole = sum(one.time for _, one in pairs)
     constant = sum(
-        _with_constant_bursts(phase) if one.method in {"eq16", "ctmc"} else one.time
+        _with_constant_bursts(phase) if one.method in _BY_MODEL else one.time
         for phase, one in pairs
     )
     factor = whole / constant

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import attrs
 
-from parcast import Parts, Prediction, Query, SolveError, Status, UnsupportedError
+from parcast import Prediction, Query, SolveError, Status, UnsupportedError
 from parcast_spmd import aio, limits
 from parcast_spmd import sim as referee
 from parcast_spmd import sio as synchronous
@@ -30,6 +31,8 @@ _WORDS = {
     "bus": "asynchronous I/O and storage.layout 'bus'",
     "clu": "asynchronous I/O and storage.layout 'cluster'",
 }
+#: Methods that leave nothing to bound
+_CERTAIN = frozenset({"constant", "delay"})
 
 
 def choose(query: Query) -> str:
@@ -49,7 +52,7 @@ class PhaseSolver:
         """Return None, or the first thing that the models cannot express."""
         try:
             check_machine(query)
-            for phase in self._demands(query, _levels(query)[0]):
+            for phase in self._variants(query)[0]:
                 if phase.model not in self.models:
                     wanted = " or ".join(_WORDS[model] for model in self.models)
                     return f"takes phases with {wanted}; this one has {_WORDS[phase.model]}"
@@ -63,21 +66,21 @@ class PhaseSolver:
 
     def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
         """Return all predictions, every model solving all its phases at once."""
-        asked = [[self._demands(query, level) for level in _levels(query)] for query in queries]
+        asked = [self._variants(query) for query in queries]
         answers = iter(self._solve([one for a in asked for variant in a for one in variant]))
         return [
             _prediction(query, one, [[next(answers) for _ in variant] for variant in one])
             for query, one in zip(queries, asked, strict=True)
         ]
 
-    def _demands(self, query: Query, level: float) -> tuple[Demands, ...]:
+    def _variants(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
+        """Return the demands of all phases at each contention level to answer at."""
+        # Asked whether it can be answered, then for the answer
+        return query.once(self.options, self._demanded)
+
+    def _demanded(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
         options = query.options or self.options()
-        key = (
-            demands,
-            level,
-            self.options,
-        )  # asked whether it can be answered, then for the answer
-        return query.once(key, lambda asked: demands(asked, level, options))
+        return tuple(demands(query, level, options) for level in _levels(query))
 
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
         """Return each phase's answer, in order."""
@@ -125,7 +128,7 @@ def _prediction(
             said = (*said, OPEN_LEVEL)
     return Prediction(
         time=time,
-        parts=sum((one.parts for one in found), start=Parts()),
+        parts=reduce(add, [one.parts for one in found]),
         lower=lower,
         upper=upper,
         binding=max(found, key=lambda one: one.time).binding if time else None,
@@ -141,14 +144,10 @@ def _total(found: Sequence[Answer]) -> float:
 
 def _bounds(found: Sequence[Answer]) -> tuple[float | None, float | None]:
     """Return what is proven of the whole, if there is more to say than the time."""
-    certain = [one.method in {"constant", "delay"} for one in found]
-    lower = upper = None
-    if not all(certain):
-        if all(one.lower is not None or sure for one, sure in zip(found, certain, strict=True)):
-            lower = _least(found)
-        if all(one.upper is not None or sure for one, sure in zip(found, certain, strict=True)):
-            upper = _most(found)
-    return lower, upper
+    open_ = [one for one in found if one.method not in _CERTAIN]
+    lower = open_ and all(one.lower is not None for one in open_)
+    upper = open_ and all(one.upper is not None for one in open_)
+    return _least(found) if lower else None, _most(found) if upper else None
 
 
 def _least(found: Sequence[Answer]) -> float:

@@ -36,6 +36,7 @@ class Symbol:
     low: Any = None
     high: Any = None
     level: int = 0  #: of an index: 1 more than that of any index its range depends on
+    positive: bool = False  #: a parameter above 0, whatever ``low`` is
 
 
 class Atom:
@@ -131,10 +132,12 @@ class Kernel:
         """Return a constant."""
         return self._made(((((), _whole(value)),) if value else ()), frozenset())
 
-    def parameter(self, name: str, *, integer: bool = False, low: Any = None) -> Symbol:
+    def parameter(
+        self, name: str, *, integer: bool = False, low: Any = None, positive: bool = False
+    ) -> Symbol:
         """Return the parameter of a name; what is known of it counts the first time."""
         if name not in self._symbols:
-            self._symbols[name] = Symbol(name, integer, low)
+            self._symbols[name] = Symbol(name, integer, low, positive=positive)
         return self._symbols[name]
 
     def index(self, low: Polynomial, high: Polynomial, avoiding: Iterable[Symbol] = ()) -> Symbol:

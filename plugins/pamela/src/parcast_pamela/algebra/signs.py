@@ -141,7 +141,7 @@ class Signs:
         """Return whether a monomial of shifted symbols is certainly above 0."""
         return all(
             atom.kind == "exp" or (atom.kind == "poly" and self.positive(atom.arguments[0]))
-            or exponent < 0
+            or exponent < 0 or (atom.kind == "sym" and atom.arguments[0].positive)
             for atom, exponent in monomial
         ) and self._monomial_sign(monomial)  # fmt: skip
 

@@ -29,7 +29,10 @@ class Parameters:
         self.quotients: dict[Symbol, Polynomial] = {}
         for name, parameter in model.parameters.items():
             self.symbols[name] = self.kernel.parameter(
-                name, integer=parameter.type in _WHOLE, low=_low(parameter)
+                name,
+                integer=parameter.type in _WHOLE,
+                low=_low(parameter),
+                positive=parameter.type == "rate",
             )
             if not parameter.dims:
                 self.values[name] = self.kernel.value(self.symbols[name])

@@ -66,6 +66,14 @@ class _Names:
 
     def check(self) -> None:
         model = self.model
+        for name, extern in model.externs.items():
+            found = model.equations.get(name)
+            if found and len(found.formals) != len(extern.formals):
+                raise ModelError(
+                    f"{name!r} takes {len(found.formals)} arguments here, but "
+                    f"{len(extern.formals)} where it is extern",
+                    found.place,
+                )
         for parameter in model.parameters.values():
             for span in parameter.dims:
                 self._check(span, set())
@@ -83,14 +91,6 @@ class _Names:
             self._check(let.body, set(let.formals))
         for equation in model.equations.values():
             self._check(equation.body, set(equation.formals))
-        for name, extern in model.externs.items():
-            found = model.equations.get(name)
-            if found and len(found.formals) != len(extern.formals):
-                raise ModelError(
-                    f"{name!r} takes {len(found.formals)} arguments here, but "
-                    f"{len(extern.formals)} where it is extern",
-                    found.place,
-                )
 
     def _check(self, node: Any, local: set[str]) -> None:
         match node:

@@ -87,6 +87,29 @@ def link(
     )
 
 
+def refuse_same_names(program: Iterable[Declaration], machine: Import, load: Load) -> None:
+    """Refuse a machine that means another thing by a name of the program's own file.
+
+    What both import, such as an interface, is meant by both, and so is what the program leaves
+    to the machine.
+
+    Raises
+    ------
+    ModelError
+        With the place in the program.
+    """
+    declared, _, _ = load(machine)
+    own = {_key(one): one for one in declared if not isinstance(one, Import | Assume | Root)}
+    for one in program:
+        if isinstance(one, Import | Extern | Assume | Root) or _key(one) not in own:
+            continue
+        raise ModelError(
+            f"{_key(one)[1]!r} is declared by the program and by the machine {machine.path!r}; "
+            "rename one",
+            one.place,
+        )
+
+
 def _merged(
     declared: list[Declaration], load: Load, warnings: list[str], level: int
 ) -> list[Declaration]:
@@ -103,7 +126,9 @@ def _merged(
                 from parcast_pamela.language.renaming import prefixed
 
                 imported = prefixed(imported, one.prefix)
-            found |= {_key(other): other for other in imported}
+            for other in imported:
+                _refuse_other_formals(found.get(_key(other)), other, one)
+                found[_key(other)] = other
     own: dict[Any, Declaration] = {}
     for one in declared:
         if isinstance(one, Import):
@@ -113,6 +138,17 @@ def _merged(
             raise ModelError(f"{key[1]!r} is declared twice; remove one", one.place)
         own[key] = one
     return list({**found, **own}.values())
+
+
+def _refuse_other_formals(before: Declaration | None, after: Declaration, imported: Import) -> None:
+    if isinstance(before, Extern) and isinstance(after, Extern):
+        counts = len(before.formals), len(after.formals)
+        if counts[0] != counts[1]:
+            raise ModelError(
+                f"{after.name!r} has {counts[0]} arguments for the program, and {counts[1]} for "
+                f"{imported.path!r}, which is made for another interface",
+                imported.place,
+            )
 
 
 def _key(one: Declaration) -> tuple[str, Any]:

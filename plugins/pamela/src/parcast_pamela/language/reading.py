@@ -10,7 +10,7 @@ from parcast.errors import FileError
 from parcast.files import read_text
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
-from parcast_pamela.language.model import Load, Model, link
+from parcast_pamela.language.model import Load, Model, link, refuse_same_names
 from parcast_pamela.language.parser import parse
 from parcast_pamela.language.tree import Declaration, Import, Place, Source
 
@@ -46,14 +46,16 @@ def model_of(
     load = _loader(folder)
     if machine is not None:
         start = Place(Source(where, text), 1, 1)
-        declared = [*declared, Import(str(machine), None, place=start)]
+        wanted = Import(str(machine), None, place=start)
+        refuse_same_names(declared, wanted, load)
+        declared = [*declared, wanted]
     return check(link(name, declared, load, warnings))
 
 
-def shipped_machines() -> dict[str, Path]:
-    """Return the machine models that come with the package, by name."""
-    folder = Path(str(files("parcast_pamela"))) / "machines"
-    return {path.stem: path for path in sorted(folder.glob("*.pam"))}
+def library(folder: str = "*") -> dict[str, Path]:
+    """Return the files of the library by name: ``interfaces``, ``networks`` and ``machines``."""
+    found = (Path(str(files("parcast_pamela"))) / "library").glob(f"{folder}/*.pam")
+    return {path.stem: path for path in sorted(found)}
 
 
 def _loader(folder: Path | None) -> Load:
@@ -67,9 +69,9 @@ def _loader(folder: Path | None) -> Load:
                 except FileError as error:
                     raise ModelError(str(error), wanted.place) from None
                 return declared, warnings, _loader(path.parent)
-        known = ", ".join(shipped_machines())
+        known = ", ".join(library())
         raise ModelError(
-            f"there is no file {wanted.path!r}, nor a shipped machine model of this name ({known})",
+            f"there is no file {wanted.path!r}, nor one of this name in the library ({known})",
             wanted.place,
         )
 
@@ -79,6 +81,6 @@ def _loader(folder: Path | None) -> Load:
 def _candidates(written: str, folder: Path | None) -> Iterator[Path]:
     path = Path(written)
     yield path if path.is_absolute() or folder is None else folder / path
-    shipped = shipped_machines()
+    shipped = library()
     if path.stem in shipped and path.suffix in {"", ".pam"}:
         yield shipped[path.stem]

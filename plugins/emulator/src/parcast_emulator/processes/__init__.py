@@ -1,0 +1,1 @@
+"""Tightly coupled simulation: every process issues its calls one by one."""

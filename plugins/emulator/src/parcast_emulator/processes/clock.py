@@ -1,0 +1,85 @@
+"""The clock of a tightly coupled simulation: events in the order of time, and processes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator
+from itertools import count
+from typing import Any, TypeAlias
+
+#: What happens first of one time: processes run and things end, then requests are served,
+#: then receives of any message are decided.
+RUN, SERVE, DECIDE = range(3)
+
+#: Orders what happens at one time in one of these ways.
+Key: TypeAlias = tuple[int, ...]
+
+#: What a process yields: when it goes on, or None to sleep until it is woken.
+Steps: TypeAlias = Generator[float | None, None, None]
+
+Progress: TypeAlias = Callable[[float, float], None]
+
+#: Events between two looks at the progress bar.
+_EVENTS = 50_000
+
+
+class Clock:
+    """Simulated time, in seconds, and what is to happen."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.handled = 0
+        self._events: list[tuple[float, int, Key, int, Callable[[], Any]]] = []
+        self._counter = count()
+
+    def at(self, time: float, phase: int, key: Key, do: Callable[[], Any]) -> None:
+        """Let something happen; at one time by phase, then by key, then as it was asked for."""
+        heapq.heappush(self._events, (time, phase, key, next(self._counter), do))
+
+    def run(self, progress: Progress = lambda _time, _done: None) -> None:
+        """Let everything happen."""
+        while self._events:
+            self.now, _, _, _, do = heapq.heappop(self._events)
+            do()
+            self.handled += 1
+            if self.handled % _EVENTS == 0:
+                progress(self.now, self.handled)
+
+
+class Process:
+    """A generator that runs on the clock; a subclass or its owner says what it does."""
+
+    def __init__(self, clock: Clock, steps: Steps, ended: Callable[[], None]) -> None:
+        self.clock = clock
+        self._steps, self._ended = steps, ended
+        self._asleep = False
+
+    def go(self) -> None:
+        """Run until it sleeps, or to its end."""
+        try:
+            until = next(self._steps)
+        except StopIteration:
+            self._ended()
+            return
+        if until is None:
+            self._asleep = True
+        else:
+            self.clock.at(until, RUN, (), self.go)
+
+    def wake(self) -> None:
+        """Run on, if it sleeps; it looks itself whether what it waits for is there."""
+        if self._asleep:
+            self._asleep = False
+            self.go()
+
+
+def noticed(since: float, done: float, each: float) -> float:
+    """Return when rounds of checking that begin at ``since`` find what is done at ``done``.
+
+    A round takes ``each`` seconds and finds what is done at its end; there is one at least.
+    """
+    if each == 0:
+        return max(since, done)
+    rounds = max(1, -int(-(done - since) // each))
+    end = since + rounds * each
+    return end if end >= done else end + each

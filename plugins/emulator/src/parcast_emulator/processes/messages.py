@@ -1,0 +1,157 @@
+"""Messages of programs: which receive takes which, and when they leave (``docs/program.md``)."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import attrs
+
+from parcast.costs import Costs
+from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
+from parcast_emulator.processes.lines import Line
+from parcast_emulator.processes.ports import Ports
+
+
+@attrs.define(eq=False)
+class Message:
+    """A message, from the time when it is ready to go."""
+
+    source: int
+    target: int
+    tag: int
+    size: float
+    place: int  #: of its send, among the operations of the source
+    eager: bool
+    left: float = 0.0  #: when its transfer began
+    arrival: float | None = None  #: set when it is there
+
+
+@attrs.define(eq=False)
+class Receive:
+    """A receive that has been posted."""
+
+    message: Message | None = None
+
+    @property
+    def arrival(self) -> float | None:
+        """When its message was there, or None while it is not."""
+        return None if self.message is None else self.message.arrival
+
+    @property
+    def left(self) -> float:
+        """When its message began its transfer."""
+        return 0.0 if self.message is None else self.message.left
+
+
+class Post:
+    """Pairs messages and receives, and passes messages through the network."""
+
+    def __init__(
+        self, clock: Clock, costs: Costs, ports: Ports, wake: Callable[[int], Any]
+    ) -> None:
+        self.clock, self.costs, self.ports, self.wake = clock, costs, ports, wake
+        self.node = costs.placement.node.tolist()
+        self.bus = Line(clock)
+        self._sent: dict[Any, deque[Message]] = defaultdict(deque)
+        self._posted: dict[Any, deque[Receive]] = defaultdict(deque)
+        #: for each receiver and tag that takes any message: those that are there
+        self._offers: dict[tuple[int, int], list[tuple[float, int, int, Message]]] = {}
+        self._wanting: dict[tuple[int, int], tuple[int, Receive]] = {}
+
+    def take_any(self, rank: int, tag: int) -> None:
+        """Say that a process receives messages of a tag from anybody."""
+        self._offers[rank, tag] = []
+
+    def send(self, message: Message) -> None:
+        """Hand over a message that is ready now."""
+        if message.eager:
+            self._leave(message)
+        if (message.target, message.tag) in self._offers:
+            if not message.eager:
+                self._offer(message)
+            return
+        channel = (message.source, message.target, message.tag)
+        if self._posted[channel]:
+            self._pair(message, self._posted[channel].popleft())
+        else:
+            self._sent[channel].append(message)
+
+    def receive(self, source: int, target: int, tag: int) -> Receive:
+        """Post a receive."""
+        receive, channel = Receive(), (source, target, tag)
+        if self._sent[channel]:
+            self._pair(self._sent[channel].popleft(), receive)
+        else:
+            self._posted[channel].append(receive)
+        return receive
+
+    def receive_any(self, target: int, tag: int, place: int) -> Receive:
+        """Post a receive of what is there first."""
+        receive = Receive()
+        self._wanting[target, tag] = (place, receive)
+        self._ask(target, tag)
+        return receive
+
+    def _pair(self, message: Message, receive: Receive) -> None:
+        receive.message = message
+        if not message.eager:
+            self._leave(message)
+
+    def _offer(self, message: Message) -> None:
+        """Let a receive of any message take this one from now on."""
+        mailbox = (message.target, message.tag)
+        offer = (self.clock.now, message.source, message.place, message)
+        heapq.heappush(self._offers[mailbox], offer)
+        self._ask(*mailbox)
+
+    def _ask(self, rank: int, tag: int) -> None:
+        """Have a receive of any message decided, if there is one and something to take."""
+        if self._offers[rank, tag] and (rank, tag) in self._wanting:
+            place, receive = self._wanting.pop((rank, tag))
+            decide = partial(self._decide, rank, tag, receive)
+            self.clock.at(self.clock.now, DECIDE, (rank, place), decide)
+
+    def _decide(self, rank: int, tag: int, receive: Receive) -> None:
+        *_, message = heapq.heappop(self._offers[rank, tag])
+        self._pair(message, receive)
+        self.wake(rank)
+
+    # the network
+
+    def _leave(self, message: Message) -> None:
+        message.left = self.clock.now
+        costs, clock, key = self.costs, self.clock, (message.source, message.place)
+        source, target = self.node[message.source], self.node[message.target]
+        seconds = message.size * costs.per_byte
+        arrive = partial(self._arrive, message)
+        if source == target:
+            end = clock.now + costs.local_startup + message.size * costs.local_per_byte
+            clock.at(end, RUN, key, arrive)
+        elif costs.contention == "none":
+            clock.at(clock.now + costs.startup + seconds, RUN, key, arrive)
+        elif costs.contention == "bus":
+            clock.at(clock.now, SERVE, key, lambda: self._carry(key, seconds, arrive))
+        else:
+            self.ports.send(
+                (source, target), (key, key), seconds, costs.startup, _ignore, _ignore, arrive
+            )
+
+    def _carry(self, key: tuple[int, int], seconds: float, arrive: Callable[[], Any]) -> None:
+        self.bus.hold(seconds)
+        self.clock.at(self.bus.free + self.costs.startup, RUN, key, arrive)
+
+    def _arrive(self, message: Message) -> None:
+        message.arrival = self.clock.now
+        if message.eager and (message.target, message.tag) in self._offers:
+            self._offer(message)
+        self.wake(message.target)
+        if not message.eager:
+            self.wake(message.source)
+
+
+def _ignore(*_times: float) -> None:
+    """Hear of what nobody waits for."""

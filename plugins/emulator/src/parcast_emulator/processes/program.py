@@ -1,0 +1,231 @@
+"""Programs: the process of every rank issues its operations one by one.
+
+What each costs, who pays and what is served first stands in ``docs/program.md``; this is that
+page, executed on the clock. Beyond it, accesses may go to the disks of the process's own node,
+and checking whether a call has completed may cost time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from parcast import Parts
+from parcast.costs import Costs
+from parcast.errors import InvalidPointError, SolveError
+from parcast.program import ANY, Operation, Unrolled
+from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
+from parcast_emulator.processes.lines import Line
+from parcast_emulator.processes.messages import Message, Post, Receive
+from parcast_emulator.processes.node_files import NodeFiles
+from parcast_emulator.processes.ports import Ports
+
+_PARTS = ("compute", "communication", "io", "synchronization")
+
+#: What a process waits for.
+_Awaited = Message | Receive
+
+
+class Run:
+    """One run of a program; in the end ``ends`` and ``parts`` have an entry for each rank."""
+
+    def __init__(
+        self, unrolled: Unrolled, costs: Costs, clock: Clock, ports: Ports,
+        files: NodeFiles | None = None, polling: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.unrolled, self.costs, self.clock = unrolled, costs, clock
+        self.files, self.polling = files, polling
+        self.start = 0.0  #: the latest ``start()``
+        self.ends = [0.0] * unrolled.size
+        self.ranks = [_Rank(self, rank, listed) for rank, listed in enumerate(unrolled.by_rank())]
+        self.post = Post(clock, costs, ports, lambda rank: self.ranks[rank].wake())
+        for rank in self.ranks:
+            for operation in rank.operations:
+                if operation.op == "recv" and operation.arguments["src"] == ANY:
+                    self.post.take_any(rank.rank, operation.arguments["tag"])
+        self.disks = [Line(clock) for _ in range(costs.disks)]
+
+    def run(self, progress: Progress = lambda _time, _done: None) -> None:
+        """Run all processes to their ends.
+
+        Raises
+        ------
+        InvalidPointError
+            If processes wait for each other for ever; one and its line are named.
+        """
+        for rank in self.ranks:
+            rank.go()
+        self.clock.run(progress)
+        for rank in self.ranks:
+            if rank.place < len(rank.operations):
+                one = rank.operations[rank.place]
+                raise InvalidPointError(
+                    f"{self.unrolled.line(one.site)}: at p={self.unrolled.size} rank {rank.rank} "
+                    f"never leaves its {one.op}; order sends and receives so that they can meet"
+                )
+        for rank in self.ranks:
+            rank.charge("synchronization", self.ends[rank.rank], max(self.ends))
+
+    @property
+    def time(self) -> float:
+        """The seconds from the latest ``start()`` to the latest end."""
+        return max(self.ends) - self.start
+
+    @property
+    def parts(self) -> list[Parts]:
+        """What each rank spent the time on."""
+        return [Parts(*(rank.spent[name] for name in _PARTS)) for rank in self.ranks]
+
+
+class _Rank(Process):
+    """The process of one rank."""
+
+    def __init__(self, run: Run, rank: int, operations: Sequence[Operation]) -> None:
+        super().__init__(run.clock, self.steps(), self.end)
+        self.run, self.rank, self.operations = run, rank, operations
+        self.place = 0
+        self.open: dict[int, _Awaited] = {}  # requests by their place
+        self.spent: defaultdict[str, float] = defaultdict(float)
+
+    def end(self) -> None:
+        self.run.ends[self.rank] = self.clock.now
+
+    def steps(self) -> Steps:
+        for place, operation in enumerate(self.operations):
+            self.place = place
+            given = operation.arguments
+            match operation.op:
+                case "compute":
+                    cost = self.run.costs.compute(self.rank, given["flops"], given["bytes"])
+                    yield from self.busy("compute", float(cost))
+                case "elapse":
+                    cost = self.run.costs.elapse(self.rank, given["seconds"])
+                    yield from self.busy("compute", float(cost))
+                case "read" | "write":
+                    yield from self.access(given["bytes"], given["file"])
+                case "start":
+                    self.run.start = self.clock.now
+                    for rank in self.run.ranks:
+                        rank.spent.clear()
+                case "region":
+                    pass
+                case _:
+                    yield from self.communicate(operation)
+        self.place = len(self.operations)
+
+    def communicate(self, operation: Operation) -> Steps:
+        given, post = operation.arguments, self.run.post
+        match operation.op:
+            case "send" | "isend":
+                message = yield from self.send(given)
+                if operation.op == "isend":
+                    self.open[self.place] = message
+                elif not message.eager:
+                    yield from self.wait([message])
+                return
+            case "sendrecv":
+                yield from self.exchange(operation)
+                return
+            case "recv" if given["src"] == ANY:
+                yield from self.wait([post.receive_any(self.rank, given["tag"], self.place)])
+            case "recv":
+                yield from self.wait([post.receive(given["src"], self.rank, given["tag"])])
+            case "irecv":
+                self.open[self.place] = post.receive(given["src"], self.rank, given["tag"])
+            case "wait" | "waitall":
+                requests = [self.open.pop(place) for place in operation.requests]
+                yield from self.check(requests)
+            case name:
+                raise SolveError(f"{name} must be expanded into messages first")
+        yield from self.busy("communication", self.run.costs.overhead_receive)
+
+    def charge(self, part: str, since: float, until: float) -> None:
+        """Add a time to a part, without what lies before the latest ``start()``."""
+        start = self.run.start
+        self.spent[part] += max(until, start) - max(since, start)
+
+    def busy(self, part: str, seconds: float) -> Steps:
+        since = self.clock.now
+        yield since + seconds
+        self.charge(part, since, self.clock.now)
+
+    def send(self, given: Any) -> Any:
+        """Be busy with a message, and hand it over."""
+        size = given["bytes"]
+        yield from self.busy("communication", self.run.costs.sending(size))
+        message = Message(
+            self.rank, given["dst"], given["tag"], size, self.place,
+            size <= self.run.costs.eager_limit,
+        )  # fmt: skip
+        self.run.post.send(message)
+        return message
+
+    def wait(self, awaited: Sequence[_Awaited]) -> Steps:
+        """Sleep until all of these are there, and charge the wait to the one that ended it."""
+        since = self.clock.now
+        while any(one.arrival is None for one in awaited):
+            yield None
+        self.charge_wait(since, [(one.arrival or 0.0, one.left) for one in awaited])
+
+    def check(self, requests: Sequence[_Awaited]) -> Steps:
+        """Wait for requests by rounds of checks, each of which may cost time."""
+        since, each = self.clock.now, self.run.polling * len(requests)
+        yield from self.wait([one for one in requests if not _is_eager(one)])
+        if each:
+            done = self.clock.now
+            yield noticed(since, done, each)
+            self.charge("communication", done, self.clock.now)
+
+    def charge_wait(self, since: float, ends: Sequence[tuple[float, float]]) -> None:
+        last = max((end for end, _ in ends), default=since)
+        left = min((left for end, left in ends if end == last), default=since)
+        gone = min(max(since, left), self.clock.now)
+        self.charge("synchronization", since, gone)
+        self.charge("communication", gone, self.clock.now)
+
+    def exchange(self, operation: Operation) -> Steps:
+        """Send and receive at once."""
+        given = operation.arguments
+        message: Message = yield from self.send(given)
+        receive = self.run.post.receive(given["src"], self.rank, given["tag"])
+        since = self.clock.now
+        while receive.arrival is None:
+            yield None
+        received = receive.arrival + self.run.costs.overhead_receive
+        if received > self.clock.now:
+            yield received
+        ends = [(received, receive.left)]
+        if not message.eager:
+            while message.arrival is None:
+                yield None
+            ends.append((message.arrival, message.left))
+        self.charge_wait(since, ends)
+
+    def access(self, size: float, file: str) -> Steps:
+        """Wait for a disk, or for all that a file lies on."""
+        since, done = self.clock.now, []
+
+        def finish() -> None:
+            done.append(True)
+            self.wake()
+
+        def serve() -> None:
+            if self.run.files is not None:
+                self.run.files.access(self.rank, size, finish)
+                return
+            costs, end = self.run.costs, self.clock.now
+            for disk in costs.disks_of(self.rank, file):
+                line = self.run.disks[disk]
+                line.hold(float(costs.piece(size, file)))
+                end = max(end, line.free)
+            self.clock.at(end, 0, (self.rank, self.place), finish)
+
+        self.clock.at(since, SERVE, (self.rank, self.place), serve)
+        while not done:
+            yield None
+        self.charge("io", since, self.clock.now)
+
+
+def _is_eager(request: _Awaited) -> bool:
+    return isinstance(request, Message) and request.eager

@@ -1,0 +1,110 @@
+"""``emulator.tc``: tightly coupled simulation, every process issuing its calls one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import attrs
+
+from parcast import Parts, Prediction, Query, UnsupportedError
+from parcast.machine import Count
+from parcast_emulator.answers import prediction
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.coupling import Coupling
+from parcast_emulator.emulators.of_program import Processes
+from parcast_emulator.hardware import cluster_of
+from parcast_emulator.simulation import simulate
+
+_BINDING = ("processor", "network", "storage", "synchronization")
+
+
+@attrs.frozen(kw_only=True)
+class Options(Coupling):
+    """What a user may choose."""
+
+    epochs: Literal["common", "own"] = "common"  #: when a node begins the next epoch
+    most_operations: Count = 500_000  #: of some 30 us each; more are refused
+
+
+class TightlyCoupled:
+    """Predicts emulated applications, and any program, by running their processes."""
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or which part of the machine is missing or contradicts another."""
+        content = query.workload.content
+        try:
+            if isinstance(content, Processes):
+                from parcast_emulator.program_run import costs_of
+
+                costs_of(content.as_program(query))
+            else:
+                cluster_of(query)
+        except UnsupportedError as error:
+            return str(error)
+        return None
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction."""
+        options: Options = query.options or Options()
+        content = query.workload.content
+        if isinstance(content, Processes):
+            return _program(content.as_program(query), options)
+        cluster = cluster_of(query)
+        outcome = simulate(
+            cluster,
+            _some(content.epochs(query, cluster), options.most_operations),
+            engine="tc",
+            coupling=options,
+            own_epochs=options.epochs == "own",
+        )
+        return prediction(query, cluster, outcome, (_said(options),))
+
+
+def _said(coupling: Coupling) -> str:
+    """Return how the processes call, in words."""
+    names = ("reads", "sends", "computation")
+    waits = [name for name in names if getattr(coupling, name) == "blocking"]
+    return (
+        f"processes wait in {' and '.join(waits) or 'no call'}; a check for completion takes "
+        f"{coupling.polling:g} s"
+    )
+
+
+def _some(epochs: Iterator[Blocks], most: int) -> Iterator[Blocks]:
+    """Yield the epochs, or say that they are too many operations for plain Python."""
+    total = 0
+    for blocks in epochs:
+        total += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        if total > most:
+            raise UnsupportedError(_too_many(f"over {most:,}"))
+        yield blocks
+
+
+def _too_many(count: str) -> str:
+    return (
+        f"{count} operations one by one are more than are played unasked; ask a smaller p, or "
+        "--set emulator.tc.most_operations to more"
+    )
+
+
+def _program(query: Query, options: Options) -> Prediction:
+    from parcast.program.ready import matched
+    from parcast_emulator.program_run import run
+
+    unrolled = matched(query).unrolled
+    if (count := unrolled.count()) > options.most_operations:
+        raise UnsupportedError(_too_many(f"{count:,}"))
+    done, node_disks = run(query, unrolled, options.polling)
+    parts = sum(done.parts, Parts()) * (1 / query.p)
+    values: Any = dict(zip(parts.values(), _BINDING, strict=True))
+    notes = []
+    if node_disks:
+        notes.append("files lie on the disks of each process's own node, one after another")
+    return Prediction(
+        time=done.time,
+        parts=parts,
+        binding=values[max(values)] if done.time else None,
+        notes=tuple(notes),
+        details={"operations": count, "events": done.clock.handled},
+    )

@@ -1,0 +1,48 @@
+"""emulator.tc in its ideal mode is the reference: every end, every part (row 1)."""
+
+import pytest
+
+import parcast_workloads
+from parcast import Query, Registry
+from parcast.costs import Costs
+from parcast.program.ready import matched
+from parcast.testing import by_sweep, random_program
+from parcast_emulator.program_run import run
+
+REGISTRY = Registry()
+SHIPPED = Registry([parcast_workloads]).workloads
+
+
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_every_end_and_part_is_that_of_the_reference(contention, eager):
+    for seed in range(250):
+        assert_agrees(random_program(seed, contention=contention, eager=eager))
+
+
+def test_receives_of_any_message_are_decided_alike():
+    for seed in range(250):
+        made = random_program(seed, wildcards=True, without=["colors", "loops"])
+        assert_agrees(made)
+
+
+def assert_agrees(made):
+    done, _ = run(made.query, made.expanded, polling=0.0)
+    reference = by_sweep(made.expanded, made.costs)
+    assert (done.time, done.start) == (reference.time, reference.start), made.source
+    assert tuple(done.ends) == reference.ends, made.source
+    assert tuple(done.parts) == reference.parts, made.source
+
+
+@pytest.mark.parametrize("name", list(SHIPPED))
+def test_shipped_programs_take_the_time_of_the_reference(name):
+    workload, machine = REGISTRY.workload(name), REGISTRY.machine("ibm-sp2")
+    if workload.kind != "program":
+        pytest.skip("phases, which become a program by a lowering that is no part of this")
+    (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="emulator").rows
+    assert row.solver == "emulator.tc"
+    query = Query(workload=workload, machine=machine, p=4, d=3)
+    unrolled = matched(query).unrolled
+    reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
+    assert row.time == pytest.approx(reference.time, rel=1e-12)
+    assert row.parts.values() == pytest.approx(reference.mean_parts.values(), rel=1e-12)
