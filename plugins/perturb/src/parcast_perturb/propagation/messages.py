@@ -99,7 +99,7 @@ def meet(messages: Any, channel: int, post: bool) -> int:
     if head == NO:
         messages.channel[channel, HEAD] = record
     else:
-        messages.following[messages.channel[channel, TAIL]] = record
+        messages.record[messages.channel[channel, TAIL], FOLLOWING] = record
     messages.channel[channel, TAIL] = record
     messages.channel[channel, HOLDS_POSTS] = post
     return record

@@ -35,6 +35,7 @@ from parcast_perturb.propagation.state import (
     PAPER,
     PLACE,
     PROBED,
+    PROBING,
     RECEIVER,
     RECEIVING,
     RELEASE,
@@ -173,7 +174,7 @@ def _there(
             ranks.request[which, PLACE], ranks.request[which, CALL],
         )  # fmt: skip
     if what == PROBED and which == NO:
-        mail.probing[window.whole[row, INTO]] = rank
+        mail.channel[window.whole[row, INTO], PROBING] = rank
         return False
     return True
 
