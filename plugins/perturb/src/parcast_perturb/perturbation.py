@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -21,15 +21,42 @@ class Extra:
     delta: float
 
 
-@attrs.frozen(kw_only=True)
-class Perturbation:
-    """What is added, in ticks; negative numbers take away."""
+@attrs.frozen(eq=False)
+class Addition:
+    """What is added each time, in ticks; negative numbers take away."""
 
-    noise: float = 0.0  #: to every call
-    compute: float = 0.0  #: to every gap between calls
-    latency: float = 0.0  #: to every message
-    per_byte: float = 0.0
+    constant: Any = 0.0  #: a number, or one for each replication
+    values: Any = attrs.field(default=None, repr=False)  #: drawn from these, each equally often
+    ranks: tuple[int, ...] | None = None  #: to whom; None: all
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Perturbation:
+    """What is added, in ticks."""
+
+    noise: tuple[Addition, ...] = ()  #: to every call
+    compute: tuple[Addition, ...] = ()  #: to every gap between calls
+    latency: tuple[Addition, ...] = ()  #: to every message of a sender
+    per_byte: tuple[Addition, ...] = ()
     extra: tuple[Extra, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        noise: float = 0.0,
+        compute: float = 0.0,
+        latency: float = 0.0,
+        per_byte: float = 0.0,
+        extra: tuple[Extra, ...] = (),
+    ) -> Perturbation:
+        """Return what adds constants everywhere."""
+        return cls(
+            noise=(Addition(noise),),
+            compute=(Addition(compute),),
+            latency=(Addition(latency),),
+            per_byte=(Addition(per_byte),),
+            extra=extra,
+        )
 
 
 @attrs.frozen(kw_only=True)

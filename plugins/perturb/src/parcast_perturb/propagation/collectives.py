@@ -1,6 +1,8 @@
 """Collectives: who waits for whom, and what the stages of a call add.
 
-Arguments are untyped: they are the named tuples of `parcast_perturb.propagation.state`.
+What members bring is folded into one number for each replication as they come, so that a call
+takes the same room for any number of them. Only prefixes and butterflies keep each member's.
+Arguments without type are the named tuples of `parcast_perturb.propagation.state`.
 """
 
 from __future__ import annotations
@@ -8,260 +10,234 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.compilation import step
-from parcast_perturb.propagation.messages import pick, wake
+from parcast_perturb.propagation.messages import fresh, give_back, wake
+from parcast_perturb.propagation.sampling import drawn, latency, stages
 from parcast_perturb.propagation.state import (
+    AT_CALL,
     BASE,
-    BYTES,
-    CALL_ARRIVED,
-    CALL_DONE,
-    CALL_LEFT,
-    CALL_PREFIX,
-    CALL_ROOT,
+    BEGUN,
+    CAME,
+    CHAIN,
     CLOCKED,
-    COST,
-    DELAY,
-    END,
-    FIRST,
-    HERE,
-    INTO,
-    KIND,
+    DONE,
+    EVENT,
+    HOLDERS,
     LOWER,
-    OLDEST,
-    ORDINAL,
-    OUT,
+    NEXT,
+    NO,
+    NOISE,
     PAPER,
+    PLACE,
     RANK,
+    ROOT_CAME,
     SCRATCH,
+    SENDER,
     SIZE,
+    STAGED,
     STAGES,
-    START,
+    TOGETHER,
     VALUE,
 )
 from parcast_perturb.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT
+from parcast_perturb.trace.columns import BYTES, END, FIRST, INTO, KIND, OUT, START
 
 
 @step
-def kept(calls: Any, comm: int, ordinal: int) -> int:
-    """Return where a call of a communicator is kept."""
-    return comm * calls.depth + ordinal % calls.depth
+def behavior(kind: int) -> Any:
+    """Return the kind of the blocking form."""
+    return kind - NONBLOCKING if kind > EXSCAN else kind
 
 
 @step
-def first_row(calls: Any, comm: int, ordinal: int) -> int:
-    """Return the row of the first member of a call."""
-    return calls.comm[comm, BASE] * calls.depth + (ordinal % calls.depth) * calls.comm[comm, SIZE]
+def _following(state: Any, comm: int, member: int) -> Any:
+    """Return the record of a member's next call of a communicator, and leave its last one."""
+    last = state.member[member, AT_CALL]
+    call = state.record[last, NEXT]
+    if call == NO:
+        call = fresh(state, state.comm[comm, SIZE])
+        state.record[call, CHAIN] = NO
+        state.record[last, NEXT] = call
+    state.member[member, AT_CALL] = call
+    leave(state, last)
+    return call
 
 
 @step
-def hop(deltas: Any, row: int, k: int, r: int) -> float:
-    """Return what noise and latency add at a stage."""
-    if deltas.hop.shape[0] == 0:
-        return pick(deltas.noise, row, r) + pick(deltas.latency, row, r)
-    return deltas.hop[deltas.hop_at[row] + k, r]
+def leave(state: Any, call: int) -> None:
+    """Say that a member, or a request, is done with a call."""
+    if state.record[call, HOLDERS] == 1:  # its last holder
+        row = state.record[call, CHAIN]
+        while row != NO:
+            following = state.record[row, NEXT]
+            give_back(state, row)
+            row = following
+    give_back(state, call)
 
 
 @step
-def hop_noise(deltas: Any, row: int, k: int, r: int) -> float:
-    """Return what noise alone adds at a stage."""
-    if deltas.hop.shape[0] == 0:
-        return pick(deltas.noise, row, r)
-    return deltas.hop_noise[deltas.hop_at[row] + k, r]
+def _fold(state: Any, into: int, at: float, record: int, policy: int) -> None:
+    """Fold a member's delay, in ``VALUE``, into what the call has, the first as it is."""
+    first = state.record[into, DONE] == 0
+    state.record[into, DONE] = 1
+    before = state.time[into, TOGETHER]
+    latest = at if first else max(before, at)
+    state.time[into, TOGETHER] = latest
+    if first:
+        state.record[into, EVENT] = state.record[record, EVENT]
+    for r in range(state.held.shape[2]):
+        new = state.held[record, VALUE, r]
+        if first:
+            state.held[into, TOGETHER, r] = new
+            continue
+        met = state.held[into, TOGETHER, r]
+        if policy == CLOCKED:
+            met -= latest - before
+            new -= latest - at
+        wins = new < met if policy == LOWER else new > met
+        state.held[into, TOGETHER, r] = new if wins else met
+        if wins and r == 0:
+            state.record[into, EVENT] = state.record[record, EVENT]
 
 
 @step
-def tell(ranks: Any, calls: Any, comm: int, ordinal: int, place: int, kind: int) -> None:
+def enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> Any:
+    """Say that a rank has come to a collective; return the record of the call."""
+    kind, place = behavior(table.whole[row, KIND]), table.whole[row, INTO]
+    comm, root = table.whole[row, OUT], table.whole[row, FIRST]
+    call = _following(state, comm, state.comm[comm, BASE] + place)
+    together = table.whole[row, KIND] == ALL
+    start, count = table.times[row, START], state.comm[comm, STAGES]
+    at = start + count * (rules.overhead + rules.latency)
+    at += table.times[row, BYTES] * rules.per_byte
+    if together:  # all leave at one time, so how long each was there says how early it came
+        at = start - table.times[row, END]
+    mine = fresh(state, 1)
+    state.record[mine, PLACE] = place
+    state.record[mine, EVENT] = row
+    state.record[mine, SENDER] = rank
+    state.time[mine, TOGETHER] = at
+    for r in range(state.held.shape[2]):
+        cost = stages(table, deltas, state, rank, row, count, r, rules.policy == PAPER)
+        state.held[mine, VALUE, r] = state.delay[rank, BEGUN, r] + cost
+        state.held[mine, TOGETHER, r] = state.delay[rank, BEGUN, r]
+        state.held[mine, SCRATCH, r] = cost
+    state.record[call, CAME] += 1
+    state.record[call, ROOT_CAME] |= place == root
+    if kind in (SCAN, EXSCAN) or (together and rules.butterfly):
+        state.record[mine, NEXT] = state.record[call, CHAIN]
+        state.record[call, CHAIN] = mine
+    else:
+        if kind == ALL or (place == root) == (kind == FROM_ROOT):
+            policy = CLOCKED if together and rules.policy != PAPER else rules.policy
+            _fold(state, call, at, mine, policy)
+        give_back(state, mine)
+    _tell(state, comm, call, place, root, kind)
+    return call
+
+
+@step
+def _tell(state: Any, comm: int, call: int, place: int, root: int, kind: int) -> None:
     """Wake the members who may go on now that one more has come."""
-    call, rows = kept(calls, comm, ordinal), calls.comm[comm, BASE]
-    size, behavior = calls.comm[comm, SIZE], kind - NONBLOCKING if kind > EXSCAN else kind
-    at = first_row(calls, comm, ordinal)
-    before = calls.call[call, CALL_PREFIX]
-    while (
-        calls.call[call, CALL_PREFIX] < size
-        and calls.rows[at + calls.call[call, CALL_PREFIX], HERE]
-    ):
-        calls.call[call, CALL_PREFIX] += 1
-    full = calls.call[call, CALL_ARRIVED] == size
-    if (behavior == ALL and full) or (
-        behavior == FROM_ROOT and place == calls.call[call, CALL_ROOT]
-    ):
-        for member in range(size):
-            wake(ranks, calls.member[rows + member, RANK])
-    elif behavior == TO_ROOT and full:
-        wake(ranks, calls.member[rows + calls.call[call, CALL_ROOT], RANK])
-    elif behavior in (SCAN, EXSCAN):
-        for member in range(before + 1, min(calls.call[call, CALL_PREFIX] + 1, size)):
-            wake(ranks, calls.member[rows + member, RANK])
+    size, base = state.comm[comm, SIZE], state.comm[comm, BASE]
+    full = state.record[call, CAME] == size
+    if kind == TO_ROOT:
+        if full:
+            wake(state, state.member[base + root, RANK])
+    elif full or kind in (SCAN, EXSCAN) or (kind == FROM_ROOT and place == root):
+        for member in range(base, base + size):
+            wake(state, state.member[member, RANK])
 
 
 @step
-def enter(
-    window: Any, deltas: Any, ranks: Any, calls: Any, rules: Any, rank: int, row: int
-) -> int:  # fmt: skip
-    """Say that a rank has come to a collective; return the call's ordinal."""
-    comm, place = window.whole[row, OUT], window.whole[row, INTO]
-    mine = calls.comm[comm, BASE] + place
-    ordinal = calls.member[mine, ORDINAL]
-    calls.member[mine, ORDINAL] += 1
-    call, at = kept(calls, comm, ordinal), first_row(calls, comm, ordinal) + place
-    calls.rows[at, HERE] = 1
-    calls.rows[at, START] = window.times[row, START]
-    calls.rows[at, END] = window.times[row, END]
-    calls.rows[at, BYTES] = window.times[row, BYTES]
-    calls.call[call, CALL_ROOT] = window.whole[row, FIRST]
-    stages = calls.comm[comm, STAGES]
-    for r in range(calls.delays.shape[2]):
-        calls.delays[at, DELAY, r] = ranks.begun[rank, r]
-        cost = 0.0
-        for k in range(stages):
-            cost += hop(deltas, row, k, r)
-        if rules.policy != PAPER:
-            cost += window.times[row, BYTES] * deltas.per_byte
-        calls.delays[at, COST, r] = cost
-        if rules.butterfly:
-            for k in range(stages):
-                calls.hops[at, 0, k, r] = hop(deltas, row, k, r)
-                calls.hops[at, 1, k, r] = hop_noise(deltas, row, k, r)
-    calls.call[call, CALL_ARRIVED] += 1
-    tell(ranks, calls, comm, ordinal, place, window.whole[row, KIND])
-    return ordinal
+def waits(table: Any, row: int) -> Any:
+    """Return whether a member waits for any other."""
+    kind, place = behavior(table.whole[row, KIND]), table.whole[row, INTO]
+    if kind in (SCAN, EXSCAN):
+        return place > 0
+    return kind == ALL or (place == table.whole[row, FIRST]) == (kind == TO_ROOT)
 
 
 @step
-def over(calls: Any, comm: int, ordinal: int, place: int, kind: int) -> bool:
+def over(table: Any, state: Any, call: int, row: int) -> Any:
     """Return whether a member has all that it waits for."""
-    call, behavior = kept(calls, comm, ordinal), kind - NONBLOCKING if kind > EXSCAN else kind
-    if behavior == ALL:
-        return calls.call[call, CALL_ARRIVED] == calls.comm[comm, SIZE]
-    if behavior == FROM_ROOT:
-        return calls.rows[first_row(calls, comm, ordinal) + calls.call[call, CALL_ROOT], HERE] == 1
-    if behavior == TO_ROOT:
-        return (
-            place != calls.call[call, CALL_ROOT]
-            or calls.call[call, CALL_ARRIVED] == calls.comm[comm, SIZE]
-        )
-    return calls.call[call, CALL_PREFIX] >= place
+    if not waits(table, row):
+        return True
+    kind, comm = behavior(table.whole[row, KIND]), table.whole[row, OUT]
+    if kind == FROM_ROOT:
+        return state.record[call, ROOT_CAME] == 1
+    if kind not in (SCAN, EXSCAN):
+        return state.record[call, CAME] == state.comm[comm, SIZE]
+    place, before, one = table.whole[row, INTO], 0, state.record[call, CHAIN]
+    while one != NO:
+        before += state.record[one, PLACE] < place
+        one = state.record[one, NEXT]
+    return before == place
 
 
 @step
-def leave(calls: Any, comm: int, ordinal: int) -> None:
-    """Forget a call that all members have left, and those after it that they have."""
-    call = kept(calls, comm, ordinal)
-    calls.call[call, CALL_LEFT] += 1
-    oldest = calls.comm[comm, OLDEST]
-    call = kept(calls, comm, oldest)
-    while calls.call[call, CALL_LEFT] == calls.comm[comm, SIZE]:
-        at = first_row(calls, comm, oldest)
-        calls.rows[at : at + calls.comm[comm, SIZE], HERE] = 0
-        calls.call[call] = 0
-        oldest += 1
-        call = kept(calls, comm, oldest)
-    calls.comm[comm, OLDEST] = oldest
-
-
-@step
-def sources(calls: Any, comm: int, ordinal: int, place: int, kind: int) -> Any:
-    """Return the range of members whose coming a member waits for; it may be one of them."""
-    behavior = kind - NONBLOCKING if kind > EXSCAN else kind
-    root = calls.call[kept(calls, comm, ordinal), CALL_ROOT]
-    if behavior == ALL or (behavior == TO_ROOT and place == root):
-        return 0, calls.comm[comm, SIZE]
-    if behavior == FROM_ROOT and place != root:
-        return root, root + 1
-    if behavior in (SCAN, EXSCAN):
-        return 0, place
-    return 0, 0
-
-
-@step
-def stage_time(calls: Any, rules: Any, comm: int, row: int) -> float:
-    """Return how long after a member's coming others knew of it on the recording machine."""
-    each = rules.overhead + rules.latency
-    return calls.comm[comm, STAGES] * each + calls.rows[row, BYTES] * rules.per_byte
-
-
-@step
-def arrival_at(
-    calls: Any, rules: Any, comm: int, ordinal: int, place: int, kind: int, floor: float
-) -> float:
-    """Return when the last of what a member waits for was there, by the clocks, or ``floor``."""
-    low, high = sources(calls, comm, ordinal, place, kind)
-    at = first_row(calls, comm, ordinal)
-    last = floor
-    for one in range(low, high):
-        if one == place and kind != ALL + NONBLOCKING:
-            continue
-        last = max(last, calls.rows[at + one, START] + stage_time(calls, rules, comm, at + one))
-    return last
-
-
-@step
-def arrival(
-    calls: Any, rules: Any, comm: int, ordinal: int, place: int, kind: int, last: float, r: int
-) -> float:
-    """Return the delay of that, ``last`` being its time."""
-    low, high = sources(calls, comm, ordinal, place, kind)
-    at = first_row(calls, comm, ordinal)
-    found, least = -1e300, 1e300
-    for one in range(low, high):
-        if one == place and kind != ALL + NONBLOCKING:
-            continue
-        delay = calls.delays[at + one, DELAY, r] + calls.delays[at + one, COST, r]
-        if rules.policy == CLOCKED:
-            delay -= last - (calls.rows[at + one, START] + stage_time(calls, rules, comm, at + one))
-        found, least = max(found, delay), min(least, delay)
-    return least if rules.policy == LOWER else found
-
-
-@step
-def _sum(calls: Any, row: int, stages: int, r: int) -> float:
-    total = 0.0
-    for k in range(stages):
-        total += calls.hops[row, 0, k, r]
-    return total
-
-
-@step
-def _butterfly(calls: Any, at: int, size: int, stages: int, r: int) -> None:
-    """Pass delays on as a dissemination does: at stage k from the member 2^k before."""
-    for k in range(stages):
-        for place in range(size):
-            row, other = at + place, at + (place - (1 << k)) % size
-            calls.delays[row, SCRATCH, r] = max(
-                calls.delays[row, VALUE, r] + calls.hops[row, 1, k, r],
-                calls.delays[other, VALUE, r] + calls.hops[other, 0, k, r],
-            )
-        for row in range(at, at + size):
-            calls.delays[row, VALUE, r] = calls.delays[row, SCRATCH, r]
-    for row in range(at, at + size):
-        calls.delays[row, VALUE, r] += calls.delays[row, COST, r] - _sum(calls, row, stages, r)
-
-
-@step
-def together(calls: Any, rules: Any, comm: int, ordinal: int) -> None:
-    """Compute the delays with which all members leave a call in which all wait for all.
-
-    They leave at one time, so how long each was in the call says how early it came.
-    """
-    call, at, size = (
-        kept(calls, comm, ordinal),
-        first_row(calls, comm, ordinal),
-        calls.comm[comm, SIZE],
-    )
-    if calls.call[call, CALL_DONE]:
+def gather(table: Any, state: Any, rules: Any, call: int, row: int) -> None:
+    """Put what a member of a scan waits for where other calls have it."""
+    if behavior(table.whole[row, KIND]) not in (SCAN, EXSCAN):
         return
-    calls.call[call, CALL_DONE] = 1
-    shortest = 1e300
-    for row in range(at, at + size):
-        shortest = min(shortest, calls.rows[row, END] - calls.rows[row, START])
-    for r in range(calls.delays.shape[2]):
-        latest = -1e300
-        for row in range(at, at + size):
-            slack = calls.rows[row, END] - calls.rows[row, START] - shortest
-            early = calls.delays[row, DELAY, r] - (0.0 if rules.policy == PAPER else slack)
-            calls.delays[row, VALUE, r] = early
-            latest = max(latest, early + calls.delays[row, COST, r])
-        if rules.butterfly:
-            _butterfly(calls, at, size, calls.comm[comm, STAGES], r)
-        else:
-            for row in range(at, at + size):
-                calls.delays[row, VALUE, r] = latest
+    place, one = table.whole[row, INTO], state.record[call, CHAIN]
+    state.record[call, DONE] = 0
+    while one != NO:
+        if state.record[one, PLACE] < place:
+            _fold(state, call, state.time[one, TOGETHER], one, rules.policy)
+        one = state.record[one, NEXT]
+
+
+@step
+def butterfly(deltas: Any, state: Any, rules: Any, comm: int, call: int) -> None:
+    """Compute the delays with which members leave a butterfly, once.
+
+    At stage k a member waits for the one 2^k before it; each brings noise of its own.
+    """
+    if state.record[call, DONE]:
+        return
+    state.record[call, DONE] = 1
+    size, latest, one = state.comm[comm, SIZE], -1e300, state.record[call, CHAIN]
+    while one != NO:
+        state.order[state.record[one, PLACE]] = one
+        latest = max(latest, state.time[one, TOGETHER])
+        one = state.record[one, NEXT]
+    for r in range(state.held.shape[2]):
+        for place in range(size):
+            one = state.order[place]
+            slack = 0.0 if rules.policy == PAPER else latest - state.time[one, TOGETHER]
+            state.held[one, VALUE, r] = state.held[one, TOGETHER, r] - slack
+        for k in range(state.comm[comm, STAGES]):
+            _stage(deltas, state, size, k, r)
+        for place in range(size):
+            one = state.order[place]
+            state.held[one, VALUE, r] += state.held[one, SCRATCH, r]
+
+
+@step
+def _stage(deltas: Any, state: Any, size: int, k: int, r: int) -> None:
+    """Pass delays on as stage k of a butterfly does.
+
+    ``SCRATCH`` keeps what the call adds besides its stages; its hops are taken out of it here.
+    """
+    for place in range(size):
+        one, other = state.order[place], state.order[(place - (1 << k)) % size]
+        mine, its = state.record[one, EVENT], state.record[other, EVENT]
+        rank, peer = state.record[one, SENDER], state.record[other, SENDER]
+        noise = drawn(deltas, NOISE, rank, mine, k, r)
+        way = drawn(deltas, NOISE, peer, its, k, r) + latency(deltas, state, peer, its, k, r)
+        state.held[one, STAGED, r] = max(
+            state.held[one, VALUE, r] + noise, state.held[other, VALUE, r] + way
+        )
+        state.held[one, SCRATCH, r] -= noise + latency(deltas, state, rank, mine, k, r)
+    for place in range(size):
+        one = state.order[place]
+        state.held[one, VALUE, r] = state.held[one, STAGED, r]
+
+
+@step
+def member_of(state: Any, call: int, place: int) -> Any:
+    """Return what is kept of a member of a call."""
+    one = state.record[call, CHAIN]
+    while state.record[one, PLACE] != place:
+        one = state.record[one, NEXT]
+    return one

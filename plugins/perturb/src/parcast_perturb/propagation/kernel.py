@@ -1,7 +1,7 @@
 """The kernel: ranks run in turn, the least advanced first, and pass their delays on.
 
 A delay is perturbed minus traced time.
-Arguments are untyped: they are the named tuples of `parcast_perturb.propagation.state`.
+Arguments without type are the named tuples of `parcast_perturb.propagation.state`.
 """
 
 from __future__ import annotations
@@ -10,48 +10,36 @@ from typing import Any
 
 from parcast_perturb.compilation import kernel, step
 from parcast_perturb.propagation import collectives, messages
-from parcast_perturb.propagation.messages import pick
+from parcast_perturb.propagation.sampling import gap, noise, own
 from parcast_perturb.propagation.state import (
+    ADDED,
     AHEAD,
     ARRIVAL,
-    BASE,
-    BYTES,
+    BEGUN,
     CALL,
-    COLLECTIVE,
-    COMM,
-    COUNT,
     CURSOR,
-    END,
+    DELAY,
     ENDED,
     ENTERED,
-    HIGH,
-    INTO,
-    KIND,
-    LACKING,
-    MORE_CALLS,
-    MORE_EVENTS,
-    MORE_RECORDS,
+    FREE_COUNT,
+    HOLDERS,
+    MORE,
     NO,
     NOTHING,
-    OLDEST,
-    ORDINAL,
-    OUT,
-    PLACE,
+    OPENED,
+    PAUSED,
     QUEUE_HEAD,
     QUEUE_LENGTH,
     QUEUED,
     RECEIVING,
     RELEASE,
-    REQUEST_BASE,
+    REQUESTS,
     SENDING,
-    SHIFT,
-    START,
     TARGET,
-    TOTAL,
     WHAT,
     WHICH,
 )
-from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait, own
+from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait
 from parcast_perturb.trace.calls import (
     ALL,
     ESEND,
@@ -65,174 +53,164 @@ from parcast_perturb.trace.calls import (
     SENDRECV,
     SSEND,
 )
+from parcast_perturb.trace.columns import BYTES, COUNT, END, KIND, START
 
 
 @step
-def _open(ranks: Any, slot: int, what: int, request: int) -> None:
-    ranks.request[slot, WHAT] = what
-    ranks.request[slot, WHICH] = request
+def _open(table: Any, state: Any, rank: int, row: int, what: int, which: int) -> None:
+    slot = state.rank[rank, REQUESTS] + table.whole[row, COUNT]
+    state.request[slot, WHAT] = what
+    state.request[slot, WHICH] = which
+    state.request[slot, OPENED] = row
 
 
 @step
-def _free(ranks: Any, mail: Any, rank: int, number: int) -> None:
-    """Give up a request that nobody will wait for."""
-    slot = ranks.stand[rank, REQUEST_BASE] + number
-    if ranks.request[slot, WHAT] == RELEASE:
-        messages.give_back(mail, ranks.request[slot, WHICH])
+def _free(table: Any, state: Any, rank: int, row: int) -> None:
+    """Give up the request of a ``request_free``, that nobody will wait for."""
+    slot = state.rank[rank, REQUESTS] + table.whole[row, COUNT] - 1
+    what, which = state.request[slot, WHAT], state.request[slot, WHICH]
+    if what == CALL:
+        collectives.leave(state, which)
+    elif what != NOTHING:
+        messages.give_back(state, which)
 
 
 @step
-def _enter(
-    window: Any, deltas: Any, ranks: Any, mail: Any, calls: Any, rules: Any,
-    rank: int, row: int, kind: int,
-) -> None:  # fmt: skip
+def _send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> None:
+    kind = table.whole[row, KIND]
+    late = kind in (SSEND, ISSEND)
+    if kind in (SEND, ISEND, SENDRECV):
+        late = table.times[row, BYTES] > rules.eager_max
+    record = messages.send(table, deltas, state, rules, rank, row, late)
+    state.rank[rank, SENDING] = record if late else NO
+    if ISEND <= kind < RECV:
+        _open(table, state, rank, row, RELEASE if late else NOTHING, record)
+
+
+@step
+def _receive(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> None:
+    """Post a receive: at its start, but after what a ``sendrecv`` does itself.
+
+    The receiver of an acknowledged ``irecv`` is one whose call has returned.
+    """
+    kind, at = table.whole[row, KIND], table.times[row, START]
+    noisy = kind == SENDRECV or (kind == IRECV and not rules.rendezvous)
+    if kind == SENDRECV:
+        at += own(table, rules, row)
+    elif noisy:
+        at = table.times[row, END]
+    record = messages.post(table, deltas, state, rules, rank, row, at, noisy, kind == RECV)
+    state.rank[rank, RECEIVING] = record
+    if kind == IRECV:
+        _open(table, state, rank, row, ARRIVAL, record)
+
+
+@step
+def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> None:
     """Start a call: what a rank does before it waits."""
-    for r in range(ranks.delay.shape[1]):
-        ranks.begun[rank, r] = ranks.delay[rank, r] + pick(deltas.gap, row, r)
-    start, slot = (
-        window.times[row, START],
-        ranks.stand[rank, REQUEST_BASE] + window.whole[row, COUNT],
-    )
+    for r in range(state.delay.shape[2]):
+        before = state.delay[rank, DELAY, r]
+        state.delay[rank, BEGUN, r] = before + gap(table, deltas, state, rank, row, r)
+        state.delay[rank, ADDED, r] = noise(table, deltas, state, rules, rank, row, r)
+    kind = table.whole[row, KIND]
     if kind >= ALL:
-        ordinal = collectives.enter(window, deltas, ranks, calls, rules, rank, row)
-        ranks.stand[rank, RECEIVING] = ordinal
+        call = collectives.enter(table, deltas, state, rules, rank, row)
+        state.rank[rank, RECEIVING] = call
         if kind > EXSCAN:
-            _open(ranks, slot, COLLECTIVE, ordinal)
-            ranks.request[slot, COMM] = window.whole[row, OUT]
-            ranks.request[slot, PLACE] = window.whole[row, INTO]
-            ranks.request[slot, CALL] = kind
+            state.record[call, HOLDERS] += 1
+            _open(table, state, rank, row, CALL, call)
         return
     if SEND <= kind < RECV or kind == SENDRECV:
-        sized = kind in (SEND, ISEND, SENDRECV)
-        late = kind in (SSEND, ISSEND) or (sized and window.times[row, BYTES] > rules.eager_max)
-        left = start + own(window, rules, row, kind)
-        record = messages.send(window, deltas, ranks, mail, rules, rank, row, late, left)
-        ranks.stand[rank, SENDING] = record if late else NO
-        if ISEND <= kind < RECV:
-            _open(ranks, slot, RELEASE if late else NOTHING, record)
-    if kind == RECV:
-        ranks.stand[rank, RECEIVING] = messages.post(
-            deltas, ranks, mail, rules, window.whole[row, INTO], rank, row, True, False, start
-        )
-    elif kind == SENDRECV:
-        ranks.stand[rank, RECEIVING] = messages.post(
-            deltas, ranks, mail, rules, window.whole[row, INTO], rank, row, False, True,
-            start + own(window, rules, row, kind),
-        )  # fmt: skip
-    elif kind == IRECV:
-        at = start if rules.rendezvous else window.times[row, END]
-        record = messages.post(
-            deltas,
-            ranks,
-            mail,
-            rules,
-            window.whole[row, INTO],
-            rank,
-            row,
-            False,
-            not rules.rendezvous,
-            at,
-        )
-        _open(ranks, slot, ARRIVAL, record)
-
-
-@step
-def _lacking(window: Any, mail: Any, calls: Any, row: int, kind: int) -> int:
-    """Return what there must be more of before an event can start, or ``ENDED``."""
-    if kind < ALL:
-        return ENDED if mail.free[1] >= 2 else MORE_RECORDS
-    comm = window.whole[row, OUT]
-    ordinal = calls.member[calls.comm[comm, BASE] + window.whole[row, INTO], ORDINAL]
-    return ENDED if ordinal - calls.comm[comm, OLDEST] < calls.depth else MORE_CALLS
+        _send(table, deltas, state, rules, rank, row)
+    if RECV <= kind <= SENDRECV:
+        _receive(table, deltas, state, rules, rank, row)
+    elif kind == LOCAL and table.whole[row, COUNT] > 0:
+        _free(table, state, rank, row)
 
 
 @step
 def _end(
-    window: Any, deltas: Any, ranks: Any, mail: Any, calls: Any, rules: Any,
-    rank: int, row: int, kind: int,
-) -> bool:  # fmt: skip
+    table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int
+) -> Any:
     """End an event if that can be; return whether it ended."""
-    if kind >= ALL:
-        return end_call(window, deltas, ranks, calls, rules, rank, row, kind)
-    if kind in (LOCAL, IRECV) or ESEND <= kind < RECV:
-        if kind == LOCAL and window.whole[row, COUNT] > 0:
-            _free(ranks, mail, rank, window.whole[row, COUNT] - 1)
-        end_alone(ranks, deltas, rank, row)
+    kind = table.whole[row, KIND]
+    if kind in (LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:
+        end_alone(state, outcome, rank, row)
         return True
-    return end_wait(window, deltas, ranks, mail, calls, rules, rank, row, kind)
+    if kind >= ALL:
+        return end_call(table, deltas, state, rules, outcome, rank, row)
+    return end_wait(table, deltas, state, rules, outcome, rank, row)
 
 
 @step
 def _run(
-    window: Any, deltas: Any, ranks: Any, mail: Any, calls: Any, rules: Any, outcome: Any, rank: int
-) -> int:  # fmt: skip
-    """Run one rank until it waits, has run far enough, or lacks something."""
-    while ranks.stand[rank, CURSOR] < ranks.stand[rank, TOTAL]:
-        if ranks.stand[rank, CURSOR] >= ranks.counters[TARGET]:
-            ranks.ahead[ranks.counters[AHEAD]] = rank
-            ranks.counters[AHEAD] += 1
-            ranks.stand[rank, QUEUED] = 2
+    table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, target: int
+) -> Any:  # fmt: skip
+    """Run one rank until it waits, has run far enough, or lacks records."""
+    last = table.offsets[rank + 1] - table.offsets[rank]
+    while state.rank[rank, CURSOR] < last:
+        if state.rank[rank, CURSOR] >= target:
+            state.ahead[state.counters[AHEAD]] = rank
+            state.counters[AHEAD] += 1
+            state.rank[rank, QUEUED] = 2
             return ENDED
-        if ranks.stand[rank, CURSOR] >= window.at[rank, HIGH]:
-            ranks.counters[LACKING] = rank
-            return MORE_EVENTS
-        row = ranks.stand[rank, CURSOR] + window.at[rank, SHIFT]
-        kind = window.whole[row, KIND]
-        if not ranks.stand[rank, ENTERED]:
-            reason = _lacking(window, mail, calls, row, kind)
-            if reason != ENDED:
-                return reason
-            _enter(window, deltas, ranks, mail, calls, rules, rank, row, kind)
-            ranks.stand[rank, ENTERED] = 1
-        if not _end(window, deltas, ranks, mail, calls, rules, rank, row, kind):
+        row = table.offsets[rank] + state.rank[rank, CURSOR]
+        if not state.rank[rank, ENTERED]:
+            if state.counters[FREE_COUNT] < 2:
+                return MORE
+            _enter(table, deltas, state, rules, rank, row)
+            state.rank[rank, ENTERED] = 1
+        if not _end(table, deltas, state, rules, outcome, rank, row):
             return ENDED
         for r in range(outcome.ends.shape[1]):
-            outcome.ends[row, r] = ranks.delay[rank, r]
-        ranks.stand[rank, ENTERED] = 0
-        ranks.stand[rank, CURSOR] += 1
+            outcome.ends[row, r] = state.delay[rank, DELAY, r]
+        state.rank[rank, ENTERED] = 0
+        state.rank[rank, CURSOR] += 1
     return ENDED
 
 
 @step
-def _raise_target(ranks: Any, rules: Any) -> None:
+def _raise_target(state: Any, quantum: int) -> None:
     """Let those run on that have run far enough, as nobody else can."""
-    least = ranks.stand[ranks.ahead[0], CURSOR]
-    for place in range(ranks.counters[AHEAD]):
-        least = min(least, ranks.stand[ranks.ahead[place], CURSOR])
-    ranks.counters[TARGET] = least + rules.quantum
-    count, ranks.counters[AHEAD] = ranks.counters[AHEAD], 0
+    least = state.rank[state.ahead[0], CURSOR]
+    for place in range(state.counters[AHEAD]):
+        least = min(least, state.rank[state.ahead[place], CURSOR])
+    state.counters[TARGET] = least + quantum
+    count, state.counters[AHEAD] = state.counters[AHEAD], 0
     for place in range(count):
-        rank = ranks.ahead[place]
-        if ranks.stand[rank, CURSOR] < ranks.counters[TARGET]:
-            ranks.stand[rank, QUEUED] = 0
-            messages.wake(ranks, rank)
+        rank = state.ahead[place]
+        if state.rank[rank, CURSOR] < state.counters[TARGET]:
+            state.rank[rank, QUEUED] = 0
+            messages.wake(state, rank)
         else:
-            ranks.ahead[ranks.counters[AHEAD]] = rank
-            ranks.counters[AHEAD] += 1
+            state.ahead[state.counters[AHEAD]] = rank
+            state.counters[AHEAD] += 1
 
 
 @kernel
-def advance(
-    window: Any, deltas: Any, ranks: Any, mail: Any, calls: Any, rules: Any, outcome: Any
-) -> Any:  # fmt: skip
-    """Run all ranks as far as they get.
+def advance(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rounds: int) -> Any:
+    """Run all ranks as far as they get, or until the target has risen so many times.
 
     Returns
     -------
     int
-        ``ENDED``: nobody can go on, for all have ended or wait for ever. Else what there must
-        be more of before it is called again.
+        ``ENDED``: nobody can go on, for all have ended or wait for ever. ``MORE``: there must
+        be more records before it is called again; ``PAUSED``: the rounds are over.
     """
+    counters = state.counters
     while True:
-        if ranks.counters[QUEUE_LENGTH] == 0:
-            if ranks.counters[AHEAD] == 0:
+        if counters[QUEUE_LENGTH] == 0:
+            if counters[AHEAD] == 0:
                 return ENDED
-            _raise_target(ranks, rules)
-        rank = ranks.queue[ranks.counters[QUEUE_HEAD]]
-        reason = _run(window, deltas, ranks, mail, calls, rules, outcome, rank)
+            if rounds == 0:
+                return PAUSED
+            rounds -= 1
+            _raise_target(state, rules.quantum)
+        rank = state.queue[counters[QUEUE_HEAD]]
+        reason = _run(table, deltas, state, rules, outcome, rank, counters[TARGET])
         if reason != ENDED:
             return reason
-        if ranks.stand[rank, QUEUED] == 1:
-            ranks.stand[rank, QUEUED] = 0
-        ranks.counters[QUEUE_HEAD] = (ranks.counters[QUEUE_HEAD] + 1) % len(ranks.queue)
-        ranks.counters[QUEUE_LENGTH] -= 1
+        if state.rank[rank, QUEUED] == 1:
+            state.rank[rank, QUEUED] = 0
+        counters[QUEUE_HEAD] = (counters[QUEUE_HEAD] + 1) % len(state.queue)
+        counters[QUEUE_LENGTH] -= 1

@@ -1,6 +1,6 @@
 """Messages: which receive takes each, when it arrives and when its sender may go on.
 
-Arguments are untyped: they are the named tuples of `parcast_perturb.propagation.state`.
+Arguments without type are the named tuples of `parcast_perturb.propagation.state`.
 """
 
 from __future__ import annotations
@@ -8,214 +8,230 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.compilation import step
+from parcast_perturb.propagation.sampling import flight, latency, own
 from parcast_perturb.propagation.state import (
+    ADDED,
     ARRIVAL,
-    ARRIVAL_AT,
     ARRIVED,
-    BACK,
+    ARRIVED_BY,
+    BEGUN,
     BLOCKING,
-    BYTES,
+    BY_BOTH,
+    BY_END,
+    BY_MESSAGE,
+    BY_POST,
+    CAUSES,
     CLOCKED,
-    FLIGHT,
-    FOLLOWING,
+    DELAY,
+    EVENT,
+    FREE,
+    FREE_COUNT,
     HEAD,
     HOLDERS,
     HOLDS_POSTS,
     LATE,
     LOWER,
+    NEXT,
     NO,
-    OUT,
+    PAPER,
+    POST,
     POSTED,
-    POSTED_AT,
     PROBING,
     QUEUE_HEAD,
     QUEUE_LENGTH,
     QUEUED,
     RECEIVER,
     RELEASE,
-    RELEASE_AT,
     RELEASED,
+    RELEASED_BY,
     SENDER,
     SENT,
-    SENT_AT,
     SIDES,
     TAIL,
 )
+from parcast_perturb.trace.columns import BYTES, INTO, OUT, START
 
 
 @step
-def wake(ranks: Any, rank: int) -> None:
+def wake(state: Any, rank: int) -> None:
     """Let a rank look again at what it waits for."""
-    if rank >= 0 and not ranks.stand[rank, QUEUED]:
-        ranks.stand[rank, QUEUED] = 1
-        place = (ranks.counters[QUEUE_HEAD] + ranks.counters[QUEUE_LENGTH]) % len(ranks.queue)
-        ranks.queue[place] = rank
-        ranks.counters[QUEUE_LENGTH] += 1
+    if rank >= 0 and not state.rank[rank, QUEUED]:
+        state.rank[rank, QUEUED] = 1
+        place = state.counters[QUEUE_HEAD] + state.counters[QUEUE_LENGTH]
+        state.queue[place % len(state.queue)] = rank
+        state.counters[QUEUE_LENGTH] += 1
 
 
 @step
-def pick(table: Any, row: int, r: int) -> float:
-    """Return a number of a table with rows and columns, or one of either for all."""
-    return table[row if table.shape[0] > 1 else 0, r if table.shape[1] > 1 else 0]
-
-
-@step
-def fresh(messages: Any) -> int:
+def fresh(state: Any, holders: int) -> Any:
     """Take a free record."""
-    record = messages.free[0]
-    messages.free[0] = messages.record[record, FOLLOWING]
-    messages.free[1] -= 1
-    messages.record[record, FOLLOWING] = NO
-    messages.record[record, SIDES] = 0
-    messages.record[record, LATE] = 0
-    messages.record[record, BLOCKING] = 0
-    messages.record[record, ARRIVED] = 0
-    messages.record[record, RELEASED] = 0
-    messages.record[record, HOLDERS] = 1
-    messages.record[record, RECEIVER] = NO
-    messages.record[record, SENDER] = NO
+    record = state.counters[FREE]
+    state.counters[FREE] = state.record[record, NEXT]
+    state.counters[FREE_COUNT] -= 1
+    state.record[record, :] = 0
+    state.record[record, NEXT] = NO
+    state.record[record, SENDER] = NO
+    state.record[record, RECEIVER] = NO
+    state.record[record, HOLDERS] = holders
     return record
 
 
 @step
-def give_back(messages: Any, record: int) -> None:
+def give_back(state: Any, record: int) -> None:
     """Say that one of those who need a record is done with it."""
-    messages.record[record, HOLDERS] -= 1
-    if messages.record[record, HOLDERS] == 0:
-        messages.record[record, FOLLOWING] = messages.free[0]
-        messages.free[0] = record
-        messages.free[1] += 1
+    state.record[record, HOLDERS] -= 1
+    if state.record[record, HOLDERS] == 0:
+        state.record[record, NEXT] = state.counters[FREE]
+        state.counters[FREE] = record
+        state.counters[FREE_COUNT] += 1
 
 
 @step
-def meet(messages: Any, channel: int, post: bool) -> int:
+def meet(state: Any, channel: int, post: bool) -> Any:
     """Return the record of a message or a receive, shared with its other side."""
-    head = messages.channel[channel, HEAD]
-    if head != NO and messages.channel[channel, HOLDS_POSTS] != post:
-        messages.channel[channel, HEAD] = messages.record[head, FOLLOWING]
-        messages.record[head, FOLLOWING] = NO
+    head = state.channel[channel, HEAD]
+    if head != NO and state.channel[channel, HOLDS_POSTS] != post:
+        state.channel[channel, HEAD] = state.record[head, NEXT]
+        state.record[head, NEXT] = NO
         return head
-    record = fresh(messages)
+    record = fresh(state, 1)
     if head == NO:
-        messages.channel[channel, HEAD] = record
+        state.channel[channel, HEAD] = record
     else:
-        messages.record[messages.channel[channel, TAIL], FOLLOWING] = record
-    messages.channel[channel, TAIL] = record
-    messages.channel[channel, HOLDS_POSTS] = post
+        state.record[state.channel[channel, TAIL], NEXT] = record
+    state.channel[channel, TAIL] = record
+    state.channel[channel, HOLDS_POSTS] = post
     return record
 
 
 @step
-def join(first: float, first_at: float, second: float, second_at: float, policy: int) -> float:
-    """Return the delay of what waits for two, of which no clock has seen the end."""
+def joined(first: float, first_at: float, second: float, second_at: float, policy: int) -> Any:
+    """Return the delay of what waits for two, and whether the second decides.
+
+    No clock has seen the end of this wait.
+    """
     if policy == LOWER:
-        return min(first, second)
-    if policy != CLOCKED:
-        return max(first, second)
-    latest = max(first_at, second_at)
-    return max(first - (latest - first_at), second - (latest - second_at))
+        return min(first, second), second < first
+    if policy == CLOCKED:
+        latest = max(first_at, second_at)
+        first, second = first - (latest - first_at), second - (latest - second_at)
+    return max(first, second), second > first
 
 
 @step
-def _fly(messages: Any, rules: Any, record: int) -> None:
+def _fly(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
     """Let a message fly that has waited for its receive."""
-    first_at, second_at = messages.times[record, SENT_AT], messages.times[record, POSTED_AT]
-    flight = rules.latency + messages.times[record, BYTES] * rules.per_byte
-    messages.times[record, ARRIVAL_AT] = max(first_at, second_at) + flight
-    messages.times[record, RELEASE_AT] = messages.times[record, ARRIVAL_AT]
-    for r in range(messages.delays.shape[2]):
-        first, second = messages.delays[record, SENT, r], messages.delays[record, POSTED, r]
-        met = join(first, first_at, second, second_at, rules.policy)
-        messages.delays[record, ARRIVAL, r] = met + messages.delays[record, FLIGHT, r]
-        messages.delays[record, RELEASE, r] = messages.delays[record, ARRIVAL, r]
-    messages.record[record, ARRIVED] = 1
-    messages.record[record, RELEASED] = 1
+    row, time, held = state.record[record, EVENT], state.time, state.held
+    sender = state.record[record, SENDER]
+    at = max(time[record, SENT], time[record, POSTED])
+    at += rules.latency + table.times[row, BYTES] * rules.per_byte
+    time[record, ARRIVAL] = at
+    time[record, RELEASE] = at
+    for r in range(held.shape[2]):
+        met, by_post = joined(
+            held[record, SENT, r], time[record, SENT],
+            held[record, POSTED, r], time[record, POSTED], rules.policy,
+        )  # fmt: skip
+        if r == 0 and by_post:
+            state.record[record, ARRIVED_BY] = CAUSES * state.record[record, POST] + BY_POST
+        met += flight(table, deltas, state, sender, row, r)
+        held[record, ARRIVAL, r] = met
+        held[record, RELEASE, r] = met
+    state.record[record, RELEASED_BY] = state.record[record, ARRIVED_BY]
+    state.record[record, ARRIVED] = 1
+    state.record[record, RELEASED] = 1
+    wake(state, state.record[record, RECEIVER])
+    wake(state, sender)
 
 
 @step
-def both(ranks: Any, messages: Any, rules: Any, record: int) -> None:
-    """Do what follows when a message has met its receive."""
-    if not messages.record[record, LATE]:
-        return
+def _both(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
+    """Do what follows when a late message has met its receive."""
     if rules.rendezvous:
-        _fly(messages, rules, record)
-        wake(ranks, messages.record[record, RECEIVER])
-        wake(ranks, messages.record[record, SENDER])
-    elif not messages.record[record, BLOCKING]:  # a blocking receive acknowledges at its end
-        at, second_at = messages.times[record, POSTED_AT], messages.times[record, ARRIVAL_AT]
-        messages.times[record, RELEASE_AT] = max(at, second_at) + rules.latency
-        for r in range(messages.delays.shape[2]):
-            first, second = messages.delays[record, POSTED, r], messages.delays[record, ARRIVAL, r]
-            met = join(first, at, second, second_at, rules.policy)
-            messages.delays[record, RELEASE, r] = met + messages.delays[record, BACK, r]
-        messages.record[record, RELEASED] = 1
-        wake(ranks, messages.record[record, SENDER])
+        _fly(table, deltas, state, rules, record)
+    elif not state.record[record, BLOCKING]:  # a blocking receive acknowledges at its end
+        time, held = state.time, state.held
+        row, sender = state.record[record, EVENT], state.record[record, SENDER]
+        time[record, RELEASE] = max(time[record, POSTED], time[record, ARRIVAL]) + rules.latency
+        for r in range(held.shape[2]):
+            met, by_send = joined(
+                held[record, POSTED, r], time[record, POSTED],
+                held[record, ARRIVAL, r], time[record, ARRIVAL], rules.policy,
+            )  # fmt: skip
+            if r == 0:
+                decided = CAUSES * row + BY_BOTH
+                if not by_send:
+                    decided = CAUSES * state.record[record, POST] + BY_END
+                state.record[record, RELEASED_BY] = decided
+            held[record, RELEASE, r] = met + latency(deltas, state, sender, row, 0, r)
+        state.record[record, RELEASED] = 1
+        wake(state, sender)
 
 
 @step
-def send(
-    window: Any, deltas: Any, ranks: Any, messages: Any, rules: Any,
-    rank: int, row: int, late: bool, sent_at: float,
-) -> int:  # fmt: skip
+def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, late: bool) -> Any:
     """Put a message on its channel; return its record."""
-    channel = window.whole[row, OUT]
-    record = meet(messages, channel, False)
-    messages.record[record, SIDES] |= 1
-    messages.record[record, LATE] = late
-    messages.record[record, HOLDERS] += late
-    messages.times[record, SENT_AT] = sent_at
-    messages.times[record, BYTES] = window.times[row, BYTES]
-    for r in range(messages.delays.shape[2]):
-        noise = pick(deltas.noise, row, r) if rules.lead else 0.0
-        messages.delays[record, SENT, r] = ranks.begun[rank, r] + noise
-        messages.delays[record, FLIGHT, r] = pick(deltas.latency, row, r)
-        messages.delays[record, BACK, r] = pick(deltas.back, row, r)
+    channel, times = table.whole[row, OUT], table.times
+    record = meet(state, channel, False)
+    state.record[record, SIDES] |= 1
+    state.record[record, LATE] = late
+    state.record[record, HOLDERS] += late
+    state.record[record, EVENT] = row
+    state.record[record, SENDER] = rank
+    state.record[record, ARRIVED_BY] = CAUSES * row + BY_MESSAGE
+    sent = times[row, START] + own(table, rules, row)
+    state.time[record, SENT] = sent
+    state.time[record, ARRIVAL] = sent + rules.latency + times[row, BYTES] * rules.per_byte
+    for r in range(state.held.shape[2]):
+        # by the paper's equation (1) a send's own noise does not delay its message
+        lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
+        state.held[record, SENT, r] = state.delay[rank, BEGUN, r] + lead
     if not (late and rules.rendezvous):
-        messages.times[record, ARRIVAL_AT] = (
-            sent_at + rules.latency + window.times[row, BYTES] * rules.per_byte
-        )
-        for r in range(messages.delays.shape[2]):
-            messages.delays[record, ARRIVAL, r] = (
-                messages.delays[record, SENT, r] + messages.delays[record, FLIGHT, r]
-            )
-        messages.record[record, ARRIVED] = 1
-        wake(ranks, messages.record[record, RECEIVER])
-    if messages.record[record, SIDES] == 3:
-        both(ranks, messages, rules, record)
-    if messages.channel[channel, PROBING] != NO:
-        wake(ranks, messages.channel[channel, PROBING])
-        messages.channel[channel, PROBING] = NO
+        for r in range(state.held.shape[2]):
+            way = flight(table, deltas, state, rank, row, r)
+            state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
+        state.record[record, ARRIVED] = 1
+        wake(state, state.record[record, RECEIVER])
+    if late and state.record[record, SIDES] == 3:
+        _both(table, deltas, state, rules, record)
+    if state.channel[channel, PROBING] != NO:
+        wake(state, state.channel[channel, PROBING])
+        state.channel[channel, PROBING] = NO
     return record
 
 
 @step
 def post(
-    deltas: Any, ranks: Any, messages: Any, rules: Any,
-    channel: int, rank: int, row: int, blocking: bool, noisy: bool, posted_at: float,
-) -> int:  # fmt: skip
+    table: Any, deltas: Any, state: Any, rules: Any,
+    rank: int, row: int, at: float, noisy: bool, blocking: bool,
+) -> Any:  # fmt: skip
     """Put a receive on its channel, before or after the noise of its call; return its record."""
-    record = meet(messages, channel, True)
-    messages.record[record, SIDES] |= 2
-    messages.record[record, BLOCKING] = blocking
-    messages.times[record, POSTED_AT] = posted_at
-    for r in range(messages.delays.shape[2]):
-        noise = pick(deltas.noise, row, r) if noisy else 0.0
-        messages.delays[record, POSTED, r] = ranks.begun[rank, r] + noise
-    if messages.record[record, SIDES] == 3:
-        both(ranks, messages, rules, record)
+    record = meet(state, table.whole[row, INTO], True)
+    state.record[record, SIDES] |= 2
+    state.record[record, POST] = row
+    state.record[record, BLOCKING] = blocking
+    state.record[record, RECEIVER] = rank
+    state.time[record, POSTED] = at
+    for r in range(state.held.shape[2]):
+        added = state.delay[rank, ADDED, r] if noisy else 0.0
+        state.held[record, POSTED, r] = state.delay[rank, BEGUN, r] + added
+    if state.record[record, LATE] and state.record[record, SIDES] == 3:
+        _both(table, deltas, state, rules, record)
     return record
 
 
 @step
-def acknowledge(ranks: Any, messages: Any, rules: Any, record: int, rank: int,
-                received_at: float) -> None:  # fmt: skip
-    """Release the sender of a message at the end of a blocking receive."""
-    if not messages.record[record, LATE] or rules.rendezvous:
+def acknowledge(
+    deltas: Any, state: Any, rules: Any, record: int, rank: int, at: float
+) -> None:
+    """Release the sender of a late message at the end of a blocking receive."""
+    if not state.record[record, LATE] or rules.rendezvous:
         return
-    messages.times[record, RELEASE_AT] = received_at + rules.latency
-    for r in range(messages.delays.shape[2]):
-        messages.delays[record, RELEASE, r] = (
-            ranks.delay[rank, r] + messages.delays[record, BACK, r]
-        )
-    messages.record[record, RELEASED] = 1
-    wake(ranks, messages.record[record, SENDER])
+    row, sender = state.record[record, EVENT], state.record[record, SENDER]
+    state.time[record, RELEASE] = at + rules.latency
+    for r in range(state.held.shape[2]):
+        back = latency(deltas, state, sender, row, 0, r)
+        state.held[record, RELEASE, r] = state.delay[rank, DELAY, r] + back
+    state.record[record, RELEASED_BY] = CAUSES * state.record[record, POST] + BY_END
+    state.record[record, RELEASED] = 1
+    wake(state, sender)

@@ -5,50 +5,57 @@ from __future__ import annotations
 import numpy as np
 
 from parcast_perturb.propagation.state import (
-    FOLLOWING,
+    CHAIN,
+    HOLDERS,
     HOLDS_POSTS,
+    NEXT,
     NO,
-    Calls,
-    Messages,
-    Ranks,
+    QUEUED,
+    REQUESTS,
+    State,
 )
 from parcast_perturb.trace.columns import Ints, Trace
 
 _RECORDS = 256
-_DEPTH = 4
 
 
-def ranks_of(trace: Trace, replications: int, quantum: int) -> Ranks:
-    """Return all ranks at their first event, in a queue by number."""
-    size = trace.size
-    stand = np.zeros((size, 7), np.int64)
-    stand[:, 1] = np.diff(trace.events.offsets)
-    stand[:, 3:5] = NO
-    stand[:, 5] = 1
-    stand[:, 6] = np.cumsum([0, *trace.requests])[:-1]
-    return Ranks(
-        stand=stand,
-        begun=np.zeros((size, replications)),
-        delay=np.zeros((size, replications)),
-        queue=np.arange(max(size, 1)),
-        ahead=np.zeros(size, np.int64),
-        counters=np.array([0, size, 0, quantum, 0], np.int64),
-        request=np.zeros((int(trace.requests.sum()), 5), np.int64),
-    )
-
-
-def mail_of(trace: Trace, replications: int) -> Messages:
-    """Return empty channels and some records."""
+def state_of(trace: Trace, replications: int, quantum: int) -> State:
+    """Return all ranks at their first event, in a queue by number, and empty channels."""
+    size, comms = trace.size, trace.communicators
+    rank = np.zeros((size, 6), np.int64)
+    rank[:, QUEUED] = 1
+    rank[:, REQUESTS] = np.cumsum([0, *trace.requests])[:-1]
     channel = np.full((len(trace.channels.source), 4), NO, np.int64)
     channel[:, HOLDS_POSTS] = 0
-    record = np.zeros((_RECORDS, 9), np.int64)
-    record[:, FOLLOWING] = _chain(0, _RECORDS, NO)
-    return Messages(
+    sizes = [len(one) for one in comms]
+    comm = np.zeros((len(comms), 3), np.int64)
+    comm[:, 0], comm[:, 1] = sizes, np.cumsum([0, *sizes])[:-1]
+    comm[:, 2] = [max(0, one - 1).bit_length() for one in sizes]
+    member = np.zeros((sum(sizes), 2), np.int64)
+    member[:, 0] = np.concatenate([np.empty(0, np.int32), *comms])
+    member[:, 1] = np.repeat(np.arange(len(comms)), sizes)
+    records = _RECORDS + len(comms)
+    record = np.zeros((records, 13), np.int64)
+    # every communicator begins at a call that all its members have come to
+    record[: len(comms), HOLDERS] = sizes
+    record[: len(comms), (NEXT, CHAIN)] = NO
+    record[len(comms) :, NEXT] = _chain(len(comms), records, NO)
+    return State(
+        rank=rank,
+        delay=np.zeros((size, 4, replications)),
+        request=np.zeros((int(trace.requests.sum()), 3), np.int64),
+        queue=np.arange(max(size, 1)),
+        ahead=np.zeros(size, np.int64),
+        counters=np.array([0, size, 0, quantum, len(comms), _RECORDS], np.int64),
         channel=channel,
-        free=np.array([0, _RECORDS]),
+        comm=comm,
+        member=member,
         record=record,
-        times=np.zeros((_RECORDS, 5)),
-        delays=np.zeros((_RECORDS, 6, replications)),
+        time=np.zeros((records, 4)),
+        held=np.zeros((records, 4, replications)),
+        order=np.zeros(max(sizes, default=0), np.int64),
+        moved=np.zeros((len(trace.sites), 2)),
+        clipped=np.zeros(4, np.int64),
     )
 
 
@@ -58,51 +65,15 @@ def _chain(first: int, last: int, then: int) -> Ints:
     return found
 
 
-def more_records(mail: Messages) -> Messages:
+def more_records(state: State) -> State:
     """Return twice as many records, the new ones free."""
-    old = len(mail.record)
+    old = len(state.record)
     grown = {
-        name: np.concatenate([getattr(mail, name), np.zeros_like(getattr(mail, name))])
-        for name in ("record", "times", "delays")
+        name: np.concatenate([getattr(state, name), np.zeros_like(getattr(state, name))])
+        for name in ("record", "time", "held")
     }
-    grown["record"][old:, FOLLOWING] = _chain(old, 2 * old, int(mail.free[0]))
-    return mail._replace(**grown, free=np.array([old, mail.free[1] + old]))
-
-
-def calls_of(trace: Trace, replications: int, *, butterfly: bool) -> Calls:
-    """Return room for a few calls of every communicator."""
-    sizes = [len(one) for one in trace.communicators]
-    comm = np.zeros((len(sizes), 4), np.int64)
-    comm[:, 0], comm[:, 1] = sizes, np.cumsum([0, *sizes])[:-1]
-    comm[:, 2] = [max(0, one - 1).bit_length() for one in sizes]
-    member = np.zeros((sum(sizes), 2), np.int64)
-    member[:, 0] = np.concatenate([np.empty(0, np.int32), *trace.communicators])
-    rows = len(member) * _DEPTH
-    stages = int(comm[:, 2].max(initial=0)) if butterfly else 0
-    return Calls(
-        depth=_DEPTH,
-        comm=comm,
-        member=member,
-        call=np.zeros((len(sizes) * _DEPTH, 5), np.int64),
-        rows=np.zeros((rows, 4)),
-        delays=np.zeros((rows, 4, replications)),
-        hops=np.zeros((rows, 2, stages, replications)),
-    )
-
-
-def deeper(calls: Calls) -> Calls:
-    """Return room for twice as many calls of every communicator, those under way moved."""
-    depth, names = 2 * calls.depth, ("call", "rows", "delays", "hops")
-    old = {name: getattr(calls, name) for name in names}
-    new = {
-        name: np.zeros((2 * len(table), *table.shape[1:]), table.dtype)
-        for name, table in old.items()
-    }
-    for comm, (size, base, _, oldest) in enumerate(calls.comm.tolist()):
-        for ordinal in range(oldest, oldest + calls.depth):
-            here, there = ordinal % calls.depth, ordinal % depth
-            new["call"][comm * depth + there] = old["call"][comm * calls.depth + here]
-            to, source = base * depth + there * size, base * calls.depth + here * size
-            for name in names[1:]:
-                new[name][to : to + size] = old[name][source : source + size]
-    return calls._replace(depth=depth, **new)
+    counters = state.counters.copy()
+    grown["record"][old:, NEXT] = _chain(old, 2 * old, int(counters[4]))
+    counters[4] = old
+    counters[5] += old
+    return state._replace(**grown, counters=counters)

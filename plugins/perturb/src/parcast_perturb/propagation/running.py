@@ -12,27 +12,29 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.deltas import deltas_of
 from parcast_perturb.propagation.kernel import advance
-from parcast_perturb.propagation.room import calls_of, deeper, mail_of, more_records, ranks_of
+from parcast_perturb.propagation.room import more_records, state_of
 from parcast_perturb.propagation.state import (
+    ABSORBED,
     CLOCKED,
+    CREATED,
     CURSOR,
+    DELAY,
     ENDED,
-    HIGH,
     LOWER,
-    MORE_CALLS,
-    MORE_RECORDS,
+    MORE,
     PAPER,
-    SHIFT,
-    TOTAL,
     UPPER,
     Outcome,
     Rules,
-    Window,
+    Table,
 )
 from parcast_perturb.propagation.stuck import cycle
-from parcast_perturb.trace.columns import Floats, Trace
+from parcast_perturb.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
+
+#: As the kernel counts what was cut.
+_CUT = ("os-noise", "compute-noise", "latency", "per-byte")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -41,7 +43,10 @@ class Delays:
 
     final: Floats  #: of each rank's last end
     ends: Floats | None = attrs.field(repr=False)  #: of each event's end
-    clipped: Mapping[str, int]  #: how many reductions were cut to what there was to take away
+    cause: Ints | None = attrs.field(repr=False)  #: of each end in the first replication
+    absorbed: Floats = attrs.field(repr=False)  #: mean over replications, by site
+    created: Floats = attrs.field(repr=False)  #: waiting, in the same way
+    clipped: Mapping[str, int]  #: how often less was taken away than asked
 
 
 def propagate(
@@ -51,7 +56,10 @@ def propagate(
     policy: str,
     semantics: Semantics | None = None,
     *,
+    replications: int = 1,
+    seed: int = 0,
     every_end: bool = False,
+    causes: bool = False,
     quantum: int = 64,
 ) -> Delays:
     """Return how much later every rank ends.
@@ -68,8 +76,12 @@ def propagate(
         ``"upper"`` and ``"lower"`` compare no clocks; ``"clocked"`` takes them as one.
     semantics
         How calls behave.
-    every_end
-        Whether to keep the delay of every event.
+    replications
+        How often laws are drawn from; all of them go through the trace together.
+    seed
+        Of the draws. An event's draw depends on this, the event and the replication alone.
+    every_end, causes
+        Whether to keep the delay of every event, and what decided it.
     quantum
         How many events a rank may run ahead of the least advanced one.
 
@@ -81,36 +93,27 @@ def propagate(
         If the policy is ``"clocked"`` and the recording machine's latency is not known.
     """
     semantics = semantics or Semantics()
-    deltas, clipped = deltas_of(trace, perturbation, recorded)
+    deltas = deltas_of(trace, perturbation, recorded, replications, seed)
     rules = _rules(trace, recorded, policy, semantics, quantum)
-    replications = 1
-    ranks = ranks_of(trace, replications, quantum)
-    mail = mail_of(trace, replications)
-    calls = calls_of(trace, replications, butterfly=rules.butterfly)
-    rows = trace.count if every_end else 0
-    outcome = Outcome(np.empty((rows, replications if every_end else 0)))
-    window = _window(trace)
-    while (reason := advance(window, deltas, ranks, mail, calls, rules, outcome)) != ENDED:
-        if reason == MORE_RECORDS:
-            mail = more_records(mail)
-        elif reason == MORE_CALLS:
-            calls = deeper(calls)
-    if (ranks.stand[:, CURSOR] < ranks.stand[:, TOTAL]).any():
-        raise cycle(trace, ranks, mail, calls, rules)
-    return Delays(final=ranks.delay, ends=outcome.ends if every_end else None, clipped=clipped)
-
-
-def _window(trace: Trace) -> Window:
-    """Return the whole trace as one window."""
+    outcome = Outcome(
+        np.empty((trace.count, replications) if every_end else (0, 0)),
+        np.empty(trace.count if causes else 0, np.int64),
+    )
     events = trace.events
-    at = np.zeros((trace.size, 3), np.int64)
-    at[:, SHIFT], at[:, HIGH] = events.offsets[:-1], np.diff(events.offsets)
-    whole = (events.kind, events.out, events.into, events.first, events.count)
-    return Window(
-        np.stack([one.astype(np.int32) for one in whole], axis=1),
-        np.stack([events.start, events.end, events.bytes], axis=1),
-        events.slots,
-        at,
+    table = Table(events.whole, events.times, events.slots, events.offsets)
+    state = state_of(trace, replications, quantum)
+    while (reason := advance(table, deltas, state, rules, outcome, -1)) != ENDED:
+        if reason == MORE:
+            state = more_records(state)
+    if (state.rank[:, CURSOR] < np.diff(events.offsets)).any():
+        raise cycle(trace, state, rules)
+    return Delays(
+        final=state.delay[:, DELAY].copy(),
+        ends=outcome.ends if every_end else None,
+        cause=outcome.cause if causes else None,
+        absorbed=state.moved[:, ABSORBED] / replications,
+        created=state.moved[:, CREATED] / replications,
+        clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
     )
 
 
@@ -118,16 +121,16 @@ def _rules(
     trace: Trace, recorded: Recorded, policy: str, semantics: Semantics, quantum: int
 ) -> Rules:
     paper = semantics.rules == "paper"
-    if policy == "clocked" and not paper and (recorded.latency is None):
+    if policy == "clocked" and not paper and recorded.latency is None:
         raise UnsupportedError(
             f"{trace.where}: clocks say when messages arrived only with the latency of the "
-            "machine that the trace was recorded on; state L, or ask for upper and lower"
+            "machine that the trace was recorded on; state it (--recorded-on), or ask for "
+            "upper and lower"
         )
     receive = recorded.overhead_receive
     return Rules(
         policy=PAPER if paper else POLICIES[policy],
         rendezvous=semantics.protocol == "rendezvous",
-        lead=not paper,
         butterfly=semantics.collectives == "butterfly",
         eager_max=-math.inf if paper else float(recorded.eager_max),
         overhead=float(recorded.overhead),

@@ -1,7 +1,7 @@
-"""What the kernels read and keep: named tuples of a few tables, as numba takes them.
+"""What the kernel reads and keeps: named tuples of a few tables, as numba takes them.
 
-Tables have a row for each event, rank, record and so on, and a column for each constant
-named beside them. Delays have a third axis, the replications.
+Tables have a row for each event, rank, record and so on, and a column for each constant named
+beside them. The last axis of delays is the replications.
 """
 
 from __future__ import annotations
@@ -12,45 +12,35 @@ from typing import Any, NamedTuple
 #: unlimited; ``CLOCKED``: the clocks say it; ``PAPER``: there is none at all.
 UPPER, LOWER, CLOCKED, PAPER = range(4)
 
-#: Why the kernel returns.
-ENDED, MORE_RECORDS, MORE_CALLS, MORE_EVENTS = range(4)
-
-#: What a call or a request waits for.
-NOTHING, ARRIVAL, RELEASE, COLLECTIVE, PROBED = range(5)
+#: Why the kernel returns: nobody can go on, it needs more records, or enough is done for now.
+ENDED, MORE, PAUSED = range(3)
 
 NO = -1
 
-#: Columns of `Window.whole`, `Window.times` and `Window.at`.
-KIND, OUT, INTO, FIRST, COUNT = range(5)
-START, END, BYTES = range(3)
-SHIFT, SLOT_SHIFT, HIGH = range(3)
+#: What is added to, as rows of `Deltas.constant`: calls, gaps, messages, bytes.
+NOISE, GAP, LATENCY, PER_BYTE = range(4)
 
 
-class Window(NamedTuple):
-    """Events at hand: event ``i`` of a rank is row ``i + SHIFT`` if ``i`` is below ``HIGH``."""
+class Table(NamedTuple):
+    """A trace, as `parcast_perturb.trace.columns.Events` has it."""
 
-    whole: Any  #: as the columns of `Events`
+    whole: Any
     times: Any
     slots: Any
-    at: Any  #: by rank; ``SLOT_SHIFT`` is added to ``FIRST`` of a wait
+    offsets: Any
 
 
 class Deltas(NamedTuple):
-    """What is added, in ticks: a row for each row of the window, or one for all.
+    """What is added, in ticks."""
 
-    ``latency`` is of the message sent, its bytes included; ``back`` of its acknowledgment.
-    ``hop`` holds the noise and the latency of each stage of a collective, ``hop_noise`` the
-    noise alone; without rows every stage takes those of the call.
-    """
-
-    gap: Any
-    noise: Any
-    latency: Any
-    back: Any
-    per_byte: float  #: of collectives
-    hop: Any
-    hop_noise: Any
-    hop_at: Any  #: by row, where its stages begin in ``hop``
+    constant: Any  #: [what, rank, replication]; one rank or replication may stand for all
+    law: Any  #: [what, rank]: a row of ``pool``, or ``NO``
+    pool: Any  #: values that are equally likely, 65,536 of each law
+    seed: int
+    extra_row: Any  #: events before which more is added, rising
+    extra: Any
+    least_latency: float  #: the least that may be added: minus what there is
+    least_per_byte: float
 
 
 class Rules(NamedTuple):
@@ -58,7 +48,6 @@ class Rules(NamedTuple):
 
     policy: int
     rendezvous: bool  #: a late message flies once its receive is posted; else it is acknowledged
-    lead: bool  #: a send's own noise delays its message
     butterfly: bool  #: collectives take the maximum at every stage
     eager_max: float
     overhead: float
@@ -69,85 +58,77 @@ class Rules(NamedTuple):
     quantum: int  #: how far a rank may run ahead
 
 
-#: Columns of `Ranks.stand`: the event that a rank is at, how many it has, whether it has
-#: started the event, the record of a message it sends, that of its receive (or the ordinal of
-#: its collective), whether it is in the queue (1) or among those ahead (2), its first slot.
-CURSOR, TOTAL, ENTERED, SENDING, RECEIVING, QUEUED, REQUEST_BASE = range(7)
+#: Columns of `State.rank`: the event that a rank is at, whether it has started it, the record
+#: of a message it sends and of its receive or collective, whether it is in the queue (1) or
+#: among those ahead (2), its first request.
+CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS = range(6)
 
-#: Columns of `Ranks.request`: what it waits for; its record, or the ordinal of a collective,
-#: whose communicator, place and kind follow.
-WHAT, WHICH, COMM, PLACE, CALL = range(5)
+#: Columns of `State.delay`: delays of the start, of the latest end, of what is waited for, and
+#: what noise adds to the call.
+BEGUN, DELAY, MET, ADDED = range(4)
 
-#: Places in `Ranks.counters`: the queue's head and length, how many are ahead, how far ranks
-#: may run, the rank that lacks events.
-QUEUE_HEAD, QUEUE_LENGTH, AHEAD, TARGET, LACKING = range(5)
+#: Columns of `State.request`: what it waits for, its record and the event that opened it.
+WHAT, WHICH, OPENED = range(3)
+NOTHING, ARRIVAL, RELEASE, CALL = range(4)
+
+#: Columns of `State.channel`: the first and last record without its other side, whether these
+#: are receives, the rank that probes.
+HEAD, TAIL, HOLDS_POSTS, PROBING = range(4)
+
+#: Columns of `State.comm` and `State.member`.
+SIZE, BASE, STAGES = range(3)
+RANK, AT_CALL = range(2)
+
+#: Columns of `State.record`. Of a message and its receive: ``SIDES`` 1 sent, 2 posted, 3 both;
+#: ``LATE``: the sender waits for the receiver; ``ARRIVED`` and ``RELEASED``: that is known;
+#: ``HOLDERS``: how many still need it; whom to wake; its receive, and what decided when it
+#: arrived and let its sender go (see `Outcome.cause`). Of a call: how many members have come,
+#: whether the root is one, a chain of theirs. Of one of these: its place.
+NEXT, HOLDERS, EVENT, SENDER, RECEIVER, SIDES, LATE, BLOCKING, ARRIVED, RELEASED = range(10)
+POST, ARRIVED_BY, RELEASED_BY = 10, 11, 12
+CAME, ROOT_CAME, CHAIN, DONE = 5, 6, 7, 8
+PLACE = 5
+
+#: Columns of `State.time` and `State.held` (by ``ARRIVAL`` and ``RELEASE`` too).
+SENT, POSTED = 0, 3
+TOGETHER, VALUE, SCRATCH, STAGED = range(4)
+
+#: Places in `State.counters`: the queue's head and length, how many are ahead, how far ranks
+#: may run, the first free record and how many there are.
+QUEUE_HEAD, QUEUE_LENGTH, AHEAD, TARGET, FREE, FREE_COUNT = range(6)
+
+#: Columns of `State.moved`: of how much later a rank was, what calls absorbed and what they made.
+ABSORBED, CREATED = range(2)
 
 
-class Ranks(NamedTuple):
-    """Where every rank stands."""
+class State(NamedTuple):
+    """Where everything stands."""
 
-    stand: Any
-    begun: Any  #: delay of the start of the event
-    delay: Any  #: delay of the latest end
+    rank: Any
+    delay: Any  #: [rank, column, replication]
+    request: Any
     queue: Any  #: a ring of ranks that may run
     ahead: Any  #: ranks that have run far enough
     counters: Any
-    request: Any  #: by slot
-
-
-#: Columns of `Messages.channel`: the first and last record without its other side, whether
-#: these are receives, the rank that probes.
-HEAD, TAIL, HOLDS_POSTS, PROBING = range(4)
-
-#: Columns of `Messages.record`. ``SIDES``: 1 sent, 2 posted, 3 both. ``LATE``: the sender waits
-#: for the receiver. ``HOLDERS``: how many still need it. ``RECEIVER`` and ``SENDER``: whom to wake.
-FOLLOWING, SIDES, LATE, BLOCKING, ARRIVED, RELEASED, HOLDERS, RECEIVER, SENDER = range(9)
-
-#: Columns of `Messages.times` (with ``BYTES``) and of `Messages.delays` (with ``ARRIVAL`` and
-#: ``RELEASE``).
-SENT_AT, ARRIVAL_AT, POSTED_AT, RELEASE_AT = 0, 1, 3, 4
-SENT, POSTED, FLIGHT, BACK = 0, 3, 4, 5
-
-
-class Messages(NamedTuple):
-    """Channels and what is in them; a record is a message, a receive, or both."""
-
     channel: Any
-    free: Any  #: the first free record, and how many there are
-    record: Any
-    times: Any
-    delays: Any
-
-
-#: Columns of `Calls.comm`: members, its first row in `member`, ceil(log2 p), the ordinal of the
-#: first call that is kept.
-SIZE, BASE, STAGES, OLDEST = range(4)
-
-#: Columns of `Calls.call`: members that have come, members from the first on that have, members
-#: that have left, the root's place, whether ``VALUE`` is there.
-CALL_ARRIVED, CALL_PREFIX, CALL_LEFT, CALL_ROOT, CALL_DONE = range(5)
-
-#: Columns of `Calls.member`, and of `Calls.rows` (with ``START``, ``END`` and ``BYTES``).
-RANK, ORDINAL = range(2)
-HERE = 3
-
-#: Columns of `Calls.delays`: on coming, what all stages add, on leaving, and room to compute it.
-DELAY, COST, VALUE, SCRATCH = range(4)
-
-
-class Calls(NamedTuple):
-    """Collectives under way: a few of each communicator, a row for each member."""
-
-    depth: int  #: how many calls of a communicator there is room for
     comm: Any
     member: Any
-    call: Any
-    rows: Any
-    delays: Any
-    hops: Any  #: by row, all or noise alone, and stage; only for butterflies
+    record: Any  #: messages, receives and collective calls
+    time: Any  #: [record, column]
+    held: Any  #: [record, column, replication]
+    order: Any  #: records by place, while a butterfly is computed
+    moved: Any  #: [site, column], sums over events and replications
+    clipped: Any  #: how often less was taken away than asked, by what
 
 
 class Outcome(NamedTuple):
-    """What is written down while delays pass."""
+    """What is written down of every event, or nothing."""
 
-    ends: Any  #: delay of each end, a row for each row of the window, or none
+    ends: Any  #: [event, replication], the delay of each end
+    cause: Any  #: what decided it: an event times ``CAUSES``, and one of these
+
+
+#: What decides an end: the rank's own way; the event's message; its end, acknowledged; its
+#: message, acknowledged; its start, that lets a message fly; its coming to a collective.
+OWN, BY_MESSAGE, BY_END, BY_BOTH, BY_POST, BY_COMING = range(6)
+CAUSES = 8

@@ -2,7 +2,7 @@
 
 At the end of a call meet what the rank did itself and what it waited for; each counts less
 its slack, by which it could have been later.
-Arguments are untyped: they are the named tuples of `parcast_perturb.propagation.state`.
+Arguments without type are the named tuples of `parcast_perturb.propagation.state`.
 """
 
 from __future__ import annotations
@@ -11,274 +11,260 @@ from typing import Any
 
 from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
-from parcast_perturb.propagation.messages import pick
+from parcast_perturb.propagation.sampling import own
 from parcast_perturb.propagation.state import (
+    ABSORBED,
+    ADDED,
     ARRIVAL,
-    ARRIVAL_AT,
     ARRIVED,
-    BYTES,
+    ARRIVED_BY,
+    BEGUN,
+    BY_COMING,
     CALL,
+    CAUSES,
     CLOCKED,
-    COLLECTIVE,
-    COMM,
-    COUNT,
-    END,
-    FIRST,
-    FLIGHT,
+    CREATED,
+    DELAY,
+    EVENT,
     HEAD,
     HOLDS_POSTS,
-    INTO,
     LOWER,
+    MET,
     NO,
     NOTHING,
-    OUT,
+    OPENED,
+    OWN,
     PAPER,
-    PLACE,
-    PROBED,
     PROBING,
-    RECEIVER,
     RECEIVING,
     RELEASE,
-    RELEASE_AT,
     RELEASED,
-    REQUEST_BASE,
-    SENDER,
+    RELEASED_BY,
+    REQUESTS,
     SENDING,
-    SENT,
-    SENT_AT,
-    SLOT_SHIFT,
-    START,
+    TOGETHER,
     VALUE,
     WHAT,
     WHICH,
 )
-from parcast_perturb.trace.calls import ALL, EXSCAN, LOCAL, PROBE, RECV, SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.calls import ALL, PROBE, RECV, SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.
 _ROUNDING = 4e-15
+_NEVER = -1e300
 
 
 @step
-def own(window: Any, rules: Any, row: int, kind: int) -> float:
-    """Return what a call costs its rank when it waits for nobody."""
-    if kind == LOCAL or kind >= ALL:
-        return rules.overhead
-    if kind < RECV or kind == SENDRECV:
-        return rules.overhead + window.times[row, BYTES] * rules.overhead_per_byte
-    return rules.overhead_receive
-
-
-@step
-def _waited(window: Any, rules: Any, row: int, kind: int) -> float:
+def _waited(table: Any, rules: Any, row: int) -> Any:
     """Return how long a call was seen to wait, 0 for what rounding can make."""
-    end, alone = window.times[row, END], window.times[row, START] + own(window, rules, row, kind)
+    end, alone = table.times[row, END], table.times[row, START] + own(table, rules, row)
     waited = end - alone
     return waited if waited > _ROUNDING * max(abs(end), abs(alone)) else 0.0
 
 
 @step
-def _met(local: float, remote: float, waited: float, policy: int) -> float:
-    """Return the delay where a rank's own and the latest of what it waits for meet."""
-    if policy == PAPER:
-        return max(local, remote)
-    if policy == LOWER and waited == 0:
-        return local
-    return max(local - waited, remote)
+def end_alone(state: Any, outcome: Any, rank: int, row: int) -> None:
+    """End a call that waits for nobody."""
+    for r in range(state.delay.shape[2]):
+        state.delay[rank, DELAY, r] = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
+    if len(outcome.cause):
+        outcome.cause[row] = CAUSES * row + OWN
 
 
 @step
-def end_alone(ranks: Any, deltas: Any, rank: int, row: int) -> None:
-    """End a call that waits for nobody."""
-    for r in range(ranks.delay.shape[1]):
-        ranks.delay[rank, r] = ranks.begun[rank, r] + pick(deltas.noise, row, r)
+def _settle(
+    table: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int, waited: float, cause: int
+) -> None:
+    """End a call where the rank's own way and what it waited for meet."""
+    site = table.whole[row, SITE]
+    for r in range(state.delay.shape[2]):
+        local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
+        met, mine = state.delay[rank, MET, r], local
+        if rules.policy == LOWER and waited == 0:
+            met = local
+        elif rules.policy != PAPER:
+            mine = local - waited
+        end = max(mine, met)
+        state.delay[rank, DELAY, r] = end
+        state.moved[site, ABSORBED] += max(0.0, local - end)
+        state.moved[site, CREATED] += max(0.0, end - local)
+        if r == 0 and len(outcome.cause):
+            outcome.cause[row] = cause if met > mine else CAUSES * row + OWN
+
+
+@step
+def _fold(
+    state: Any, rules: Any, rank: int, last: float, at: float, record: int, column: int, noisy: bool
+) -> Any:
+    """Take in one that a call waits for; return the latest time, and whether this is the latest."""
+    latest = max(last, at) if rules.policy == CLOCKED else last
+    wins = False
+    for r in range(state.delay.shape[2]):
+        met = state.delay[rank, MET, r]
+        new = state.held[record, column, r] + (state.delay[rank, ADDED, r] if noisy else 0.0)
+        if rules.policy == CLOCKED:
+            met -= latest - last
+            new -= latest - at
+        better = new < met if rules.policy == LOWER else new > met
+        state.delay[rank, MET, r] = new if better else met
+        wins = better if r == 0 else wins
+    return latest, wins
+
+
+@step
+def _floor(table: Any, state: Any, rules: Any, rank: int, row: int, waited: float) -> Any:
+    """Return the time from which the slack of what a call waits for counts, before any is known."""
+    for r in range(state.delay.shape[2]):
+        state.delay[rank, MET, r] = -_NEVER if rules.policy == LOWER else _NEVER
+    return _NEVER if waited > 0 else table.times[row, START] + own(table, rules, row)
 
 
 @step
 def end_call(
-    window: Any, deltas: Any, ranks: Any, calls: Any, rules: Any, rank: int, row: int, kind: int
-) -> bool:  # fmt: skip
+    table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int
+) -> Any:
     """End a collective if that can be; return whether it ended."""
-    if kind > EXSCAN:
-        end_alone(ranks, deltas, rank, row)
-        return True
-    comm, place, ordinal = (
-        window.whole[row, OUT],
-        window.whole[row, INTO],
-        ranks.stand[rank, RECEIVING],
-    )
-    if not collectives.over(calls, comm, ordinal, place, kind):
+    call, kind = state.rank[rank, RECEIVING], table.whole[row, KIND]
+    if not collectives.over(table, state, call, row):
         return False
-    low, high = collectives.sources(calls, comm, ordinal, place, kind)
-    if kind == ALL:
-        collectives.together(calls, rules, comm, ordinal)
-        at = collectives.first_row(calls, comm, ordinal) + place
-        for r in range(ranks.delay.shape[1]):
-            ranks.delay[rank, r] = calls.delays[at, VALUE, r]
-    elif low == high:
-        end_alone(ranks, deltas, rank, row)
-    else:
-        waited = _waited(window, rules, row, kind)
-        floor = -1e300 if waited > 0 else window.times[row, START] + own(window, rules, row, kind)
-        last = collectives.arrival_at(calls, rules, comm, ordinal, place, kind, floor)
-        for r in range(ranks.delay.shape[1]):
-            local = ranks.begun[rank, r] + pick(deltas.noise, row, r)
-            met = collectives.arrival(calls, rules, comm, ordinal, place, kind, last, r)
-            ranks.delay[rank, r] = _met(local, met, waited, rules.policy)
-    collectives.leave(calls, comm, ordinal)
+    if not collectives.waits(table, row):
+        end_alone(state, outcome, rank, row)
+        return True
+    if kind != ALL:
+        collectives.gather(table, state, rules, call, row)
+        waited = _waited(table, rules, row)
+        last = _floor(table, state, rules, rank, row, waited)
+        _fold(state, rules, rank, last, state.time[call, TOGETHER], call, TOGETHER, False)
+        cause = CAUSES * state.record[call, EVENT] + BY_COMING
+        _settle(table, state, rules, outcome, rank, row, waited, cause)
+        return True
+    held, column = call, TOGETHER
+    if rules.butterfly:
+        collectives.butterfly(deltas, state, rules, table.whole[row, OUT], call)
+        held, column = collectives.member_of(state, call, table.whole[row, INTO]), VALUE
+    site = table.whole[row, SITE]
+    for r in range(state.delay.shape[2]):
+        local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
+        end = state.held[held, column, r]
+        state.delay[rank, DELAY, r] = end
+        state.moved[site, ABSORBED] += max(0.0, local - end)
+        state.moved[site, CREATED] += max(0.0, end - local)
+    if len(outcome.cause):
+        outcome.cause[row] = CAUSES * state.record[call, EVENT] + BY_COMING
     return True
 
 
 @step
-def _edges(window: Any, ranks: Any, rank: int, row: int, kind: int) -> int:
+def _edges(table: Any, state: Any, rank: int, row: int) -> Any:
     """Return how many a call waits for."""
+    kind = table.whole[row, KIND]
     if kind == WAIT:
-        return window.whole[row, COUNT]
+        return table.whole[row, COUNT]
     if kind == SENDRECV:
-        return 1 + (ranks.stand[rank, SENDING] != NO)
+        return 1 + (state.rank[rank, SENDING] != NO)
     if kind in (SEND, SSEND):
-        return 1 if ranks.stand[rank, SENDING] != NO else 0
+        return 1 if state.rank[rank, SENDING] != NO else 0
     return 1
 
 
 @step
-def _edge(window: Any, ranks: Any, mail: Any, rank: int, row: int, kind: int, number: int) -> Any:
-    """Return what one of them is, and its record or slot."""
+def _edge(table: Any, state: Any, rank: int, row: int, number: int) -> Any:
+    """Return what one of them is, its record, and for a collective the event that opened it."""
+    kind = table.whole[row, KIND]
     if kind == WAIT:
-        first = window.whole[row, FIRST] + window.at[rank, SLOT_SHIFT]
-        slot = ranks.stand[rank, REQUEST_BASE] + window.slots[first + number]
-        what = ranks.request[slot, WHAT]
-        return what, slot if what == COLLECTIVE else ranks.request[slot, WHICH]
+        slot = state.rank[rank, REQUESTS] + table.slots[table.whole[row, FIRST] + number]
+        request = state.request
+        return request[slot, WHAT], request[slot, WHICH], request[slot, OPENED]
     if kind == PROBE:
-        channel = window.whole[row, INTO]
-        head = mail.channel[channel, HEAD]
-        return PROBED, NO if head != NO and mail.channel[channel, HOLDS_POSTS] else head
+        channel = table.whole[row, INTO]
+        head = state.channel[channel, HEAD]
+        there = head != NO and not state.channel[channel, HOLDS_POSTS]
+        return ARRIVAL, head if there else NO, NO
     if kind in (SEND, SSEND) or number == 1:
-        return RELEASE, ranks.stand[rank, SENDING]
-    return ARRIVAL, ranks.stand[rank, RECEIVING]
+        return RELEASE, state.rank[rank, SENDING], NO
+    return ARRIVAL, state.rank[rank, RECEIVING], NO
 
 
 @step
-def _there(
-    window: Any, ranks: Any, mail: Any, calls: Any, rank: int, row: int, what: int, which: int
-) -> bool:  # fmt: skip
+def _there(table: Any, state: Any, rank: int, row: int, edge: Any) -> Any:
     """Return whether what a rank waits for is known; if not, it will be woken."""
-    if what == ARRIVAL:
-        mail.record[which, RECEIVER] = rank
-        return mail.record[which, ARRIVED] == 1
-    if what == RELEASE:
-        mail.record[which, SENDER] = rank
-        return mail.record[which, RELEASED] == 1
-    if what == COLLECTIVE:
-        return collectives.over(
-            calls, ranks.request[which, COMM], ranks.request[which, WHICH],
-            ranks.request[which, PLACE], ranks.request[which, CALL],
-        )  # fmt: skip
-    if what == PROBED and which == NO:
-        mail.channel[window.whole[row, INTO], PROBING] = rank
+    what, which, opened = edge
+    if which == NO and what == ARRIVAL:
+        state.channel[table.whole[row, INTO], PROBING] = rank
         return False
-    return True
-
-
-@step
-def _time(ranks: Any, mail: Any, calls: Any, rules: Any, kind: int, what: int, which: int) -> float:
-    """Return when, by the clocks, a call ends if this is what it waits for."""
-    after = rules.overhead_receive
     if what == ARRIVAL:
-        return mail.times[which, ARRIVAL_AT] + after
+        return state.record[which, ARRIVED] == 1
     if what == RELEASE:
-        return mail.times[which, RELEASE_AT] + (after if kind == WAIT else 0.0)
-    if what == PROBED:
-        return (
-            mail.times[which, SENT_AT]
-            + rules.latency
-            + mail.times[which, BYTES] * rules.per_byte
-            + after
-        )
-    comm, place = ranks.request[which, COMM], ranks.request[which, PLACE]
-    return after + collectives.arrival_at(
-        calls, rules, comm, ranks.request[which, WHICH], place, ranks.request[which, CALL], -1e300
-    )
+        return state.record[which, RELEASED] == 1
+    return what == NOTHING or collectives.over(table, state, which, opened)
 
 
 @step
-def _delay(
-    ranks: Any, mail: Any, calls: Any, rules: Any, kind: int, what: int, which: int,
-    noise: float, r: int,
-) -> float:  # fmt: skip
-    """Return the delay with which a call ends if this is what it waits for."""
-    if what == ARRIVAL:
-        return mail.delays[which, ARRIVAL, r] + noise
-    if what == RELEASE:
-        return mail.delays[which, RELEASE, r] + (noise if kind == WAIT else 0.0)
-    if what == PROBED:
-        return mail.delays[which, SENT, r] + mail.delays[which, FLIGHT, r] + noise
-    comm, place = ranks.request[which, COMM], ranks.request[which, PLACE]
-    ordinal, call = ranks.request[which, WHICH], ranks.request[which, CALL]
-    last = collectives.arrival_at(calls, rules, comm, ordinal, place, call, -1e300)
-    return noise + collectives.arrival(calls, rules, comm, ordinal, place, call, last, r)
+def _cause(state: Any, what: int, which: int) -> Any:
+    """Return what decided the time of something that was waited for."""
+    if what == CALL:
+        return CAUSES * state.record[which, EVENT] + BY_COMING
+    return state.record[which, ARRIVED_BY if what == ARRIVAL else RELEASED_BY]
 
 
 @step
-def _counts(ranks: Any, calls: Any, what: int, which: int) -> bool:
+def _counts(table: Any, what: int, opened: int) -> Any:
     """Return whether a request is one that a wait can wait for."""
-    if what == COLLECTIVE:
-        low, high = collectives.sources(
-            calls, ranks.request[which, COMM], ranks.request[which, WHICH],
-            ranks.request[which, PLACE], ranks.request[which, CALL],
-        )  # fmt: skip
-        return low < high
-    return what != NOTHING
+    return what != NOTHING and (what != CALL or collectives.waits(table, opened))
 
 
 @step
-def _done(
-    window: Any, ranks: Any, mail: Any, calls: Any, rules: Any,
-    rank: int, row: int, kind: int, count: int,
-) -> None:  # fmt: skip
+def _take(
+    table: Any, state: Any, rules: Any, rank: int, row: int, last: float, edge: Any
+) -> Any:  # fmt: skip
+    """Take in one of those that a call waits for."""
+    what, which, opened = edge
+    wait = table.whole[row, KIND] == WAIT
+    if what == CALL:
+        collectives.gather(table, state, rules, which, opened)
+    column = TOGETHER if what == CALL else what
+    noisy = wait or what == ARRIVAL
+    at = state.time[which, column] + (rules.overhead_receive if noisy else 0.0)
+    return _fold(state, rules, rank, last, at, which, column, noisy)
+
+
+@step
+def _done(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, count: int) -> None:
     """Give back what a call waited for."""
+    kind = table.whole[row, KIND]
     for number in range(count):
-        what, which = _edge(window, ranks, mail, rank, row, kind, number)
-        if what == COLLECTIVE:
-            collectives.leave(calls, ranks.request[which, COMM], ranks.request[which, WHICH])
-        elif what in (ARRIVAL, RELEASE):
+        what, which, _ = _edge(table, state, rank, row, number)
+        if what == CALL:
+            collectives.leave(state, which)
+        elif what != NOTHING and kind != PROBE:
             if kind == RECV:
-                messages.acknowledge(ranks, mail, rules, which, rank, window.times[row, END])
-            messages.give_back(mail, which)
+                at = table.times[row, END]
+                messages.acknowledge(deltas, state, rules, which, rank, at)
+            messages.give_back(state, which)
 
 
 @step
 def end_wait(
-    window: Any, deltas: Any, ranks: Any, mail: Any, calls: Any, rules: Any,
-    rank: int, row: int, kind: int,
-) -> bool:  # fmt: skip
+    table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int
+) -> Any:  # fmt: skip
     """End a call that waits for messages if that can be; return whether it ended."""
-    count = _edges(window, ranks, rank, row, kind)
+    count = _edges(table, state, rank, row)
     for number in range(count):
-        what, which = _edge(window, ranks, mail, rank, row, kind, number)
-        if not _there(window, ranks, mail, calls, rank, row, what, which):
+        if not _there(table, state, rank, row, _edge(table, state, rank, row, number)):
             return False
-    waited = _waited(window, rules, row, kind)
-    last = -1e300 if waited > 0 else window.times[row, START] + own(window, rules, row, kind)
-    if rules.policy == CLOCKED:
-        for number in range(count):
-            what, which = _edge(window, ranks, mail, rank, row, kind, number)
-            if _counts(ranks, calls, what, which):
-                last = max(last, _time(ranks, mail, calls, rules, kind, what, which))
-    for r in range(ranks.delay.shape[1]):
-        noise = pick(deltas.noise, row, r)
-        latest, least = -1e300, 1e300
-        for number in range(count):
-            what, which = _edge(window, ranks, mail, rank, row, kind, number)
-            if _counts(ranks, calls, what, which):
-                delay = _delay(ranks, mail, calls, rules, kind, what, which, noise, r)
-                if rules.policy == CLOCKED:
-                    delay -= last - _time(ranks, mail, calls, rules, kind, what, which)
-                latest, least = max(latest, delay), min(least, delay)
-        local = ranks.begun[rank, r] + noise
-        if latest == -1e300:
-            ranks.delay[rank, r] = local
-        else:
-            remote = least if rules.policy == LOWER else latest
-            ranks.delay[rank, r] = _met(local, remote, waited, rules.policy)
-    _done(window, ranks, mail, calls, rules, rank, row, kind, count)
+    waited = _waited(table, rules, row)
+    last = _floor(table, state, rules, rank, row, waited)
+    alone, cause = True, NO
+    for number in range(count):
+        edge = _edge(table, state, rank, row, number)
+        if _counts(table, edge[0], edge[2]):
+            alone = False
+            last, wins = _take(table, state, rules, rank, row, last, edge)
+            cause = _cause(state, edge[0], edge[1]) if wins else cause
+    if alone:
+        end_alone(state, outcome, rank, row)
+    else:
+        _settle(table, state, rules, outcome, rank, row, waited, cause)
+    _done(table, deltas, state, rules, rank, row, count)
     return True

@@ -9,7 +9,19 @@ import numpy as np
 
 from parcast_perturb.errors import TraceError
 from parcast_perturb.trace.calls import ALL, NAMES, PROBE
-from parcast_perturb.trace.columns import NONE, Trace
+from parcast_perturb.trace.columns import (
+    BYTES,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    NONE,
+    OUT,
+    ROOM,
+    START,
+    Trace,
+)
 
 
 def check(trace: Trace) -> None:
@@ -28,48 +40,52 @@ def check(trace: Trace) -> None:
 
 def _times(trace: Trace) -> None:
     events = trace.events
-    if len(wrong := np.flatnonzero(events.end < events.start)):
+    start, end = events.times[:, START], events.times[:, END]
+    if len(wrong := np.flatnonzero(end < start)):
         event = int(wrong[0])
         raise _error(trace, "negative_duration", event,
-                     f"it ends at {events.end[event]:.15g}, before it starts at "
-                     f"{events.start[event]:.15g}")  # fmt: skip
-    earlier = events.start[1:] < events.end[:-1]
+                     f"it ends at {end[event]:.15g}, before it starts at "
+                     f"{start[event]:.15g}")  # fmt: skip
+    earlier = start[1:] < end[:-1]
     begins = events.offsets[1:-1]
     earlier[begins[(begins > 0) & (begins < trace.count)] - 1] = False  # another rank's event
     if len(wrong := np.flatnonzero(earlier)):
         event = int(wrong[0]) + 1
         raise _error(trace, "time_backwards", event,
-                     f"it starts at {events.start[event]:.15g}, before the event ahead of it "
-                     f"ends at {events.end[event - 1]:.15g}")  # fmt: skip
+                     f"it starts at {start[event]:.15g}, before the event ahead of it "
+                     f"ends at {end[event - 1]:.15g}")  # fmt: skip
 
 
 def _messages(trace: Trace) -> None:
     """Count and measure the messages of every channel."""
-    events, kind = trace.events, trace.events.kind
-    two = (kind < ALL) & (kind != PROBE)
-    sends = np.flatnonzero(two & (events.out != NONE))
-    receives = np.flatnonzero(two & (events.into != NONE))
+    whole, times = trace.events.whole, trace.events.times
+    two = (whole[:, KIND] < ALL) & (whole[:, KIND] != PROBE)
+    out, into = whole[:, OUT], whole[:, INTO]
+    sends = np.flatnonzero(two & (out != NONE))
+    receives = np.flatnonzero(two & (into != NONE))
     count = len(trace.channels.source)
     sent, got = (np.bincount(one, minlength=count)
-                 for one in (events.out[sends], events.into[receives]))  # fmt: skip
+                 for one in (out[sends], into[receives]))  # fmt: skip
     for name, more, less in (("unmatched_send", sent, got), ("unmatched_recv", got, sent)):
         if len(wrong := np.flatnonzero(more > less)):
             raise _unmatched(trace, name, int(wrong[0]), sends, receives, (sent, got))
     # the k-th send and the k-th receive of a channel are one message
-    by_send = sends[np.argsort(events.out[sends], kind="stable")]
-    by_receive = receives[np.argsort(events.into[receives], kind="stable")]
-    if len(wrong := np.flatnonzero(events.bytes[by_send] > events.room[by_receive])):
+    by_send = sends[np.argsort(out[sends], kind="stable")]
+    by_receive = receives[np.argsort(into[receives], kind="stable")]
+    if len(wrong := np.flatnonzero(times[by_send, BYTES] > times[by_receive, ROOM])):
         send, event = int(by_send[wrong[0]]), int(by_receive[wrong[0]])
         raise _error(trace, "truncation", event,
-                     f"it takes {events.room[event]:.15g} bytes, and {trace.place(send)} "
-                     f"({trace.name(send)}) sends {events.bytes[send]:.15g}")  # fmt: skip
+                     f"it takes {times[event, ROOM]:.15g} bytes, and {trace.place(send)} "
+                     f"({trace.name(send)}) sends {times[send, BYTES]:.15g}")  # fmt: skip
 
 
 def _unmatched(
     trace: Trace, name: str, channel: int, sends: Any, receives: Any, counts: Sequence[Any]
 ) -> TraceError:
     side, column = (
-        (sends, trace.events.out) if name == "unmatched_send" else (receives, trace.events.into)
+        (sends, trace.events.whole[:, OUT])
+        if name == "unmatched_send"
+        else (receives, trace.events.whole[:, INTO])
     )
     mine = side[column[side] == channel]
     sent, got = (int(one[channel]) for one in counts)
@@ -83,11 +99,11 @@ def _unmatched(
 
 def _collectives(trace: Trace) -> None:
     """Compare the n-th collective of a communicator over its members."""
-    events, kind = trace.events, trace.events.kind
-    rows = np.flatnonzero(kind >= ALL)
-    order = np.lexsort((rows, events.into[rows], events.out[rows]))
+    whole = trace.events.whole
+    rows = np.flatnonzero(whole[:, KIND] >= ALL)
+    order = np.lexsort((rows, whole[rows, INTO], whole[rows, OUT]))
     rows = rows[order]
-    comms, places = events.out[rows], events.into[rows]
+    comms, places = whole[rows, OUT], whole[rows, INTO]
     for number in np.unique(comms).tolist():
         low, high = np.searchsorted(comms, [number, number + 1])
         mine, size = rows[low:high], len(trace.communicators[number])
@@ -95,8 +111,8 @@ def _collectives(trace: Trace) -> None:
         starts = np.cumsum(counts) - counts
         least = int(counts.min())
         table = mine[starts[:, None] + np.arange(least)[None, :]]  # member by ordinal
-        _alike(trace, number, table, events.call, "collective_mismatch", "calls")
-        _alike(trace, number, table, events.first, "root_mismatch", "names a root for")
+        _alike(trace, number, table, whole[:, NAME], "collective_mismatch", "calls")
+        _alike(trace, number, table, whole[:, FIRST], "root_mismatch", "names a root for")
         if counts.max() > least:
             most, few = int(counts.argmax()), int(counts.argmin())
             members = trace.communicators[number]

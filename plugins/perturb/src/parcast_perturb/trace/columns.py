@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_perturb.trace.calls import KINDS, NAMES
+from parcast_perturb.trace.calls import NAMES
 
 #: Where an event has no channel, communicator, root or slot.
 NONE = -1
@@ -17,35 +17,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
-_KINDS = np.array(KINDS, np.int8)
+#: Columns of `Events.whole`: the kind, a place in `NAMES`, the channels on which it sends and
+#: receives, where its completed requests begin in ``slots`` and how many it completes, its site.
+#: Of a nonblocking call ``COUNT`` is its own slot, of a ``request_free`` one more. Of a
+#: collective ``OUT`` is the communicator, ``INTO`` the rank's place in it, ``FIRST`` the root's.
+KIND, NAME, OUT, INTO, FIRST, COUNT, SITE = range(7)
+
+#: Columns of `Events.times`, the amounts in bytes: what it sends (or contributes to a
+#: collective), and the most that it receives.
+START, END, BYTES, ROOM = range(4)
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Events:
-    """The events of all ranks; event ``i`` of a rank is at ``offsets[rank] + i``.
-
-    Times are in ticks of the rank's own clock, amounts in bytes. Of a collective, ``out`` is
-    the communicator, ``into`` the rank's place in it and ``first`` the root's place.
-    """
+    """The events of all ranks; event ``i`` of a rank is at ``offsets[rank] + i``."""
 
     offsets: Ints  #: p + 1 of them
-    call: NDArray[np.int8]  #: a place in `NAMES`
-    start: Floats
-    end: Floats
-    out: Shorts  #: the channel on which it sends
-    into: Shorts  #: the channel on which it receives
-    bytes: Floats  #: sent; of a collective, what one process contributes
-    room: Floats  #: the most that a receive takes
-    first: Shorts  #: where its completed requests begin in ``slots``
-    count: Shorts  #: how many it completes; of a nonblocking call its own slot
-    site: Shorts  #: a place in `Trace.sites`
+    whole: Shorts  #: [event, column]
+    times: Floats  #: [event, column], in ticks of the rank's own clock
     slots: Shorts  #: requests of all waits, by a small number that ranks reuse
-
-    @property
-    def kind(self) -> NDArray[np.int8]:
-        """What each event does, as `parcast_perturb.trace.calls` numbers it."""
-        found: NDArray[np.int8] = _KINDS[self.call]
-        return found
 
     def rank_of(self, event: Any) -> Any:
         """Return the ranks that these events belong to."""
@@ -86,7 +76,7 @@ class Trace:
     @property
     def count(self) -> int:
         """The number of events."""
-        return len(self.events.call)
+        return len(self.events.whole)
 
     @property
     def ends(self) -> Floats:
@@ -94,7 +84,7 @@ class Trace:
         last, begin = self.events.offsets[1:], self.events.offsets[:-1]
         found = np.zeros(self.size)
         some = last > begin
-        found[some] = self.events.end[last[some] - 1]
+        found[some] = self.events.times[last[some] - 1, END]
         return found
 
     def place(self, event: int) -> str:
@@ -104,7 +94,7 @@ class Trace:
 
     def name(self, event: int) -> str:
         """Return the name of the call."""
-        return NAMES[self.events.call[event]]
+        return str(NAMES[self.events.whole[event, NAME]])
 
     def channel(self, number: int) -> str:
         """Return a channel, as errors name it."""

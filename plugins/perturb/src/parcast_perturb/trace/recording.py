@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,15 +13,12 @@ import numpy as np
 from parcast_perturb.errors import TraceError
 from parcast_perturb.trace.calls import CALLS, CODES, ROOTED, WAIT
 from parcast_perturb.trace.checks import check
-from parcast_perturb.trace.columns import NONE, Channels, Events, Trace
+from parcast_perturb.trace.columns import FIRST, KIND, NONE, Channels, Events, Trace
 
-#: Columns with their array and NumPy types.
-_COLUMNS = {
-    "call": "b", "start": "d", "end": "d", "out": "i", "into": "i", "bytes": "d", "room": "d",
-    "first": "i", "count": "i", "site": "i",
-}  # fmt: skip
-
-_WAITS = [code for name, code in CODES.items() if CALLS[name] == WAIT]
+_WHOLE = ("kind", "call", "out", "into", "first", "count", "site")
+_TIMES = ("start", "end", "bytes", "room")
+#: Columns with their array types, in the order of `Events`.
+_COLUMNS = {**dict.fromkeys(_WHOLE, "i"), **dict.fromkeys(_TIMES, "d")}
 
 
 class Recording:
@@ -99,15 +97,16 @@ class Recording:
             rank.finished()
         counts = [len(rank.columns["call"]) for rank in self.ranks]
         shifts = np.cumsum([0, *(len(rank.slots) for rank in self.ranks)])
-        columns = {name: self._joined(name, kind) for name, kind in _COLUMNS.items()}
-        waits = np.isin(columns["call"], _WAITS)
-        columns["first"][waits] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
+        whole, times = self._joined(_WHOLE, np.int32), self._joined(_TIMES, np.float64)
+        waits = whole[:, KIND] == WAIT
+        whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
         found = Trace(
             where=self.where,
             events=Events(
                 offsets=np.cumsum([0, *counts], dtype=np.int64),
                 slots=np.concatenate([np.empty(0, np.int32), *(r.slots for r in self.ranks)]),
-                **columns,
+                whole=whole,
+                times=times,
             ),
             channels=self._table(),
             communicators=tuple(np.array(one, np.int32) for one in self.members),
@@ -122,9 +121,17 @@ class Recording:
         check(found)
         return found
 
-    def _joined(self, name: str, kind: str) -> np.ndarray:
-        parts = [np.frombuffer(r.columns[name], kind) for r in self.ranks if r.columns["call"]]
-        return np.concatenate([np.empty(0, kind), *parts])
+    def _joined(self, names: Sequence[str], kind: Any) -> Any:
+        """Return columns of all ranks side by side, one rank after the other."""
+        found = np.empty((sum(len(r.columns["call"]) for r in self.ranks), len(names)), kind)
+        at = 0
+        for rank in self.ranks:
+            count = len(rank.columns["call"])
+            for column, name in enumerate(names):
+                if count:
+                    found[at : at + count, column] = np.frombuffer(rank.columns[name], kind)
+            at += count
+        return found
 
     def _table(self) -> Channels:
         table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
@@ -206,7 +213,7 @@ class RankRecorder:
         number, places = self.recording.number(comm, self.rank, self.place)
         first = NONE
         if call in ROOTED:
-            if root not in places:
+            if root is None or root not in places:
                 raise self._error("bad_peer", f"{call} has root {root}, which is not in "
                                   f"communicator {comm}")  # fmt: skip
             first = places[root]
@@ -229,6 +236,7 @@ class RankRecorder:
         columns = self.columns
         if not (math.isfinite(start) and math.isfinite(end)):
             raise self._error("bad_time", f"{call} has no finite times ({start} to {end})")
+        columns["kind"].append(CALLS[call])
         columns["call"].append(CODES[call])
         columns["start"].append(start)
         columns["end"].append(end)
