@@ -16,7 +16,10 @@ from parcast.kernel_cache import kernel_cache
 def step(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call; it makes no arrays."""
     njit: Any = numba.njit
-    return njit(function, nogil=True, _nrt=False)
+    return njit(
+        function, nogil=True, _nrt=False, error_model="numpy",
+        no_cpython_wrapper=True, no_cfunc_wrapper=True,
+    )  # fmt: skip
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -31,7 +34,8 @@ def kernel(function: Callable[..., Any]) -> Any:
         return numba.njit(function, nogil=True)
     config.CACHE_DIR = str(directory / sources())
     try:
-        return numba.njit(function, cache=True, nogil=True)
+        njit: Any = numba.njit
+        return njit(function, cache=True, nogil=True, no_cfunc_wrapper=True)
     finally:
         config.CACHE_DIR = before
 

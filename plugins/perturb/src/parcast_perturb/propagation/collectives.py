@@ -11,7 +11,7 @@ from typing import Any
 
 from parcast_perturb.compilation import step
 from parcast_perturb.propagation.messages import fresh, give_back, wake
-from parcast_perturb.propagation.sampling import drawn, latency, stages
+from parcast_perturb.propagation.sampling import hop, latency, stages
 from parcast_perturb.propagation.state import (
     AT_CALL,
     BASE,
@@ -25,7 +25,6 @@ from parcast_perturb.propagation.state import (
     LOWER,
     NEXT,
     NO,
-    NOISE,
     PAPER,
     PLACE,
     RANK,
@@ -117,7 +116,7 @@ def enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) 
     state.record[mine, SENDER] = rank
     state.time[mine, TOGETHER] = at
     for r in range(state.held.shape[2]):
-        cost = stages(table, deltas, state, rank, row, count, r, rules.policy == PAPER)
+        cost = stages(table, deltas, state, rules, rank, row, count, r)
         state.held[mine, VALUE, r] = state.delay[rank, BEGUN, r] + cost
         state.held[mine, TOGETHER, r] = state.delay[rank, BEGUN, r]
         state.held[mine, SCRATCH, r] = cost
@@ -149,18 +148,19 @@ def _tell(state: Any, comm: int, call: int, place: int, root: int, kind: int) ->
 
 
 @step
-def waits(table: Any, row: int) -> Any:
+def waits(table: Any, state: Any, row: int) -> Any:
     """Return whether a member waits for any other."""
     kind, place = behavior(table.whole[row, KIND]), table.whole[row, INTO]
     if kind in (SCAN, EXSCAN):
         return place > 0
-    return kind == ALL or (place == table.whole[row, FIRST]) == (kind == TO_ROOT)
+    alone = state.comm[table.whole[row, OUT], SIZE] == 1
+    return kind == ALL or (not alone and (place == table.whole[row, FIRST]) == (kind == TO_ROOT))
 
 
 @step
 def over(table: Any, state: Any, call: int, row: int) -> Any:
     """Return whether a member has all that it waits for."""
-    if not waits(table, row):
+    if not waits(table, state, row):
         return True
     kind, comm = behavior(table.whole[row, KIND]), table.whole[row, OUT]
     if kind == FROM_ROOT:
@@ -207,14 +207,14 @@ def butterfly(deltas: Any, state: Any, rules: Any, comm: int, call: int) -> None
             slack = 0.0 if rules.policy == PAPER else latest - state.time[one, TOGETHER]
             state.held[one, VALUE, r] = state.held[one, TOGETHER, r] - slack
         for k in range(state.comm[comm, STAGES]):
-            _stage(deltas, state, size, k, r)
+            _stage(deltas, state, rules, size, k, r)
         for place in range(size):
             one = state.order[place]
             state.held[one, VALUE, r] += state.held[one, SCRATCH, r]
 
 
 @step
-def _stage(deltas: Any, state: Any, size: int, k: int, r: int) -> None:
+def _stage(deltas: Any, state: Any, rules: Any, size: int, k: int, r: int) -> None:
     """Pass delays on as stage k of a butterfly does.
 
     ``SCRATCH`` keeps what the call adds besides its stages; its hops are taken out of it here.
@@ -223,8 +223,8 @@ def _stage(deltas: Any, state: Any, size: int, k: int, r: int) -> None:
         one, other = state.order[place], state.order[(place - (1 << k)) % size]
         mine, its = state.record[one, EVENT], state.record[other, EVENT]
         rank, peer = state.record[one, SENDER], state.record[other, SENDER]
-        noise = drawn(deltas, NOISE, rank, mine, k, r)
-        way = drawn(deltas, NOISE, peer, its, k, r) + latency(deltas, state, peer, its, k, r)
+        noise = hop(deltas, rules, rank, mine, k, r)
+        way = hop(deltas, rules, peer, its, k, r) + latency(deltas, state, peer, its, k, r)
         state.held[one, STAGED, r] = max(
             state.held[one, VALUE, r] + noise, state.held[other, VALUE, r] + way
         )

@@ -129,9 +129,7 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
 
 
 @step
-def _end(
-    table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int
-) -> Any:
+def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int) -> Any:
     """End an event if that can be; return whether it ended."""
     kind = table.whole[row, KIND]
     if kind in (LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:

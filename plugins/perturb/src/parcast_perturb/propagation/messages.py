@@ -221,9 +221,7 @@ def post(
 
 
 @step
-def acknowledge(
-    deltas: Any, state: Any, rules: Any, record: int, rank: int, at: float
-) -> None:
+def acknowledge(deltas: Any, state: Any, rules: Any, record: int, rank: int, at: float) -> None:
     """Release the sender of a late message at the end of a blocking receive."""
     if not state.record[record, LATE] or rules.rendezvous:
         return

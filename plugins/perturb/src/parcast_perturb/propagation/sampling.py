@@ -13,6 +13,7 @@ from parcast_perturb.propagation.state import (
     LATENCY,
     NO,
     NOISE,
+    PAPER,
     PER_BYTE,
 )
 from parcast_perturb.trace.calls import ALL, LOCAL, RECV, SENDRECV
@@ -35,9 +36,7 @@ def mixed(x: int) -> Any:
 def drawn(deltas: Any, what: int, rank: int, row: int, stage: int, r: int) -> Any:
     """Return what is added to a stage of an event in a replication, before any limit."""
     constant = deltas.constant
-    found = constant[
-        what, rank if constant.shape[1] > 1 else 0, r if constant.shape[2] > 1 else 0
-    ]
+    found = constant[what, rank if constant.shape[1] > 1 else 0, r if constant.shape[2] > 1 else 0]
     law = deltas.law[what, rank]
     if law != NO:
         key = mixed(mixed(deltas.seed + row) ^ (stage * 4 + what)) ^ r
@@ -120,15 +119,21 @@ def flight(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> 
 
 
 @step
+def hop(deltas: Any, rules: Any, rank: int, row: int, stage: int, r: int) -> Any:
+    """Return what is added to the call within a stage; it does not get shorter than 0."""
+    return max(drawn(deltas, NOISE, rank, row, stage, r), -rules.overhead)
+
+
+@step
 def stages(
-    table: Any, deltas: Any, state: Any, rank: int, row: int, count: int, r: int, paper: bool
+    table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, count: int, r: int
 ) -> Any:  # fmt: skip
     """Return what is added to a collective call of so many stages."""
     found = 0.0
     for stage in range(count):
-        found += drawn(deltas, NOISE, rank, row, stage, r)
+        found += hop(deltas, rules, rank, row, stage, r)
         found += latency(deltas, state, rank, row, stage, r)
-    if not paper:
+    if rules.policy != PAPER:
         each = max(drawn(deltas, PER_BYTE, rank, row, 0, r), deltas.least_per_byte)
         found += table.times[row, BYTES] * each
     return found

@@ -128,7 +128,7 @@ def end_call(
     call, kind = state.rank[rank, RECEIVING], table.whole[row, KIND]
     if not collectives.over(table, state, call, row):
         return False
-    if not collectives.waits(table, row):
+    if not collectives.waits(table, state, row):
         end_alone(state, outcome, rank, row)
         return True
     if kind != ALL:
@@ -209,9 +209,9 @@ def _cause(state: Any, what: int, which: int) -> Any:
 
 
 @step
-def _counts(table: Any, what: int, opened: int) -> Any:
+def _counts(table: Any, state: Any, what: int, opened: int) -> Any:
     """Return whether a request is one that a wait can wait for."""
-    return what != NOTHING and (what != CALL or collectives.waits(table, opened))
+    return what != NOTHING and (what != CALL or collectives.waits(table, state, opened))
 
 
 @step
@@ -258,7 +258,7 @@ def end_wait(
     alone, cause = True, NO
     for number in range(count):
         edge = _edge(table, state, rank, row, number)
-        if _counts(table, edge[0], edge[2]):
+        if _counts(table, state, edge[0], edge[2]):
             alone = False
             last, wins = _take(table, state, rules, rank, row, last, edge)
             cause = _cause(state, edge[0], edge[1]) if wins else cause

@@ -126,10 +126,10 @@ class _Event:
         self.site = self.data.pop("site", None)
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
-        found = self.data.pop(name, default)
+        found: Any = self.data.pop(name, default)
         if type(found) not in (int, float) or not math.isfinite(found) or found < least:
             if found is default and default is not None:
-                return default
+                return float(default)
             bound = f" of {least:g} or more" if math.isfinite(least) else ""
             raise FileError(f"{self.place} ({self.kind}): {name} must be a number{bound}, "
                             f"not {shorten(found)}")  # fmt: skip
