@@ -18,7 +18,7 @@ def step(function: Callable[..., Any]) -> Any:
     njit: Any = numba.njit
     return njit(
         function, nogil=True, _nrt=False, error_model="numpy",
-        no_cpython_wrapper=True, no_cfunc_wrapper=True,
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
     )  # fmt: skip
 
 
