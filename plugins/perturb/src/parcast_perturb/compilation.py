@@ -14,7 +14,10 @@ from parcast.kernel_cache import kernel_cache
 
 
 def step(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call; it makes no arrays."""
+    """Compile a function that only kernels call: Python must not; it makes no arrays.
+
+    It is put into its callers: a call would copy the hundreds of fields of its named tuples.
+    """
     njit: Any = numba.njit
     return njit(
         function, nogil=True, _nrt=False, error_model="numpy",

@@ -87,6 +87,8 @@ def _extra(trace: Trace, perturbation: Perturbation) -> tuple[Ints, Floats]:
                 f"{many} events from 0 on"
             )
         found.append((int(offsets[extra.rank]) + extra.event, float(extra.delta)))
-    found.sort()
-    rows, deltas = zip(*found, strict=True) if found else ((), ())
-    return np.array(rows, np.int64), np.array(deltas, np.float64)
+    given, deltas = np.array(found, np.float64).reshape(-1, 2).T
+    removed = perturbation.removed or (np.empty(0, np.int64), np.empty(0))
+    rows: Ints = np.concatenate([given.astype(np.int64), removed[0]])
+    order = np.argsort(rows, kind="stable")
+    return rows[order], np.concatenate([deltas, removed[1]])[order]

@@ -54,7 +54,7 @@ def state_of(trace: Trace, replications: int, quantum: int) -> State:
         time=np.zeros((records, 4)),
         held=np.zeros((records, 4, replications)),
         order=np.zeros(max(sizes, default=0), np.int64),
-        moved=np.zeros((len(trace.sites), 2)),
+        moved=np.zeros((len(trace.sites) + size, 2)),
         clipped=np.zeros(4, np.int64),
     )
 

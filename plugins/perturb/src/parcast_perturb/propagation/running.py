@@ -14,9 +14,7 @@ from parcast_perturb.propagation.deltas import deltas_of
 from parcast_perturb.propagation.kernel import advance
 from parcast_perturb.propagation.room import more_records, state_of
 from parcast_perturb.propagation.state import (
-    ABSORBED,
     CLOCKED,
-    CREATED,
     CURSOR,
     DELAY,
     ENDED,
@@ -44,8 +42,11 @@ class Delays:
     final: Floats  #: of each rank's last end
     ends: Floats | None = attrs.field(repr=False)  #: of each event's end
     cause: Ints | None = attrs.field(repr=False)  #: of each end in the first replication
-    absorbed: Floats = attrs.field(repr=False)  #: mean over replications, by site
-    created: Floats = attrs.field(repr=False)  #: waiting, in the same way
+    moved: Floats = attrs.field(repr=False)
+    """What calls absorbed, and by how much they made their rank later than it was itself.
+
+    [site, then rank; absorbed or made], a mean over replications.
+    """
     clipped: Mapping[str, int]  #: how often less was taken away than asked
 
 
@@ -111,8 +112,7 @@ def propagate(
         final=state.delay[:, DELAY].copy(),
         ends=outcome.ends if every_end else None,
         cause=outcome.cause if causes else None,
-        absorbed=state.moved[:, ABSORBED] / replications,
-        created=state.moved[:, CREATED] / replications,
+        moved=state.moved / replications,
         clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
     )
 

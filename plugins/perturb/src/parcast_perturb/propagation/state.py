@@ -117,7 +117,7 @@ class State(NamedTuple):
     time: Any  #: [record, column]
     held: Any  #: [record, column, replication]
     order: Any  #: records by place, while a butterfly is computed
-    moved: Any  #: [site, column], sums over events and replications
+    moved: Any  #: [site, then rank; column], sums over events and replications
     clipped: Any  #: how often less was taken away than asked, by what
 
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from parcast_perturb.errors import TraceError
-from parcast_perturb.propagation.collectives import behavior
 from parcast_perturb.propagation.state import (
     ARRIVAL,
     ARRIVED,
@@ -30,8 +29,10 @@ from parcast_perturb.propagation.state import (
 )
 from parcast_perturb.trace.calls import (
     ALL,
+    EXSCAN,
     FROM_ROOT,
     ISEND,
+    NONBLOCKING,
     RECV,
     SEND,
     SENDRECV,
@@ -134,7 +135,8 @@ class _Search:
         """Return a member that has not come to a collective and is waited for, or this one."""
         comm, place = int(self.whole[event, OUT]), int(self.whole[event, INTO])
         members = self.trace.communicators[comm]
-        kind = behavior(int(self.whole[event, KIND]))
+        kind = int(self.whole[event, KIND])
+        kind -= NONBLOCKING * (kind > EXSCAN)
         base = int(self.state.comm[comm, BASE])
         missing = [one for one in range(len(members)) if not self._came(base + one, call)]
         if kind == FROM_ROOT:

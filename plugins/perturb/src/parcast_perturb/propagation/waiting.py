@@ -73,11 +73,19 @@ def end_alone(state: Any, outcome: Any, rank: int, row: int) -> None:
 
 
 @step
+def _count(table: Any, state: Any, rank: int, row: int, made: float) -> None:
+    """Count what a call absorbed, or by how much it made its rank later than it was."""
+    column = ABSORBED if made < 0 else CREATED
+    site = table.whole[row, SITE]
+    state.moved[site, column] += abs(made)
+    state.moved[len(state.moved) - len(state.rank) + rank, column] += abs(made)
+
+
+@step
 def _settle(
     table: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int, waited: float, cause: int
 ) -> None:
     """End a call where the rank's own way and what it waited for meet."""
-    site = table.whole[row, SITE]
     for r in range(state.delay.shape[2]):
         local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
         met, mine = state.delay[rank, MET, r], local
@@ -87,8 +95,7 @@ def _settle(
             mine = local - waited
         end = max(mine, met)
         state.delay[rank, DELAY, r] = end
-        state.moved[site, ABSORBED] += max(0.0, local - end)
-        state.moved[site, CREATED] += max(0.0, end - local)
+        _count(table, state, rank, row, end - local)
         if r == 0 and len(outcome.cause):
             outcome.cause[row] = cause if met > mine else CAUSES * row + OWN
 
@@ -143,13 +150,11 @@ def end_call(
     if rules.butterfly:
         collectives.butterfly(deltas, state, rules, table.whole[row, OUT], call)
         held, column = collectives.member_of(state, call, table.whole[row, INTO]), VALUE
-    site = table.whole[row, SITE]
     for r in range(state.delay.shape[2]):
         local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
         end = state.held[held, column, r]
         state.delay[rank, DELAY, r] = end
-        state.moved[site, ABSORBED] += max(0.0, local - end)
-        state.moved[site, CREATED] += max(0.0, end - local)
+        _count(table, state, rank, row, end - local)
     if len(outcome.cause):
         outcome.cause[row] = CAUSES * state.record[call, EVENT] + BY_COMING
     return True

@@ -40,12 +40,7 @@ def read(path: Path) -> Trace:
     data = load(path)
     if isinstance(data, dict) and isinstance(data.get("trace"), dict):
         data = data["trace"]
-    if not isinstance(data, dict) or not isinstance(data.get("ranks"), list):
-        raise FileError(f"{path}: a trace is an object with a list of events for each rank, "
-                        "called ranks")  # fmt: skip
-    if wrong := next(iter(data.keys() - _TOP), None):
-        raise FileError(f"{path}: a trace has no {wrong!r}.{did_you_mean(wrong, _TOP)}")
-    return _trace(data, str(path))
+    return trace_of(data, str(path))
 
 
 def load(path: Path) -> Any:
@@ -69,7 +64,13 @@ def load(path: Path) -> Any:
         raise FileError(f"{path} is no JSON: {shorten(error)}") from None
 
 
-def _trace(data: Mapping[str, Any], where: str) -> Trace:
+def trace_of(data: Any, where: str) -> Trace:
+    """Return the trace in an object, as `read` does; ``where`` names it in errors."""
+    if not isinstance(data, dict) or not isinstance(data.get("ranks"), list):
+        raise FileError(f"{where}: a trace is an object with a list of events for each rank, "
+                        "called ranks")  # fmt: skip
+    if wrong := next(iter(data.keys() - _TOP), None):
+        raise FileError(f"{where}: a trace has no {wrong!r}.{did_you_mean(wrong, _TOP)}")
     ranks = data["ranks"]
     size = data.get("nranks", len(ranks))
     if size != len(ranks):

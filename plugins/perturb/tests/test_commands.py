@@ -1,0 +1,126 @@
+"""The command as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from programs import Costs, neutral, random_program
+from typer.testing import CliRunner
+
+from parcast.cli import app
+
+CASES = json.loads((Path(__file__).parent / "cases.json").read_text())["cases"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["perturb", *map(str, arguments)])
+
+
+@pytest.fixture
+def trace(tmp_path):
+    data = neutral(random_program(12), Costs(o=10, latency=50, per_byte=1))
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"unit": "1 us", **data}))
+    return path
+
+
+@pytest.mark.parametrize("name", ["17_sendrecv_ring_rendezvous", "25_communicators_2x2"])
+def test_a_perturbation_file_gives_both_answers(name, tmp_path):
+    case = next(case for case in CASES if case["name"] == name)
+    files = {"trace": case["trace"], "p": {k: case[k] for k in ("params", "perturbation")}}
+    for word, data in files.items():
+        (tmp_path / f"{word}.json").write_text(json.dumps(data))
+    done = run("run", tmp_path / "trace.json", "--perturbation", tmp_path / "p.json", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["clockfree_final"] == case["expected"]["clockfree_final"]
+    assert found["clocked_final"] == case["expected"]["clocked_final"]
+
+
+def test_a_report_for_readers(trace):
+    done = run("run", trace, "--latency", "100us", "--os-noise", "exp:25us", "--replications", 20)
+    assert done.exit_code == 0, done.output
+    assert "before " in done.stdout
+    assert "5 %, 50 %, 95 %" in done.stdout
+    assert "latencies" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_numbers(trace):
+    options = ("run", trace, "--os-noise", "gamma:2,25us", "--replications", 3, "--json")
+    first, second, other = (
+        json.loads(run(*options, "--seed", seed).stdout)["makespan"] for seed in (1, 1, 2)
+    )
+    assert first == second != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--os-noise", "nought:3us"], "there is no distribution"),
+        (["--os-noise", "99@3us"], "names rank 99"),
+        (["--latency", "3 MB"], "'3 MB'"),
+        (["--os-noise", "fit:cauchy:x.csv"], "fit one of"),
+        (["--os-noise", "nowhere.csv"], "cannot be read"),
+        (["--os-noise", "exp:1us", "--os-noise", "exp:2us"], "two distributions"),
+        (["--policy", "clocked"], "--recorded-on"),
+        (["--perturbation", "p.json", "--latency", "3us"], "leave the other options"),
+        (["--recorded-on", "no-such-machine"], "no-such-machine"),
+    ],
+)
+def test_bad_options_are_one_sentence(trace, arguments, said):
+    done = run("run", trace, *arguments)
+    assert done.exit_code != 0
+    message = str(done.exception)
+    assert said in message
+    assert "\n" not in message.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no JSON"),
+        ("[1, 2]", "called ranks"),
+        ('{"ranks": 3}', "called ranks"),
+        ('{"ranks": [[{"kind": "sned", "t_start": 0, "t_end": 1}]]}', "is not modeled"),
+        ('{"ranks": [[{"kind": "init", "t_end": 1}]]}', "t_start must be a number"),
+        ('{"ranks": [[{"kind": "init", "t_start": 5, "t_end": 1}]]}', "negative_duration"),
+        ('{"ranks": [], "nranks": 2}', "rank_count"),
+        ('{"ranks": [[]], "unit": "3 bananas"}', "unit"),
+        ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "x": 1}]]}', "it has no 'x'"),
+    ],
+)
+def test_bad_traces_are_one_sentence(tmp_path, text, said):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    done = run("run", path)
+    assert done.exit_code != 0
+    assert said in str(done.exception)
+    assert "\n" not in str(done.exception).strip()
+
+
+def test_a_trace_of_no_events_takes_no_time(tmp_path):
+    path = tmp_path / "empty.json"
+    path.write_text('{"ranks": [[], []]}')
+    done = run("run", path, "--latency", "5", "--json")
+    assert json.loads(done.stdout)["clockfree_final"] == [0, 0]
+
+
+def test_removing_noise_takes_every_gap_to_the_shortest_alike(tmp_path):
+    events, clock = [], 0
+    for gap in (100, 130, 100, 180):
+        events.append({"kind": "barrier", "t_start": clock + gap, "t_end": clock + gap + 5})
+        clock += gap + 5
+    path = tmp_path / "loop.json"
+    path.write_text(json.dumps({"ranks": [events, events]}))
+    done = run("run", path, "--remove-noise", "--json")
+    assert json.loads(done.stdout)["clockfree_final"] == [clock - 110, clock - 110]
+
+
+def test_samples_and_fits_come_from_files(trace, tmp_path):
+    file = tmp_path / "ftq.csv"
+    file.write_text("detour\n" + "\n".join(["2e-6", "3e-6", "10e-6", "1e-6"] * 5))
+    plain = json.loads(run("run", trace, "--os-noise", file, "--json").stdout)
+    fitted = json.loads(run("run", trace, "--os-noise", f"fit:exponential:{file}", "--json").stdout)
+    assert plain["clockfree_final"] > plain["before"]
+    assert "20 samples" in plain["notes"][0]
+    assert "exp:4e-06 fitted" in fitted["notes"][0]
