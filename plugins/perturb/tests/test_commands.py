@@ -4,16 +4,25 @@ import json
 from pathlib import Path
 
 import pytest
-from programs import Costs, neutral, random_program
-from typer.testing import CliRunner
 
-from parcast.cli import app
+from parcast.cli import main
+
+from .programs import Costs, neutral, random_program
 
 CASES = json.loads((Path(__file__).parent / "cases.json").read_text())["cases"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["perturb", *map(str, arguments)])
+@pytest.fixture
+def run(capsys):
+    def asked(*arguments):
+        code = main(["perturb", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert (code == 0) == (not err), err
+        assert code in (0, 2)
+        assert err.count("\n") == (code != 0)
+        return out or err
+
+    return asked
 
 
 @pytest.fixture
@@ -25,30 +34,28 @@ def trace(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["17_sendrecv_ring_rendezvous", "25_communicators_2x2"])
-def test_a_perturbation_file_gives_both_answers(name, tmp_path):
+def test_a_perturbation_file_gives_both_answers(run, name, tmp_path):
     case = next(case for case in CASES if case["name"] == name)
     files = {"trace": case["trace"], "p": {k: case[k] for k in ("params", "perturbation")}}
     for word, data in files.items():
         (tmp_path / f"{word}.json").write_text(json.dumps(data))
     done = run("run", tmp_path / "trace.json", "--perturbation", tmp_path / "p.json", "--json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
+    found = json.loads(done)
     assert found["clockfree_final"] == case["expected"]["clockfree_final"]
     assert found["clocked_final"] == case["expected"]["clocked_final"]
 
 
-def test_a_report_for_readers(trace):
+def test_a_report_for_readers(run, trace):
     done = run("run", trace, "--latency", "100us", "--os-noise", "exp:25us", "--replications", 20)
-    assert done.exit_code == 0, done.output
-    assert "before " in done.stdout
-    assert "5 %, 50 %, 95 %" in done.stdout
-    assert "latencies" in done.stdout
+    assert "before " in done
+    assert "5 %, 50 %, 95 %" in done
+    assert "latencies" in done
 
 
-def test_the_same_seed_gives_the_same_numbers(trace):
+def test_the_same_seed_gives_the_same_numbers(run, trace):
     options = ("run", trace, "--os-noise", "gamma:2,25us", "--replications", 3, "--json")
     first, second, other = (
-        json.loads(run(*options, "--seed", seed).stdout)["makespan"] for seed in (1, 1, 2)
+        json.loads(run(*options, "--seed", seed))["makespan"] for seed in (1, 1, 2)
     )
     assert first == second != other
 
@@ -67,12 +74,9 @@ def test_the_same_seed_gives_the_same_numbers(trace):
         (["--recorded-on", "no-such-machine"], "no-such-machine"),
     ],
 )
-def test_bad_options_are_one_sentence(trace, arguments, said):
+def test_bad_options_are_one_sentence(run, trace, arguments, said):
     done = run("run", trace, *arguments)
-    assert done.exit_code != 0
-    message = str(done.exception)
-    assert said in message
-    assert "\n" not in message.strip()
+    assert said in done
 
 
 @pytest.mark.parametrize(
@@ -89,23 +93,21 @@ def test_bad_options_are_one_sentence(trace, arguments, said):
         ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "x": 1}]]}', "it has no 'x'"),
     ],
 )
-def test_bad_traces_are_one_sentence(tmp_path, text, said):
+def test_bad_traces_are_one_sentence(run, tmp_path, text, said):
     path = tmp_path / "bad.json"
     path.write_text(text)
     done = run("run", path)
-    assert done.exit_code != 0
-    assert said in str(done.exception)
-    assert "\n" not in str(done.exception).strip()
+    assert said in done
 
 
-def test_a_trace_of_no_events_takes_no_time(tmp_path):
+def test_a_trace_of_no_events_takes_no_time(run, tmp_path):
     path = tmp_path / "empty.json"
     path.write_text('{"ranks": [[], []]}')
     done = run("run", path, "--latency", "5", "--json")
-    assert json.loads(done.stdout)["clockfree_final"] == [0, 0]
+    assert json.loads(done)["clockfree_final"] == [0, 0]
 
 
-def test_removing_noise_takes_every_gap_to_the_shortest_alike(tmp_path):
+def test_removing_noise_takes_every_gap_to_the_shortest_alike(run, tmp_path):
     events, clock = [], 0
     for gap in (100, 130, 100, 180):
         events.append({"kind": "barrier", "t_start": clock + gap, "t_end": clock + gap + 5})
@@ -113,14 +115,14 @@ def test_removing_noise_takes_every_gap_to_the_shortest_alike(tmp_path):
     path = tmp_path / "loop.json"
     path.write_text(json.dumps({"ranks": [events, events]}))
     done = run("run", path, "--remove-noise", "--json")
-    assert json.loads(done.stdout)["clockfree_final"] == [clock - 110, clock - 110]
+    assert json.loads(done)["clockfree_final"] == [clock - 110, clock - 110]
 
 
-def test_samples_and_fits_come_from_files(trace, tmp_path):
+def test_samples_and_fits_come_from_files(run, trace, tmp_path):
     file = tmp_path / "ftq.csv"
     file.write_text("detour\n" + "\n".join(["2e-6", "3e-6", "10e-6", "1e-6"] * 5))
-    plain = json.loads(run("run", trace, "--os-noise", file, "--json").stdout)
-    fitted = json.loads(run("run", trace, "--os-noise", f"fit:exponential:{file}", "--json").stdout)
+    plain = json.loads(run("run", trace, "--os-noise", file, "--json"))
+    fitted = json.loads(run("run", trace, "--os-noise", f"fit:exponential:{file}", "--json"))
     assert plain["clockfree_final"] > plain["before"]
     assert "20 samples" in plain["notes"][0]
     assert "exp:4e-06 fitted" in fitted["notes"][0]

@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from programs import Costs, changed, neutral, random_program, simulate
 
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.trace.columns import END
+
+from .programs import Costs, changed, neutral, random_program, simulate
 
 CHANGES = (
     {},
