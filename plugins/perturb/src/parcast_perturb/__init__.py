@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast import hookimpl
+from parcast import FamilyEntry, KindEntry, Lowering, PartEntry, SolverEntry, hookimpl
 
 if TYPE_CHECKING:
     import typer
+
+_SOLVERS = {
+    "clocked": "Exact, where the clocks of all ranks are one; so for every program.",
+    "upper": "Not below the perturbed time, without comparing clocks.",
+    "lower": "Not above the perturbed time, without comparing clocks.",
+}
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add recorded runs."""
+    yield KindEntry(
+        "trace",
+        "parcast_perturb.traced:Traced",
+        "What every rank called and when.",
+        suffix=".trace",
+    )
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add what a machine's operating system does."""
+    yield PartEntry("noise", "parcast_perturb.solvers:Noise", "What is added to calls and gaps.")
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
+    """Add propagation under each policy."""
+    for name, summary in _SOLVERS.items():
+        yield SolverEntry(
+            f"perturb.{name}",
+            "trace",
+            f"parcast_perturb.solvers:{name.capitalize()}",
+            summary,
+            options="parcast_perturb.solvers:Options",
+        )
+    yield FamilyEntry(
+        "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"
+    )
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add programs as traces of runs without a network."""
+    yield Lowering(
+        "program",
+        "trace",
+        "parcast_perturb.traced:of_program",
+        "What the network takes is the perturbation.",
+        exact=True,
+    )
 
 
 @hookimpl

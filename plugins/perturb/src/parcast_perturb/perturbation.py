@@ -39,6 +39,7 @@ class Perturbation:
     latency: tuple[Addition, ...] = ()  #: to every message of a sender
     per_byte: tuple[Addition, ...] = ()
     extra: tuple[Extra, ...] = ()
+    event: Any = attrs.field(default=None, repr=False)  #: see `Deltas.event`
     removed: Any = attrs.field(default=None, repr=False)  #: events, and what to add before each
 
     @classmethod

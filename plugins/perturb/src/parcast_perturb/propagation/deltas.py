@@ -50,6 +50,7 @@ def deltas_of(
         seed=seed % (1 << 31),
         extra_row=rows,
         extra=extra,
+        event=np.empty((0, 3)) if perturbation.event is None else perturbation.event,
         least_latency=_least(recorded.latency),
         least_per_byte=_least(recorded.per_byte),
     )

@@ -13,10 +13,12 @@ from parcast_perturb.propagation import collectives, messages
 from parcast_perturb.propagation.sampling import gap, noise, own
 from parcast_perturb.propagation.state import (
     ADDED,
+    AFTER,
     AHEAD,
     ARRIVAL,
     BEGUN,
     CALL,
+    CALL_ADDS,
     CURSOR,
     DELAY,
     ENDED,
@@ -31,6 +33,7 @@ from parcast_perturb.propagation.state import (
     QUEUE_HEAD,
     QUEUE_LENGTH,
     QUEUED,
+    RECEIPT_ADDS,
     RECEIVING,
     RELEASE,
     REQUESTS,
@@ -111,7 +114,11 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
     for r in range(state.delay.shape[2]):
         before = state.delay[rank, DELAY, r]
         state.delay[rank, BEGUN, r] = before + gap(table, deltas, state, rank, row, r)
-        state.delay[rank, ADDED, r] = noise(table, deltas, state, rules, rank, row, r)
+        added = noise(table, deltas, state, rules, rank, row, r)
+        own_adds = deltas.event[row, CALL_ADDS] if len(deltas.event) else 0.0
+        receipt_adds = deltas.event[row, RECEIPT_ADDS] if len(deltas.event) else 0.0
+        state.delay[rank, ADDED, r] = added + own_adds
+        state.delay[rank, AFTER, r] = added + receipt_adds
     kind = table.whole[row, KIND]
     if kind >= ALL:
         call = collectives.enter(table, deltas, state, rules, rank, row)

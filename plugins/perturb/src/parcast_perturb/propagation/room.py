@@ -42,7 +42,7 @@ def state_of(trace: Trace, replications: int, quantum: int) -> State:
     record[len(comms) :, NEXT] = _chain(len(comms), records, NO)
     return State(
         rank=rank,
-        delay=np.zeros((size, 4, replications)),
+        delay=np.zeros((size, 5, replications)),
         request=np.zeros((int(trace.requests.sum()), 3), np.int64),
         queue=np.arange(max(size, 1)),
         ahead=np.zeros(size, np.int64),

@@ -15,6 +15,7 @@ from parcast_perturb.propagation.state import (
     NOISE,
     PAPER,
     PER_BYTE,
+    WAY_ADDS,
 )
 from parcast_perturb.trace.calls import ALL, LOCAL, RECV, SENDRECV
 from parcast_perturb.trace.columns import BYTES, END, KIND, START
@@ -115,7 +116,8 @@ def flight(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> 
     if each < deltas.least_per_byte:
         state.clipped[PER_BYTE] += 1
         each = deltas.least_per_byte
-    return latency(deltas, state, rank, row, 0, r) + table.times[row, BYTES] * each
+    found = latency(deltas, state, rank, row, 0, r) + table.times[row, BYTES] * each
+    return found + deltas.event[row, WAY_ADDS] if len(deltas.event) else found
 
 
 @step

@@ -39,6 +39,7 @@ class Deltas(NamedTuple):
     seed: int
     extra_row: Any  #: events before which more is added, rising
     extra: Any
+    event: Any  #: of each event, or of none: added to its call, message and receipt
     least_latency: float  #: the least that may be added: minus what there is
     least_per_byte: float
 
@@ -63,9 +64,12 @@ class Rules(NamedTuple):
 #: among those ahead (2), its first request.
 CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS = range(6)
 
+#: Columns of `Deltas.event`.
+CALL_ADDS, WAY_ADDS, RECEIPT_ADDS = range(3)
+
 #: Columns of `State.delay`: delays of the start, of the latest end, of what is waited for, and
-#: what noise adds to the call.
-BEGUN, DELAY, MET, ADDED = range(4)
+#: what is added to the call, before it sends and after it has received.
+BEGUN, DELAY, MET, ADDED, AFTER = range(5)
 
 #: Columns of `State.request`: what it waits for, its record and the event that opened it.
 WHAT, WHICH, OPENED = range(3)

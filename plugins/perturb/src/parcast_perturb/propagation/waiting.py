@@ -15,6 +15,7 @@ from parcast_perturb.propagation.sampling import own
 from parcast_perturb.propagation.state import (
     ABSORBED,
     ADDED,
+    AFTER,
     ARRIVAL,
     ARRIVED,
     ARRIVED_BY,
@@ -109,7 +110,7 @@ def _fold(
     wins = False
     for r in range(state.delay.shape[2]):
         met = state.delay[rank, MET, r]
-        new = state.held[record, column, r] + (state.delay[rank, ADDED, r] if noisy else 0.0)
+        new = state.held[record, column, r] + (state.delay[rank, AFTER, r] if noisy else 0.0)
         if rules.policy == CLOCKED:
             met -= latest - last
             new -= latest - at
