@@ -2,9 +2,105 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 import parcast_perturb
-from parcast.testing import check_plugin
+from parcast import Query
+from parcast.program.reader import read_source
+from parcast.testing import UNIT_MACHINE, check_family, check_plugin, check_solver
+
+from .programs import Costs, neutral, random_program
+
+SOURCE = '''"""A ring with work, a warm-up and a sum."""
+
+def program(rank, size, n=4):
+    compute(n)
+    start()
+    if size > 1:
+        send((rank + 1) % size, 8 * n)
+        recv((rank - 1) % size)
+    r = irecv((rank - 1) % size, 1)
+    isend((rank + 1) % size, 2, 1)
+    compute(n * (rank + 1))
+    waitall()
+    allreduce(8)
+'''
 
 
-def test_the_package_conforms() -> None:
-    check_plugin(parcast_perturb)
+def queries(machine):
+    workload = read_source(SOURCE, "ring.py", "ring")
+    return [Query(workload=workload, machine=machine, p=p) for p in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("policy", ["clocked", "upper", "lower"])
+def test_the_package_conforms(policy):
+    registry = check_plugin(parcast_perturb)
+    found = check_solver(registry, f"perturb.{policy}", queries(registry.machine(UNIT_MACHINE)))
+    assert len(found) == 4
+    names = check_family(registry, "perturb", queries(registry.machine(UNIT_MACHINE)))
+    assert set(names) == {"perturb.clocked"}
+
+
+def test_noise_of_the_machine_gives_quantiles():
+    registry = check_plugin(parcast_perturb)
+    machine = registry.machine({**UNIT_MACHINE, "noise": {"calls": "exp:2", "computation": "1"}})
+    row, again = (
+        registry.compare(one, machine, p=3, solvers="perturb", seed=4).rows[0]
+        for one in [read_source(SOURCE, "ring.py", "ring")] * 2
+    )
+    assert row.time == again.time
+    assert row.quantiles["0.05"] < row.quantiles["0.5"] < row.quantiles["0.95"]
+    quiet = registry.compare(
+        read_source(SOURCE, "ring.py", "ring"), UNIT_MACHINE, p=3, solvers="perturb"
+    )
+    assert row.time > quiet.rows[0].time + 3
+
+
+def recorded(tmp_path, **more):
+    costs = Costs(o=10, latency=50, per_byte=1)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"unit": "1 us", **neutral(random_program(4), costs), **more}))
+    machine = {"name": "old", "network": {"startup": "50 us", "bandwidth": "1 MB/s",
+                                          "overhead": "10 us"}}  # fmt: skip
+    (tmp_path / "old.json").write_text(json.dumps(machine))
+    return parcast_perturb_workload(path), machine, str(tmp_path / "old.json")
+
+
+def parcast_perturb_workload(path):
+    from parcast_perturb.traced import read
+
+    return read(path)
+
+
+def test_a_recorded_run_moves_between_machines(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    workload, machine, old = recorded(tmp_path, clocks="comparable")
+    p = workload.processes
+
+    def ask(machine, *, named=True):
+        settings = {"perturb.clocked.recorded_on": old} if named else {}
+        return registry.compare(workload, machine, p=p, solvers="perturb", settings=settings)
+
+    same = ask(machine).rows[0]
+    assert same.time == pytest.approx(workload.content.trace.ends.max() * 1e-6, rel=1e-12)
+    slow = {**machine, "network": {**machine["network"], "startup": "150 us"}}
+    assert ask(slow).rows[0].time > same.time
+    refused = ask(machine, named=False).rows[0]
+    assert "recorded_on" in refused.message
+
+
+def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    workload, machine, old = recorded(tmp_path)
+    (row,) = registry.compare(
+        workload, machine, p=workload.processes, solvers="perturb",
+        settings={"perturb.upper.recorded_on": old},
+    ).rows  # fmt: skip
+    assert row.solver == "perturb.upper"
+    (row,) = registry.compare(
+        workload, machine, p=workload.processes, solvers="perturb.clocked",
+        settings={"perturb.clocked.recorded_on": old},
+    ).rows  # fmt: skip
+    assert "not known to be one" in row.message
