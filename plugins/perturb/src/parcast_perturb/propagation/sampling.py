@@ -29,7 +29,7 @@ def mixed(x: int) -> Any:
     x = (x ^ (x >> 16)) & _LOW
     x = (x * 0x7FEB352D) & _LOW
     x = x ^ (x >> 15)
-    x = (x * 0x846CA68B) & _LOW
+    x = (x * 0x31848BAB) & _LOW
     return x ^ (x >> 16)
 
 
