@@ -126,3 +126,32 @@ def test_samples_and_fits_come_from_files(run, trace, tmp_path):
     assert plain["clockfree_final"] > plain["before"]
     assert "20 samples" in plain["notes"][0]
     assert "exp:4e-06 fitted" in fitted["notes"][0]
+
+
+def test_a_sweep_is_one_pass_over_all_steps(run, trace):
+    found = json.loads(run("sweep", trace, "--of", "latency", "--to", "700us", "--json"))
+    assert found["added"] == [100 * step for step in range(8)]
+    for added, makespan in zip(found["added"], found["makespan"]["upper"], strict=True):
+        one = json.loads(run("run", trace, "--latency", f"{added}us", "--json"))
+        assert one["makespan"]["upper"]["mean"] == makespan
+    assert "mean delay" in run("sweep", trace, "--of", "noise", "--to", "1ms", "--steps", 2)
+
+
+def test_the_tolerance_to_latency(run, trace):
+    found = json.loads(run("latency", trace, "--most", "1ms", "--json"))
+    assert found["tolerance"]["0.05"] > 0
+    assert found["slopes"] == sorted(found["slopes"])
+    text = run("latency", trace, "--overhead", "10us")
+    assert "1% longer at" in text
+    assert "'-1us' must be above 0" in run("sweep", trace, "--to=-1us")
+
+
+def test_columns_are_saved_and_asked(run, trace, tmp_path):
+    done = run("save", trace, "-o", tmp_path / "run.trace")
+    assert done == ""
+    first, second = (
+        json.loads(run("run", file, "--latency", "5us", "--json"))["clockfree_final"]
+        for file in (trace, tmp_path / "run.trace")
+    )
+    assert first == second
+    assert "end the name in .trace" in run("save", trace, "-o", tmp_path / "run.npz")

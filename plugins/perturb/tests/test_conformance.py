@@ -9,7 +9,13 @@ import pytest
 import parcast_perturb
 from parcast import Query
 from parcast.program.reader import read_source
-from parcast.testing import UNIT_MACHINE, check_family, check_plugin, check_solver
+from parcast.testing import (
+    UNIT_MACHINE,
+    check_family,
+    check_plugin,
+    check_solver,
+    check_workload,
+)
 
 from .programs import Costs, neutral, random_program
 
@@ -104,3 +110,13 @@ def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
         settings={"perturb.clocked.recorded_on": old},
     ).rows  # fmt: skip
     assert "not known to be one" in row.message
+
+
+def test_the_token_ring_of_the_paper():
+    """Section 6.1: 128 ranks, 10 traversals, 100 added to every message (and 0 to 700)."""
+    registry = check_plugin(parcast_perturb)
+    check_workload(registry, "token-ring")
+    for added in range(0, 800, 100):
+        machine = {"name": "late", "network": {"startup": added, "bandwidth": 1}}
+        (row,) = registry.compare("token-ring", machine, p=128, solvers="perturb").rows
+        assert row.time == 10 * 128 * added

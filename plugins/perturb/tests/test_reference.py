@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parcast_perturb.curve import latency_curve
 from parcast_perturb.errors import TraceError
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import Extra, Perturbation, Recorded
@@ -106,3 +107,22 @@ def test_the_latency_curve_and_its_slopes_from_the_path(case, tmp_path):
             slope = case["breakpoints"][-1]["slope_after"] if slope is None else slope
             path = critical_path(trace, found.cause, int(ends.argmax()))
             assert path.messages == slope
+
+
+@named([case for case in CASES if "curve" in case])
+def test_the_corners_of_the_latency_curve_are_found(case, tmp_path):
+    found = latency_curve(trace_of(case, tmp_path), recorded(case["params"]), "clocked", 600)
+    assert found.corners == tuple(one["dlat"] for one in case["breakpoints"])
+    assert [piece.slope for piece in found.pieces] == [0, 1, 2]
+    assert found.tolerance(0.01) == pytest.approx(140 + 7.6)
+    assert found.tolerance(10) is None or found.tolerance(10) > 600
+
+
+@named([case for case in CASES if case["name"].startswith("35")])
+def test_the_token_ring_of_the_paper_delays_every_rank_by_its_place(case, tmp_path):
+    trace = trace_of(case, tmp_path)
+    found = propagate(trace, perturbation({"lat": 100}), recorded(case["params"]), "clocked")
+    delays = found.final[:, 0]
+    assert delays[0] == 128_000
+    assert delays[1:].tolist() == [(9 * 128 + rank) * 100 for rank in range(1, 128)]
+    assert delays.mean() == pytest.approx(121_650, abs=0.5)

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KindEntry, Lowering, PartEntry, SolverEntry, hookimpl
+from parcast import (
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Reader,
+    Resource,
+    SolverEntry,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -26,6 +36,14 @@ def parcast_kinds() -> Iterator[KindEntry]:
         "What every rank called and when.",
         suffix=".trace",
     )
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the formats that no other workload has."""
+    yield Reader(".trace", "parcast_perturb.traced:read", "A recorded run, in columns.")
+    yield Reader(".otf2", "parcast_perturb.traced:read", "A recorded run, by Score-P and others.")
+    yield Reader(".tit", "parcast_perturb.traced:read", "A time-independent trace of SimGrid.")
 
 
 @hookimpl
@@ -60,6 +78,12 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "What the network takes is the perturbation.",
         exact=True,
     )
+
+
+@hookimpl
+def parcast_workloads() -> Iterator[Resource]:
+    """Add the experiment of the paper's section 6.1."""
+    yield Resource("token-ring", files(__name__) / "programs" / "token-ring.py")
 
 
 @hookimpl

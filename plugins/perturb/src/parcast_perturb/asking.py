@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
 from parcast.machine import Machine
@@ -151,6 +152,26 @@ def recorded_on(
     if eager is not None:
         found = attrs.evolve(found, eager_max=to_base(eager, "B"))
     return found
+
+
+def ticks(trace: Trace, text: str) -> float:
+    """Return a time in the trace's ticks; a plain number where these have no unit.
+
+    Raises
+    ------
+    ParcastError
+        If it cannot be read, or is not above 0.
+    """
+    found = to_base(text, "s" if trace.tick else "1") / (trace.tick or 1.0)
+    if not found > 0:
+        raise ParcastError(f"{text!r} must be above 0")
+    return found
+
+
+def swept(what: str, values: Sequence[float]) -> Perturbation:
+    """Return what adds another constant in every replication."""
+    added: Any = {what: (Addition(np.array(values)),)}
+    return Perturbation(**added)
 
 
 def signature(machine: Machine, tick: float) -> Recorded:

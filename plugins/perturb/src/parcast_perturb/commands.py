@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from parcast_perturb.prediction import Forecast
     from parcast_perturb.trace.columns import Trace
 
+_OWN_COST = (
+    "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
+    "receives and waits is taken to be waiting"
+)
+
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Perturbations of recorded runs."
 )
@@ -22,6 +27,10 @@ app = typer.Typer(
 
 #: How the slack of an edge is known.
 Policy = StrEnum("Policy", ["auto", "interval", "upper", "lower", "clocked"])
+
+
+#: What can be swept.
+Swept = StrEnum("Swept", ["latency", "per_byte", "noise", "compute"])
 
 
 class RuleName(StrEnum):
@@ -67,6 +76,9 @@ def run(
     recorded: Annotated[
         str | None, typer.Option("--recorded-on", help="The machine that was traced.")
     ] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="Time a trace that has no times on this machine first.")
+    ] = None,
     overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
     eager: Annotated[
         str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
@@ -87,6 +99,7 @@ def run(
     from parcast_perturb.prediction import forecast, policies
     from parcast_perturb.readers import read_trace
     from parcast_perturb.report import lines
+    from parcast_perturb.timing import timed_on
 
     wanted = Wanted(
         latency=latency or (),
@@ -96,6 +109,8 @@ def run(
         remove_noise=remove_noise,
     )
     trace = read_trace(file)
+    if machine is not None:
+        trace, recorded = timed_on(trace, context.obj.machine(machine)), recorded or machine
     added, known, notes = _asked(context, trace, wanted, perturbation, (recorded, overhead, eager))
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
     asked = policies(trace, known, policy.value, semantics)
@@ -116,7 +131,7 @@ def _asked(
 ) -> tuple[Perturbation, Recorded, tuple[str, ...]]:
     """Return the perturbation, the recording machine and notes, from options or a file."""
     from parcast.errors import ParcastError
-    from parcast_perturb.asking import Wanted, from_file, perturbation_of, recorded_on
+    from parcast_perturb.asking import Wanted, from_file, perturbation_of
 
     if file is not None:
         if wanted != Wanted() or any(known):
@@ -125,7 +140,108 @@ def _asked(
                 "the other options about these away"
             )
         return (*from_file(file), ())
-    machine, overhead, eager = known
     added, notes = perturbation_of(trace, wanted)
+    machine, more = _known(context, trace, known)
+    return added, machine, notes + more
+
+
+def _known(
+    context: typer.Context, trace: Trace, given: tuple[str | None, str | None, str | None]
+) -> tuple[Recorded, tuple[str, ...]]:
+    """Return what is known of the recording machine, and what follows where little is."""
+    from parcast_perturb.asking import recorded_on
+
+    machine, overhead, eager = given
     found = context.obj.machine(machine) if machine is not None else None
-    return added, recorded_on(trace, found, overhead, eager), notes
+    notes = (_OWN_COST,) if found is None and overhead is None else ()
+    return recorded_on(trace, found, overhead, eager), notes
+
+
+@app.command()
+def save(
+    file: TraceFile,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where it goes: NAME.trace.")],
+) -> None:
+    """Write a trace as columns, which are read at once and need little memory."""
+    from parcast.errors import FileError
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.readers.columnar import write
+
+    if output.suffix != ".trace":
+        raise FileError(f"{output}: end the name in .trace")
+    write(read_trace(file), output)
+
+
+@app.command()
+def latency(
+    context: typer.Context,
+    file: TraceFile,
+    *,
+    most: Annotated[
+        str | None, typer.Option(help="The most that is added; 10 % of the run.")
+    ] = None,
+    recorded: Annotated[
+        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+    ] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how much latency a run tolerates, and where the makespan's slope changes."""
+    from parcast_perturb.asking import ticks
+    from parcast_perturb.curve import latency_curve
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import policies
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.report import curve_json, curve_lines
+
+    trace = read_trace(file)
+    known, notes = _known(context, trace, (recorded, overhead, eager))
+    policy = policies(trace, known, "auto", Semantics())[0]
+    top = ticks(trace, most) if most is not None else 0.1 * float(trace.ends.max(initial=0.0))
+    found = latency_curve(trace, known, policy, top)
+    if as_json:
+        typer.echo(json.dumps(curve_json(trace, found, policy), allow_nan=False))
+    else:
+        typer.echo("\n".join(curve_lines(trace, found, policy, notes)))
+
+
+@app.command()
+def sweep(
+    context: typer.Context,
+    file: TraceFile,
+    *,
+    of: Annotated[Swept, typer.Option(help="What is added.")] = Swept.latency,
+    to: Annotated[str, typer.Option(help="The most that is added.")],
+    steps: Annotated[int, typer.Option(min=1, max=10_000, help="How many steps from 0.")] = 7,
+    recorded: Annotated[
+        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+    ] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Add more and more of one thing, all steps in one pass over the trace."""
+    from parcast_perturb.asking import swept, ticks
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import forecast, policies
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.report import sweep_json, sweep_lines
+
+    trace = read_trace(file)
+    known, notes = _known(context, trace, (recorded, overhead, eager))
+    values = [ticks(trace, to) * step / steps for step in range(steps + 1)]
+    asked = policies(trace, known, "auto", Semantics())
+    found = forecast(
+        trace, swept(of.value, values), known, Semantics(), asked, replications=len(values),
+        notes=notes,
+    )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(sweep_json(found, of.value, values), allow_nan=False))
+    else:
+        typer.echo("\n".join(sweep_lines(found, of.value, values)))

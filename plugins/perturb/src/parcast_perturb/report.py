@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from parcast_perturb.curve import Curve
 from parcast_perturb.prediction import Forecast, spread
-from parcast_perturb.trace.columns import Floats
+from parcast_perturb.trace.columns import Floats, Trace
 
 #: More ranks than these are shown by the least and the most delayed.
 _RANKS = 16
@@ -26,8 +28,71 @@ def lines(found: Forecast) -> list[str]:
     ]
 
 
+def sweep_json(found: Forecast, what: str, values: Sequence[float]) -> dict[str, Any]:
+    """Return the makespans of a sweep, in ticks."""
+    return {
+        "schema": 1,
+        "trace": found.trace.where,
+        "tick": found.trace.tick,
+        "of": what,
+        "added": list(values),
+        "makespan": {policy: found.makespans(policy).tolist() for policy in found.delays},
+        "mean_delay": found.delays[found.main].final.mean(axis=0).tolist(),
+        "notes": list(found.notes),
+    }
+
+
+def sweep_lines(found: Forecast, what: str, values: Sequence[float]) -> list[str]:
+    """Return a row for every step of a sweep."""
+    heads = [what.replace("_", "-"), *found.delays, "mean delay"]
+    rows = ["".join(f"{head:>16}" for head in heads)]
+    columns = [found.makespans(policy) for policy in found.delays]
+    columns.append(found.delays[found.main].final.mean(axis=0))
+    for step, value in enumerate(values):
+        cells = [value, *(float(column[step]) for column in columns)]
+        rows.append("".join(f"{_time(found, cell):>16}" for cell in cells))
+    return [*rows, *_notes(found)]
+
+
+#: Shares of the makespan whose tolerance is told.
+_SHARES = (0.01, 0.02, 0.05)
+
+
+def curve_json(trace: Trace, found: Curve, policy: str) -> dict[str, Any]:
+    """Return the pieces of the makespan over latency, in ticks."""
+    return {
+        "schema": 1,
+        "trace": trace.where,
+        "tick": trace.tick,
+        "policy": policy,
+        "corners": list(found.corners),
+        "slopes": [piece.slope for piece in found.pieces],
+        "tolerance": {f"{share:g}": found.tolerance(share) for share in _SHARES},
+        "complete": found.complete,
+    }
+
+
+def curve_lines(trace: Trace, found: Curve, policy: str, notes: Sequence[str]) -> list[str]:
+    """Return the tolerance to latency, and the pieces."""
+    rows = [f"{trace.where}: makespan over added latency ({policy})"]
+    for share in _SHARES:
+        most = found.tolerance(share)
+        said = "beyond what was looked at (--most)" if most is None else _ticks(trace, most)
+        rows.append(f"{share:.0%} longer at {said}")
+    starts = (0.0, *found.corners)
+    for start, piece in zip(starts, found.pieces, strict=True):
+        rows.append(f"from {_ticks(trace, start)} on: {piece.slope:,.0f} latencies on the path")
+    if not found.complete:
+        rows.append("there are more corners than are looked for")
+    return [*rows, *(f"note: {note}" for note in notes)]
+
+
 def _time(found: Forecast, ticks: float) -> str:
-    tick = found.trace.tick
+    return _ticks(found.trace, ticks)
+
+
+def _ticks(trace: Trace, ticks: float) -> str:
+    tick = trace.tick
     if tick is None:
         return f"{ticks:.10g}"
     return f"{ticks * tick:.6g} s"

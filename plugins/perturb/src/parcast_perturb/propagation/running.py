@@ -31,6 +31,9 @@ from parcast_perturb.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 
+#: Of a mapped file, so many are read before they are let go of.
+_EVENTS = 1 << 18
+
 #: As the kernel counts what was cut.
 _CUT = ("os-noise", "compute-noise", "latency", "per-byte")
 
@@ -103,9 +106,11 @@ def propagate(
     events = trace.events
     table = Table(events.whole, events.times, events.slots, events.offsets)
     state = state_of(trace, replications, quantum)
-    while (reason := advance(table, deltas, state, rules, outcome, -1)) != ENDED:
+    rounds = max(1, _EVENTS // (quantum * max(trace.size, 1))) if trace.mapped else -1
+    while (reason := advance(table, deltas, state, rules, outcome, rounds)) != ENDED:
         if reason == MORE:
             state = more_records(state)
+        trace.release()
     if (state.rank[:, CURSOR] < np.diff(events.offsets)).any():
         raise cycle(trace, state, rules)
     return Delays(

@@ -12,6 +12,10 @@ from parcast_perturb.trace.columns import Trace
 #: Readers by suffix.
 FORMATS: Mapping[str, str] = {
     ".json": "parcast_perturb.readers.neutral:read",
+    ".trace": "parcast_perturb.readers.columnar:read",
+    ".otf2": "parcast_perturb.readers.otf2:read",
+    ".tit": "parcast_perturb.readers.time_independent:read",
+    ".txt": "parcast_perturb.readers.time_independent:read",
 }
 
 

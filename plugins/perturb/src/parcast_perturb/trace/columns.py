@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import MADV_DONTNEED, mmap
 from typing import Any
 
 import attrs
@@ -67,6 +68,12 @@ class Trace:
     comparable: bool = False  #: the clocks of all ranks are one
     timed: bool = True  #: it has times
     notes: tuple[str, ...] = ()
+    mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables
+
+    def release(self) -> None:
+        """Let go of what was read of a mapped file; it is read again where it is needed."""
+        if self.mapped is not None:
+            self.mapped.madvise(MADV_DONTNEED)
 
     @property
     def size(self) -> int:
