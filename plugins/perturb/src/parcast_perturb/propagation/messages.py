@@ -186,10 +186,10 @@ def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, l
         # by the paper's equation (1) a send's own noise does not delay its message
         lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
         state.held[record, SENT, r] = state.delay[rank, BEGUN, r] + lead
+    for r in range(state.held.shape[2]):  # of one that waits to fly, when a probe sees it
+        way = flight(table, deltas, state, rank, row, r)
+        state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
     if not (late and rules.rendezvous):
-        for r in range(state.held.shape[2]):
-            way = flight(table, deltas, state, rank, row, r)
-            state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
         state.record[record, ARRIVED] = 1
         wake(state, state.record[record, RECEIVER])
     if late and state.record[record, SIDES] == 3:

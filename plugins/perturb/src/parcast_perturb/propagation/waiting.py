@@ -200,7 +200,7 @@ def _there(table: Any, state: Any, rank: int, row: int, edge: Any) -> Any:
         state.channel[table.whole[row, INTO], PROBING] = rank
         return False
     if what == ARRIVAL:
-        return state.record[which, ARRIVED] == 1
+        return state.record[which, ARRIVED] == 1 or table.whole[row, KIND] == PROBE
     if what == RELEASE:
         return state.record[which, RELEASED] == 1
     return what == NOTHING or collectives.over(table, state, which, opened)
