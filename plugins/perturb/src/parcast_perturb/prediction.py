@@ -16,7 +16,7 @@ from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path unasked: it takes 8 bytes an event.
-MOST_PATH = 20_000_000
+MOST_PATH = 2_000_000
 
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -75,7 +75,9 @@ def forecast(
             f"{trace.where} has no times; time it on a machine first (--machine)"
         )
     walk = semantics.rules != "paper" and semantics.collectives != "butterfly"
-    walk = walk and trace.count <= MOST_PATH
+    if trace.count > MOST_PATH:
+        walk = False
+        notes += (f"no critical path: it is kept for up to {MOST_PATH:,} events",)
     found = {
         policy: propagate(
             trace, perturbation, recorded, policy, semantics, replications=replications,
