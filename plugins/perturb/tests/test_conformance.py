@@ -7,10 +7,14 @@ import json
 import pytest
 
 import parcast_perturb
-from parcast import Query
+from parcast import Query, UnsupportedError
+from parcast.costs import Costs as ProgramCosts
+from parcast.lowering import lower
 from parcast.program.reader import read_source
+from parcast.program.ready import matched
 from parcast.testing import (
     UNIT_MACHINE,
+    by_sweep,
     check_family,
     check_plugin,
     check_solver,
@@ -120,3 +124,52 @@ def test_the_token_ring_of_the_paper():
         machine = {"name": "late", "network": {"startup": added, "bandwidth": 1}}
         (row,) = registry.compare("token-ring", machine, p=128, solvers="perturb").rows
         assert row.time == 10 * 128 * added
+
+
+PAIRS = [
+    [{"kind": "init", "t_start": 5, "t_end": 6},
+     {"kind": "isend", "peer": 1, "tag": 2, "bytes": 64, "request": "a",
+      "t_start": 106, "t_end": 107},
+     {"kind": "wait", "request": "a", "t_start": 150, "t_end": 151},
+     {"kind": "allreduce", "bytes": 8, "t_start": 160, "t_end": 300}],
+    [{"kind": "init", "t_start": 0, "t_end": 6},
+     {"kind": "recv", "peer": 0, "tag": 2, "bytes": 64, "t_start": 16, "t_end": 200},
+     {"kind": "allreduce", "bytes": 8, "t_start": 230, "t_end": 300}],
+]  # fmt: skip
+
+
+def test_a_recorded_run_becomes_a_program(tmp_path):
+    """Its computation stays, its waiting is that of the machine asked."""
+    path = tmp_path / "pairs.json"
+    path.write_text(json.dumps({"unit": "1 s", "ranks": PAIRS}))
+    registry = check_plugin(parcast_perturb)
+    workload, machine = parcast_perturb_workload(path), registry.machine(UNIT_MACHINE)
+    query = Query(workload=workload, machine=machine, p=2)
+    ready, _, notes = lower(registry.lowerings, query, "program")
+    ready.workload.content.check(ready)
+    unrolled = matched(ready).unrolled
+    found = by_sweep(unrolled, ProgramCosts.of(ready, unrolled.needs()))
+    # rank 1 gets the message at 100 + 0.5 + 1 + 64, ends the receive 0.5 later, computes 30 and
+    # sends its part of the sum at 196.5; rank 0 has it 9 + 0.5 later and is there before
+    assert found.ends == (206.0, 196.5)
+    assert "waiting is asked anew" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "ssend", "peer": 1, "bytes": 1}, "no such call"),
+        ({"kind": "barrier", "comm": 1}, "of 1 of 2 ranks"),
+    ],
+)
+def test_what_no_program_can_say_is_refused(tmp_path, change, said):
+    path = tmp_path / "pairs.json"
+    first = {"t_start": 0, "t_end": 1, **change}
+    other = [{"kind": "recv", "peer": 0, "t_start": 0, "t_end": 1}]
+    ranks = [[first], other if "peer" in change else []]
+    path.write_text(json.dumps({"unit": "1 s", "ranks": ranks, "comms": {"1": [0]}}))
+    registry = check_plugin(parcast_perturb)
+    query = Query(workload=parcast_perturb_workload(path),
+                  machine=registry.machine(UNIT_MACHINE), p=2)  # fmt: skip
+    with pytest.raises(UnsupportedError, match=said):
+        lower(registry.lowerings, query, "program")

@@ -70,13 +70,19 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
 
 @hookimpl
 def parcast_lowerings() -> Iterator[Lowering]:
-    """Add programs as traces of runs without a network."""
+    """Add programs as traces of runs without a network, and recorded runs as programs."""
     yield Lowering(
         "program",
         "trace",
         "parcast_perturb.traced:of_program",
         "What the network takes is the perturbation.",
         exact=True,
+    )
+    yield Lowering(
+        "trace",
+        "program",
+        "parcast_perturb.to_program:program",
+        "Its calls, and what was computed between them, at its own number of processes.",
     )
 
 
