@@ -21,6 +21,9 @@ from parcast_perturb.trace.columns import Floats
 #: What ``fit:LAW:FILE`` estimates, by moments.
 FITTED = ("exponential", "gamma", "normal", "lognormal")
 
+#: Ticks beyond which sums lose whole ticks.
+_MOST = 2.0**53
+
 #: As many draws as make a law's table.
 _SEED = 20_260_101
 
@@ -60,6 +63,9 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
         law = _law(rest.removeprefix("-"), tick)
     except ParcastError as error:
         raise ParcastError(f"{what} {text!r}: {error}") from None
+    largest = abs(law) if isinstance(law, float) else float(np.abs(law.values).max())
+    if not largest / (tick or 1.0) < _MOST:
+        raise ParcastError(f"{what} {text!r}: it is longer than any run")
     if isinstance(law, float):
         return Addition(sign * law / (tick or 1.0), ranks=ranks), ""
     return Addition(values=sign * law.values / (tick or 1.0), ranks=ranks), law.note
@@ -79,6 +85,8 @@ def _law(text: str, tick: float | None) -> Law | float:
     found = Distribution.read(text, "s" if tick else "1")
     if found.law == "const":
         return found.mean
+    if not found.mean < _MOST:
+        raise ParcastError("it is longer than any run")
     if found.law == "sampled":
         return Law(_spread(np.array(found.parameters)))
     return Law(_scaled(found.sample(np.random.default_rng(_SEED), POOL), found.mean))
@@ -92,6 +100,8 @@ def _own(name: str, rest: str, tick: float | None) -> Law:
         raise ParcastError(f"{name} needs the form {form}")
     dimension = "s" if tick else "1"
     second, rng = to_base(given[1], dimension), np.random.default_rng(_SEED)
+    if not second < _MOST:
+        raise ParcastError("it is longer than any run")
     if name == "normal":
         mean = to_base(given[0].removeprefix("-"), dimension)
         mean = -mean if given[0].startswith("-") else mean
@@ -105,7 +115,7 @@ def _own(name: str, rest: str, tick: float | None) -> Law:
 
 def _scaled(values: Floats, mean: float) -> Floats:
     """Return draws with exactly the law's mean, so that long sums are not off by the table's."""
-    return values * (mean / values.mean()) if mean else values
+    return values / (values / mean).mean() if mean else values
 
 
 def _spread(values: Floats) -> Floats:

@@ -11,12 +11,17 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.replications import Estimate
 from parcast_perturb.path import Path, critical_path
-from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
+from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path unasked: it takes 8 bytes an event.
 MOST_PATH = 2_000_000
+
+_FASTER = (
+    "the latency of the recording machine is not known (--recorded-on), so messages may get "
+    "faster here than they can"
+)
 
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -74,6 +79,9 @@ def forecast(
         raise UnsupportedError(
             f"{trace.where} has no times; time it on a machine first (--machine)"
         )
+    taken = [*perturbation.latency, *perturbation.per_byte]
+    if recorded.latency is None and any(_takes(one) for one in taken):
+        notes += (_FASTER,)
     walk = semantics.rules != "paper" and semantics.collectives != "butterfly"
     if trace.count > MOST_PATH:
         walk = False
@@ -101,6 +109,12 @@ def forecast(
         path=path,
         notes=(*trace.notes, *notes, *clipped),
     )
+
+
+def _takes(addition: Addition) -> bool:
+    """Return whether it takes anything away."""
+    drawn = addition.values is not None and bool((addition.values < 0).any())
+    return drawn or bool((np.asarray(addition.constant) < 0).any())
 
 
 def spread(values: Floats) -> dict[str, Any]:
