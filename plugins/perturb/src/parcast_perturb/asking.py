@@ -1,0 +1,196 @@
+"""From what a user writes to what is propagated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import FileError, ParcastError, did_you_mean, shorten
+from parcast.machine import Machine
+from parcast.units import to_base
+from parcast_perturb.laws import addition
+from parcast_perturb.noise_free import removal
+from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded
+from parcast_perturb.readers.neutral import load
+from parcast_perturb.trace.columns import Trace
+
+_PARAMS = {"o", "L", "G", "eager_max", "slack"}
+_ADDED = {"os", "lat", "per_byte", "comp", "extra"}
+
+
+@attrs.frozen(kw_only=True)
+class Wanted:
+    """The options of a perturbation, as texts."""
+
+    latency: Sequence[str] = ()
+    per_byte: Sequence[str] = ()
+    os_noise: Sequence[str] = ()
+    compute_noise: Sequence[str] = ()
+    remove_noise: bool = False
+
+
+def perturbation_of(trace: Trace, wanted: Wanted) -> tuple[Perturbation, tuple[str, ...]]:
+    """Return what options add, and what is to be said about it.
+
+    Raises
+    ------
+    ParcastError
+        If one cannot be read.
+    """
+    notes: list[str] = []
+
+    def read(texts: Sequence[str], option: str) -> tuple[Addition, ...]:
+        found = [addition(text, trace.tick, option) for text in texts]
+        notes.extend(note for _, note in found if note)
+        return tuple(one for one, _ in found)
+
+    removed = None
+    if wanted.remove_noise:
+        removed = removal(trace)
+        notes.append(
+            "noise is taken to be what a gap is longer than the shortest between the same two "
+            "calls of its rank; work that varies is removed with it"
+        )
+    return Perturbation(
+        noise=read(wanted.os_noise, "--os-noise"),
+        compute=read(wanted.compute_noise, "--compute-noise"),
+        latency=read(wanted.latency, "--latency"),
+        per_byte=read(wanted.per_byte, "--per-byte"),
+        removed=removed,
+    ), tuple(notes)
+
+
+def from_file(path: Path) -> tuple[Perturbation, Recorded]:
+    """Return the perturbation and the recording machine of a JSON file.
+
+    It has an object ``perturbation`` (``os``, ``lat``, ``per_byte``, ``comp``, and ``extra``, a
+    list of rank, event and delta) and an object ``params`` (``o``, ``L``, ``G``,
+    ``eager_max``), all in the trace's ticks.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
+    """
+    data = load(path)
+    if not isinstance(data, dict):
+        raise FileError(f"{path} must be an object with perturbation and params")
+    params, added = (
+        _table(data.get(name, {}), known, f"{path}: {name}")
+        for name, known in (("params", _PARAMS), ("perturbation", _ADDED))
+    )
+    extra = added.pop("extra", [])
+    if not isinstance(extra, list):
+        raise FileError(f"{path}: perturbation.extra must be a list")
+    numbers = {name: _number(value, f"{path}: {name}") for name, value in added.items()}
+    params.pop("slack", None)
+    known = {name: _number(value, f"{path}: params.{name}") for name, value in params.items()}
+    return Perturbation.of(
+        noise=numbers.get("os", 0.0),
+        compute=numbers.get("comp", 0.0),
+        latency=numbers.get("lat", 0.0),
+        per_byte=numbers.get("per_byte", 0.0),
+        extra=tuple(_extra(one, f"{path}: perturbation.extra") for one in extra),
+    ), Recorded(
+        overhead=known.get("o", 0.0),
+        latency=known.get("L"),
+        per_byte=known.get("G"),
+        eager_max=known.get("eager_max", float("inf")),
+    )
+
+
+def _table(data: Any, known: set[str], where: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise FileError(f"{where} must be an object, not {shorten(data)}")
+    if wrong := next(iter(data.keys() - known), None):
+        raise FileError(f"{where} has no {wrong!r}.{did_you_mean(wrong, known)}")
+    return dict(data)
+
+
+def _number(value: Any, where: str) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise FileError(f"{where} must be a number, not {shorten(value)}")
+    return float(value)
+
+
+def _extra(data: Any, where: str) -> Extra:
+    found: Mapping[str, Any] = _table(data, {"rank", "event", "delta"}, where)
+    if missing := next(iter({"rank", "event", "delta"} - found.keys()), None):
+        raise FileError(f"{where}: {missing} is missing")
+    numbers = {name: _number(value, f"{where}.{name}") for name, value in found.items()}
+    if numbers["rank"] % 1 or numbers["event"] % 1:
+        raise FileError(f"{where}: rank and event must be whole numbers")
+    return Extra(int(numbers["rank"]), int(numbers["event"]), numbers["delta"])
+
+
+def recorded_on(
+    trace: Trace, machine: Machine | None, overhead: str | None, eager: str | None
+) -> Recorded:
+    """Return what is known of the recording machine.
+
+    Raises
+    ------
+    ParcastError
+        If a machine is given and the trace's times have no unit, or a quantity cannot be read.
+    """
+    found = Recorded()
+    if machine is not None:
+        if trace.tick is None:
+            raise ParcastError(
+                f"{trace.where}: the times have no unit, so no machine says what they cost; "
+                "state the unit in the trace"
+            )
+        found = signature(machine, trace.tick)
+    if overhead is not None:
+        own = to_base(overhead, "s" if trace.tick else "1") / (trace.tick or 1.0)
+        found = attrs.evolve(found, overhead=own)
+    if eager is not None:
+        found = attrs.evolve(found, eager_max=to_base(eager, "B"))
+    return found
+
+
+def ticks(trace: Trace, text: str) -> float:
+    """Return a time in the trace's ticks; a plain number where these have no unit.
+
+    Raises
+    ------
+    ParcastError
+        If it cannot be read, or is not above 0.
+    """
+    found = to_base(text, "s" if trace.tick else "1") / (trace.tick or 1.0)
+    if not found > 0:
+        raise ParcastError(f"{text!r} must be above 0")
+    return found
+
+
+def swept(what: str, values: Sequence[float]) -> Perturbation:
+    """Return what adds another constant in every replication."""
+    added: Any = {what: (Addition(np.array(values)),)}
+    return Perturbation(**added)
+
+
+def signature(machine: Machine, tick: float) -> Recorded:
+    """Return what a machine's network costs, in ticks.
+
+    Raises
+    ------
+    UnsupportedError
+        If it states no startup or no bandwidth.
+    """
+    network, reason = machine.network, "a trace recorded on it"
+    startup = machine.need("network.startup", reason)
+    bandwidth = machine.need("network.bandwidth", reason)
+    receive = network.overhead_receive
+    return Recorded(
+        overhead=network.overhead / tick,
+        overhead_per_byte=network.overhead_per_byte / tick,
+        overhead_receive=None if receive is None else receive / tick,
+        latency=startup / tick,
+        per_byte=1.0 / bandwidth / tick,
+        eager_max=float("inf") if network.eager_limit is None else network.eager_limit,
+    )

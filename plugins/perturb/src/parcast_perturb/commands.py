@@ -1,0 +1,247 @@
+"""``parcast perturb``: what only this family can do."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from parcast_perturb.asking import Wanted
+    from parcast_perturb.perturbation import Perturbation, Recorded
+    from parcast_perturb.prediction import Forecast
+    from parcast_perturb.trace.columns import Trace
+
+_OWN_COST = (
+    "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
+    "receives and waits is taken to be waiting"
+)
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Perturbations of recorded runs."
+)
+
+
+#: How the slack of an edge is known.
+Policy = StrEnum("Policy", ["auto", "interval", "upper", "lower", "clocked"])
+
+
+#: What can be swept.
+Swept = StrEnum("Swept", ["latency", "per_byte", "noise", "compute"])
+
+
+class RuleName(StrEnum):
+    """The corrected rules, or the paper's own."""
+
+    corrected = "corrected"
+    paper = "paper"
+
+
+class CollectiveName(StrEnum):
+    """What the stages of a collective cost."""
+
+    paper = "paper"
+    butterfly = "butterfly"
+
+
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")]
+Texts = list[str] | None
+
+
+@app.callback()
+def _group() -> None:
+    """What noise, latency and bandwidth would do to a recorded run."""
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    file: TraceFile,
+    *,
+    latency: Annotated[Texts, typer.Option(help="Added to every message: 100us, exp:25us.")] = None,
+    per_byte: Annotated[Texts, typer.Option(help="Added for every byte, such as 1ns.")] = None,
+    os_noise: Annotated[
+        Texts, typer.Option(help="Added to every call: exp:25us, FILE, fit:gamma:FILE, 0..3@5us.")
+    ] = None,
+    compute_noise: Annotated[Texts, typer.Option(help="Added between calls, as above.")] = None,
+    remove_noise: Annotated[
+        bool, typer.Option("--remove-noise", help="Make gaps as short as the shortest alike.")
+    ] = False,
+    perturbation: Annotated[
+        Path | None, typer.Option(help="JSON with perturbation and params, in ticks.")
+    ] = None,
+    recorded: Annotated[
+        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+    ] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="Time a trace that has no times on this machine first.")
+    ] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    policy: Annotated[Policy, typer.Option(help="How slack is known.")] = Policy.auto,
+    rules: Annotated[RuleName, typer.Option(help="Which rules.")] = RuleName.corrected,
+    collectives: Annotated[
+        CollectiveName, typer.Option(help="How stages add up.")
+    ] = CollectiveName.paper,
+    replications: Annotated[int, typer.Option(min=1, max=100_000, help="How many draws.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how a traced run's time changes, and where the change went."""
+    from parcast_perturb.asking import Wanted
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import as_json as whole
+    from parcast_perturb.prediction import forecast, policies
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.report import lines
+    from parcast_perturb.timing import timed_on
+
+    wanted = Wanted(
+        latency=latency or (),
+        per_byte=per_byte or (),
+        os_noise=os_noise or (),
+        compute_noise=compute_noise or (),
+        remove_noise=remove_noise,
+    )
+    trace = read_trace(file)
+    if machine is not None:
+        trace, recorded = timed_on(trace, context.obj.machine(machine)), recorded or machine
+    added, known, notes = _asked(context, trace, wanted, perturbation, (recorded, overhead, eager))
+    semantics = Semantics(rules=rules.value, collectives=collectives.value)
+    asked = policies(trace, known, policy.value, semantics)
+    if perturbation is not None and policy is Policy.auto:  # a file of ticks says clocks are one
+        asked = ["upper", "lower", *(["clocked"] if known.latency is not None else [])]
+    found: Forecast = forecast(
+        trace, added, known, semantics, asked, replications=replications, seed=seed, notes=notes
+    )
+    typer.echo(json.dumps(whole(found), allow_nan=False) if as_json else "\n".join(lines(found)))
+
+
+def _asked(
+    context: typer.Context,
+    trace: Trace,
+    wanted: Wanted,
+    file: Path | None,
+    known: tuple[str | None, str | None, str | None],
+) -> tuple[Perturbation, Recorded, tuple[str, ...]]:
+    """Return the perturbation, the recording machine and notes, from options or a file."""
+    from parcast.errors import ParcastError
+    from parcast_perturb.asking import Wanted, from_file, perturbation_of
+
+    if file is not None:
+        if wanted != Wanted() or any(known):
+            raise ParcastError(
+                "--perturbation says everything that is added and what the machine was; leave "
+                "the other options about these away"
+            )
+        return (*from_file(file), ())
+    added, notes = perturbation_of(trace, wanted)
+    machine, more = _known(context, trace, known)
+    return added, machine, notes + more
+
+
+def _known(
+    context: typer.Context, trace: Trace, given: tuple[str | None, str | None, str | None]
+) -> tuple[Recorded, tuple[str, ...]]:
+    """Return what is known of the recording machine, and what follows where little is."""
+    from parcast_perturb.asking import recorded_on
+
+    machine, overhead, eager = given
+    found = context.obj.machine(machine) if machine is not None else None
+    notes = (_OWN_COST,) if found is None and overhead is None else ()
+    return recorded_on(trace, found, overhead, eager), notes
+
+
+@app.command()
+def save(
+    file: TraceFile,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where it goes: NAME.trace.")],
+) -> None:
+    """Write a trace as columns, which are read at once and need little memory."""
+    from parcast.errors import FileError
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.readers.columnar import write
+
+    if output.suffix != ".trace":
+        raise FileError(f"{output}: end the name in .trace")
+    write(read_trace(file), output)
+
+
+@app.command()
+def latency(
+    context: typer.Context,
+    file: TraceFile,
+    *,
+    most: Annotated[
+        str | None, typer.Option(help="The most that is added; 10 % of the run.")
+    ] = None,
+    recorded: Annotated[
+        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+    ] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how much latency a run tolerates, and where the makespan's slope changes."""
+    from parcast_perturb.asking import ticks
+    from parcast_perturb.curve import latency_curve
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import policies
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.report import curve_json, curve_lines
+
+    trace = read_trace(file)
+    known, notes = _known(context, trace, (recorded, overhead, eager))
+    policy = policies(trace, known, "auto", Semantics())[0]
+    top = ticks(trace, most) if most is not None else 0.1 * float(trace.ends.max(initial=0.0))
+    found = latency_curve(trace, known, policy, top)
+    if as_json:
+        typer.echo(json.dumps(curve_json(trace, found, policy), allow_nan=False))
+    else:
+        typer.echo("\n".join(curve_lines(trace, found, policy, notes)))
+
+
+@app.command()
+def sweep(
+    context: typer.Context,
+    file: TraceFile,
+    *,
+    of: Annotated[Swept, typer.Option(help="What is added.")] = Swept.latency,
+    to: Annotated[str, typer.Option(help="The most that is added.")],
+    steps: Annotated[int, typer.Option(min=1, max=10_000, help="How many steps from 0.")] = 7,
+    recorded: Annotated[
+        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+    ] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Add more and more of one thing, all steps in one pass over the trace."""
+    from parcast_perturb.asking import swept, ticks
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import forecast, policies
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.report import sweep_json, sweep_lines
+
+    trace = read_trace(file)
+    known, notes = _known(context, trace, (recorded, overhead, eager))
+    values = [ticks(trace, to) * step / steps for step in range(steps + 1)]
+    asked = policies(trace, known, "auto", Semantics())
+    found = forecast(
+        trace, swept(of.value, values), known, Semantics(), asked, replications=len(values),
+        notes=notes,
+    )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(sweep_json(found, of.value, values), allow_nan=False))
+    else:
+        typer.echo("\n".join(sweep_lines(found, of.value, values)))

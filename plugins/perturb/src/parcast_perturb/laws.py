@@ -1,0 +1,205 @@
+"""What is added, as people write it: ``100us``, ``exp:25us``, ``samples.csv``, ``0..3@-5us``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from parcast.distributions import Distribution
+from parcast.errors import FileError, ParcastError
+from parcast.ranges import parse_numbers
+from parcast.units import to_base
+from parcast_perturb.perturbation import Addition
+from parcast_perturb.propagation.deltas import POOL
+from parcast_perturb.trace.columns import Floats
+
+#: What ``fit:LAW:FILE`` estimates, by moments.
+FITTED = ("exponential", "gamma", "normal", "lognormal")
+
+#: Ticks beyond which sums lose whole ticks.
+_MOST = 2.0**53
+
+#: As many draws as make a law's table.
+_SEED = 20_260_101
+
+
+@attrs.frozen(eq=False)
+class Law:
+    """A table of values that are equally likely, in seconds or ticks, and what is to be said."""
+
+    values: Floats
+    note: str = ""
+
+
+def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
+    """Return what ``text`` adds, in ticks, and a note about it.
+
+    Parameters
+    ----------
+    text
+        A constant or a distribution as in machine files, ``normal:MEAN,STD``,
+        ``pareto:SHAPE,SCALE``, a file of samples, or ``fit:LAW:FILE``. ``-`` before it takes
+        away; ``0..3@`` before it names ranks.
+    tick
+        Seconds; None where a trace's times have no unit, and numbers have none either.
+    what
+        The option, as errors name it.
+
+    Raises
+    ------
+    ParcastError
+        If it cannot be read.
+    """
+    before, at, rest = text.rpartition("@")
+    try:
+        ranks = parse_numbers("ranks", before, 0) if at else None
+        rest = rest.strip()
+        sign = -1.0 if rest.startswith("-") else 1.0
+        law = _law(rest.removeprefix("-"), tick)
+    except ParcastError as error:
+        raise ParcastError(f"{what} {text!r}: {error}") from None
+    largest = abs(law) if isinstance(law, float) else float(np.abs(law.values).max())
+    if not largest / (tick or 1.0) < _MOST:
+        raise ParcastError(f"{what} {text!r}: it is longer than any run")
+    if isinstance(law, float):
+        return Addition(sign * law / (tick or 1.0), ranks=ranks), ""
+    return Addition(values=sign * law.values / (tick or 1.0), ranks=ranks), law.note
+
+
+def _law(text: str, tick: float | None) -> Law | float:
+    """Return a constant or a table."""
+    name, _, rest = text.partition(":")
+    if name == "fit":
+        law, _, file = rest.partition(":")
+        return _fit(law, Path(file), tick)
+    if name in ("normal", "pareto"):
+        return _own(name, rest, tick)
+    if not re.match(r"[a-z]+:", text) and (Path(text).suffix in (".csv", ".txt", ".dat")):
+        values = samples(Path(text), tick)
+        return Law(_spread(values), f"{text}: {len(values)} samples, each equally likely")
+    found = Distribution.read(text, "s" if tick else "1")
+    if found.law == "const":
+        return found.mean
+    if not found.mean < _MOST:
+        raise ParcastError("it is longer than any run")
+    if found.law == "sampled":
+        return Law(_spread(np.array(found.parameters)))
+    return Law(_scaled(found.sample(np.random.default_rng(_SEED), POOL), found.mean))
+
+
+def _own(name: str, rest: str, tick: float | None) -> Law:
+    """Return the laws that only this family has."""
+    given = rest.split(",")
+    if len(given) != 2:
+        form = "normal:MEAN,STD" if name == "normal" else "pareto:SHAPE,SCALE"
+        raise ParcastError(f"{name} needs the form {form}")
+    dimension = "s" if tick else "1"
+    second, rng = to_base(given[1], dimension), np.random.default_rng(_SEED)
+    if not second < _MOST:
+        raise ParcastError("it is longer than any run")
+    if name == "normal":
+        mean = to_base(given[0].removeprefix("-"), dimension)
+        mean = -mean if given[0].startswith("-") else mean
+        return Law(rng.standard_normal(POOL) * second + mean)
+    shape = to_base(given[0], "1")
+    if not shape > 1:
+        raise ParcastError(f"pareto needs a shape above 1, where it has a mean, not {given[0]}")
+    values = second * (1 + rng.pareto(shape, POOL))
+    return Law(_scaled(values, second * shape / (shape - 1)))
+
+
+def _scaled(values: Floats, mean: float) -> Floats:
+    """Return draws with exactly the law's mean, so that long sums are not off by the table's."""
+    return values / (values / mean).mean() if mean else values
+
+
+def _spread(values: Floats) -> Floats:
+    """Return samples repeated to fill a table, as evenly as that goes."""
+    order = np.random.default_rng(_SEED).permutation(values)
+    return np.resize(order, POOL).astype(np.float64)
+
+
+def samples(path: Path, tick: float | None) -> Floats:
+    """Return the numbers of a file, one a line or the last column of a table.
+
+    Plain numbers are seconds (or ticks, where a trace's times have no unit); a first line
+    that is no number is a header.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read or holds no samples.
+    """
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise FileError(f"{path} cannot be read: {reason}") from None
+    found = []
+    for number, line in enumerate(lines, start=1):
+        text = re.split(r"[,;\s]+", line.strip())[-1]
+        if not text or text.startswith("#"):
+            continue
+        try:
+            found.append(_number(text, tick))
+        except (ParcastError, ValueError):
+            if found or number > 1:
+                raise FileError(
+                    f"{path}:{number}: {line.strip()[:40]!r} is no number of seconds"
+                ) from None
+    if not found:
+        raise FileError(f"{path} holds no samples")
+    return np.array(found)
+
+
+def _number(text: str, tick: float | None) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = float(to_base(text, "s" if tick else "1"))
+    if not math.isfinite(found):
+        raise ValueError(text)
+    return found
+
+
+def _fit(law: str, path: Path, tick: float | None) -> Law:
+    """Return the law with the moments of samples, and how far it is from them."""
+    if law not in FITTED:
+        raise ParcastError(f"fit:{law} is not known; fit one of {', '.join(FITTED)}")
+    values = samples(path, tick)
+    mean, std = float(values.mean()), float(values.std())
+    if law != "normal" and (values.min() < 0 or mean == 0):
+        raise ParcastError(f"{path}: {law} has values above 0, and the samples do not")
+    if law in ("gamma", "lognormal") and std == 0:
+        raise ParcastError(f"{path}: all samples are the same; give them as a constant")
+    rng = np.random.default_rng(_SEED)
+    if law == "exponential":
+        drawn, said = rng.exponential(mean, POOL), f"exp:{mean:.6g}"
+    elif law == "normal":
+        drawn, said = rng.normal(mean, std, POOL), f"normal:{mean:.6g},{std:.6g}"
+    elif law == "gamma":
+        shape = (mean / std) ** 2
+        drawn, said = rng.gamma(shape, mean / shape, POOL), f"gamma:{shape:.6g},{mean:.6g}"
+    else:
+        found = Distribution("lognormal", (mean, std))
+        drawn, said = found.sample(rng, POOL), f"lognormal:{mean:.6g},{std:.6g}"
+    distance = _distance(values, drawn)
+    note = (
+        f"{path}: {said} fitted to {len(values)} samples by moments; greatest distance of the "
+        f"distribution functions {distance:.3f}"
+    )
+    return Law(_scaled(drawn, mean), note)
+
+
+def _distance(first: Floats, second: Floats) -> float:
+    """Return the two-sample statistic of Kolmogorov and Smirnov."""
+    every = np.sort(np.concatenate([first, second]))
+    shares: Sequence[Floats] = [
+        np.searchsorted(np.sort(one), every, side="right") / len(one) for one in (first, second)
+    ]
+    return float(np.abs(shares[0] - shares[1]).max())

@@ -1,0 +1,126 @@
+"""The critical path: what decided the latest end, back to the start, and what it is made of.
+
+The makespan is a maximum of sums, so how often an addition stands on the path is exactly the
+derivative of the makespan with respect to it, at this perturbation and where only one path
+is the longest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from parcast_perturb.propagation.state import (
+    BY_BOTH,
+    BY_COMING,
+    BY_END,
+    BY_MESSAGE,
+    BY_POST,
+    CAUSES,
+    OWN,
+)
+from parcast_perturb.trace.calls import SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.columns import BYTES, INTO, KIND, OUT, ROOM, SITE, Ints, Trace
+
+
+@attrs.frozen
+class Path:
+    """What of each addition the latest end contains, in the first replication."""
+
+    rank: int  #: that ends last
+    messages: int  #: d time / d latency
+    bytes: float  #: d time / d per-byte
+    calls: Mapping[int, int]  #: d time / d noise of each rank
+    gaps: Mapping[int, int]  #: d time / d compute of each rank
+    sites: Mapping[str, int]  #: events on the path
+    hops: int  #: how often it goes from one rank to another
+
+
+def critical_path(trace: Trace, cause: Ints, rank: int) -> Path:
+    """Return the path to the last end of a rank.
+
+    Parameters
+    ----------
+    trace
+        What ran.
+    cause
+        As `propagate` returns it.
+    rank
+        The one that ends last.
+    """
+    walk = _Walk(trace, cause)
+    row = int(trace.events.offsets[rank + 1]) - 1
+    at_end = row >= int(trace.events.offsets[rank])
+    while at_end:
+        row, at_end = walk.end(row)
+    return Path(
+        rank=rank,
+        messages=walk.messages,
+        bytes=walk.bytes,
+        calls=dict(walk.calls),
+        gaps=dict(walk.gaps),
+        sites=dict(walk.sites),
+        hops=walk.hops,
+    )
+
+
+class _Walk:
+    def __init__(self, trace: Trace, cause: Ints) -> None:
+        self.trace, self.cause = trace, cause
+        self.whole, self.times = trace.events.whole, trace.events.times
+        self.starts = set(trace.events.offsets[:-1].tolist())
+        self.ranks = np.repeat(np.arange(trace.size), np.diff(trace.events.offsets))
+        self.messages, self.bytes, self.hops = 0, 0.0, 0
+        self.calls, self.gaps = Counter[int](), Counter[int]()
+        self.sites = Counter[str]()
+
+    def end(self, row: int) -> tuple[int, bool]:
+        """Go from an event's end to the end before; return it, and whether there is one."""
+        self.sites[self.trace.sites[self.whole[row, SITE]]] += 1
+        other, why = divmod(int(self.cause[row]), CAUSES)
+        self.hops += bool(self.ranks[other] != self.ranks[row])
+        if why == OWN:
+            self.calls[int(self.ranks[row])] += 1
+            return self.start(row)
+        if why == BY_COMING:
+            stages = self._stages(other)
+            self.calls[int(self.ranks[other])] += stages
+            self.messages += stages
+            self.bytes += float(self.times[other, BYTES])
+            self.calls[int(self.ranks[row])] += bool(self.whole[row, KIND] == WAIT)
+            return self.start(other)
+        self.calls[int(self.ranks[row])] += self._noisy(row, other, why)
+        self.messages += 2 if why == BY_BOTH else 1
+        exchanges = bool(self.whole[other, KIND] == SENDRECV)  # its receive follows its own noise
+        if why == BY_END and not exchanges:
+            return other, True
+        if why == BY_END:
+            self.calls[int(self.ranks[other])] += 1
+            return self.start(other)
+        carried = float(self.times[other, ROOM if why == BY_POST else BYTES])
+        self.bytes += carried
+        if why in (BY_MESSAGE, BY_BOTH) or exchanges:
+            self.calls[int(self.ranks[other])] += 1
+        return self.start(other)
+
+    def _noisy(self, row: int, other: int, why: int) -> bool:
+        """Return whether the noise of the call comes after what it waited for."""
+        kind = self.whole[row, KIND]
+        if kind == WAIT:
+            return True
+        arrives = self.whole[other, OUT] == self.whole[row, INTO]
+        return bool(kind not in (SEND, SSEND) and why in (BY_MESSAGE, BY_POST) and arrives)
+
+    def _stages(self, row: int) -> int:
+        members = len(self.trace.communicators[int(self.whole[row, OUT])])
+        return max(0, members - 1).bit_length()
+
+    def start(self, row: int) -> tuple[int, bool]:
+        """Go from an event's start to the end before it."""
+        if row in self.starts:
+            return row, False
+        self.gaps[int(self.ranks[row])] += 1
+        return row - 1, True

@@ -1,0 +1,82 @@
+"""What is changed: noise, latency and bandwidth, and what the recording machine was like."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import attrs
+
+Rule = Literal["corrected", "paper"]
+Collectives = Literal["paper", "butterfly"]
+Protocol = Literal["acknowledge", "rendezvous"]
+
+
+@attrs.frozen
+class Extra:
+    """A delay before one event, in ticks."""
+
+    rank: int
+    event: int
+    delta: float
+
+
+@attrs.frozen(eq=False)
+class Addition:
+    """What is added each time, in ticks; negative numbers take away."""
+
+    constant: Any = 0.0  #: a number, or one for each replication
+    values: Any = attrs.field(default=None, repr=False)  #: drawn from these, each equally often
+    ranks: tuple[int, ...] | None = None  #: to whom; None: all
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Perturbation:
+    """What is added, in ticks."""
+
+    noise: tuple[Addition, ...] = ()  #: to every call
+    compute: tuple[Addition, ...] = ()  #: to every gap between calls
+    latency: tuple[Addition, ...] = ()  #: to every message of a sender
+    per_byte: tuple[Addition, ...] = ()
+    extra: tuple[Extra, ...] = ()
+    event: Any = attrs.field(default=None, repr=False)  #: see `Deltas.event`
+    removed: Any = attrs.field(default=None, repr=False)  #: events, and what to add before each
+
+    @classmethod
+    def of(
+        cls,
+        noise: float = 0.0,
+        compute: float = 0.0,
+        latency: float = 0.0,
+        per_byte: float = 0.0,
+        extra: tuple[Extra, ...] = (),
+    ) -> Perturbation:
+        """Return what adds constants everywhere."""
+        return cls(
+            noise=(Addition(noise),),
+            compute=(Addition(compute),),
+            latency=(Addition(latency),),
+            per_byte=(Addition(per_byte),),
+            extra=extra,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Recorded:
+    """What is known of the machine that a trace was recorded on, in ticks."""
+
+    overhead: float = 0.0  #: o, what a call costs its rank when it waits for nobody
+    overhead_per_byte: float = 0.0  #: O, of sends
+    overhead_receive: float | None = None  #: as ``overhead`` where not stated
+    latency: float | None = None  #: L
+    per_byte: float | None = None  #: G
+    eager_max: float = math.inf  #: a larger message's sender waits for its receiver
+
+
+@attrs.frozen(kw_only=True)
+class Semantics:
+    """How calls are taken to behave."""
+
+    rules: Rule = "corrected"
+    collectives: Collectives = "paper"
+    protocol: Protocol = "acknowledge"  #: of messages above ``eager_max``

@@ -1,0 +1,168 @@
+"""What a perturbation does to a trace, as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import UnsupportedError
+from parcast.replications import Estimate
+from parcast_perturb.path import Path, critical_path
+from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
+from parcast_perturb.propagation.running import Delays, propagate
+from parcast_perturb.trace.columns import Floats, Trace
+
+#: Longer traces get no critical path unasked: it takes 8 bytes an event.
+MOST_PATH = 2_000_000
+
+_FASTER = (
+    "the latency of the recording machine is not known (--recorded-on), so messages may get "
+    "faster here than they can"
+)
+
+LEVELS = (0.05, 0.5, 0.95)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Forecast:
+    """A trace's perturbed ends under each policy asked."""
+
+    trace: Trace = attrs.field(repr=False)
+    delays: Mapping[str, Delays] = attrs.field(repr=False)
+    main: str  #: the policy whose numbers are shown first
+    path: Path | None = None
+    notes: tuple[str, ...] = ()
+
+    def ends(self, policy: str) -> Floats:
+        """Return the perturbed ends, [rank, replication], in ticks."""
+        found: Floats = self.trace.ends[:, None] + self.delays[policy].final
+        return found
+
+    def makespans(self, policy: str) -> Floats:
+        """Return the latest end of each replication."""
+        found: Floats = self.ends(policy).max(axis=0, initial=0.0)
+        return found
+
+
+def policies(trace: Trace, recorded: Recorded, asked: str, semantics: Semantics) -> list[str]:
+    """Return the policies to run, the one that is shown first in front."""
+    if asked != "auto":
+        return ["upper", "lower"] if asked == "interval" else [asked]
+    known = recorded.latency is not None
+    if semantics.rules == "paper":
+        return ["upper"]
+    return ["clocked", "upper", "lower"] if trace.comparable and known else ["upper", "lower"]
+
+
+def forecast(
+    trace: Trace,
+    perturbation: Perturbation,
+    recorded: Recorded,
+    semantics: Semantics,
+    asked: list[str],
+    *,
+    replications: int = 1,
+    seed: int = 0,
+    notes: tuple[str, ...] = (),
+) -> Forecast:
+    """Return what a perturbation does, under each of the policies.
+
+    Raises
+    ------
+    TraceError, UnsupportedError
+        As `propagate` does.
+    """
+    if not trace.timed:
+        raise UnsupportedError(
+            f"{trace.where} has no times; time it on a machine first (--machine)"
+        )
+    taken = [*perturbation.latency, *perturbation.per_byte]
+    if recorded.latency is None and any(_takes(one) for one in taken):
+        notes += (_FASTER,)
+    walk = semantics.rules != "paper" and semantics.collectives != "butterfly"
+    if trace.count > MOST_PATH:
+        walk = False
+        notes += (f"no critical path: it is kept for up to {MOST_PATH:,} events",)
+    found = {
+        policy: propagate(
+            trace, perturbation, recorded, policy, semantics, replications=replications,
+            seed=seed, causes=walk and policy == asked[0],
+        )
+        for policy in asked
+    }  # fmt: skip
+    main = found[asked[0]]
+    path = None
+    if walk and main.cause is not None and trace.count:
+        last = int((trace.ends + main.final[:, 0]).argmax())
+        path = critical_path(trace, main.cause, last)
+    clipped = tuple(
+        f"{name}: {count:,} times less was taken away than asked, as nothing gets shorter than 0"
+        for name, count in main.clipped.items()
+    )
+    return Forecast(
+        trace=trace,
+        delays=found,
+        main=asked[0],
+        path=path,
+        notes=(*trace.notes, *notes, *clipped),
+    )
+
+
+def _takes(addition: Addition) -> bool:
+    """Return whether it takes anything away."""
+    drawn = addition.values is not None and bool((addition.values < 0).any())
+    return drawn or bool((np.asarray(addition.constant) < 0).any())
+
+
+def spread(values: Floats) -> dict[str, Any]:
+    """Return mean, interval and quantiles of one number in all replications."""
+    if len(values) < 2:
+        return {"mean": float(values[0])}
+    estimate = Estimate.of(values)
+    return {
+        "mean": estimate.mean,
+        "std": estimate.std,
+        "ci": list(estimate.ci),
+        "quantiles": {f"{level:g}": float(np.quantile(values, level)) for level in LEVELS},
+    }
+
+
+def as_json(found: Forecast) -> dict[str, Any]:
+    """Return everything as an object; times are in ticks of ``tick`` seconds."""
+    trace, main = found.trace, found.delays[found.main]
+    sites, moved = len(trace.sites), main.moved
+    names = {"upper": "clockfree_final", "lower": "lower_final", "clocked": "clocked_final"}
+    finals = {names[one]: found.ends(one).mean(axis=1).tolist() for one in found.delays}
+    return {
+        "schema": 1,
+        "trace": trace.where,
+        "ranks": trace.size,
+        "events": trace.count,
+        "tick": trace.tick,
+        "policy": found.main,
+        **{name: finals.get(name) for name in names.values()},
+        "before": trace.ends.tolist(),
+        "delay": main.final.mean(axis=1).tolist(),
+        "makespan": {
+            "before": float(trace.ends.max(initial=0.0)),
+            **{one: spread(found.makespans(one)) for one in found.delays},
+        },
+        "where": {
+            "sites": _where(trace.sites, moved[:sites]),
+            "ranks": _where(range(trace.size), moved[sites:]),
+        },
+        "path": attrs.asdict(found.path) if found.path else None,
+        "replications": main.final.shape[1],
+        "notes": list(found.notes),
+    }
+
+
+def _where(names: Any, moved: Floats) -> dict[str, dict[str, float]]:
+    return {
+        str(name): {"absorbed": float(absorbed), "made": float(made)}
+        for name, (absorbed, made) in zip(names, moved, strict=True)
+        if absorbed or made
+    }

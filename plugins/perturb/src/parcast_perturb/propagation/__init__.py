@@ -1,0 +1,1 @@
+"""Propagation: how far each delay gets."""

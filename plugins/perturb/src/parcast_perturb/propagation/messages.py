@@ -1,0 +1,235 @@
+"""Messages: which receive takes each, when it arrives and when its sender may go on.
+
+Arguments without type are the named tuples of `parcast_perturb.propagation.state`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parcast_perturb.compilation import step
+from parcast_perturb.propagation.sampling import flight, latency, own
+from parcast_perturb.propagation.state import (
+    ADDED,
+    ARRIVAL,
+    ARRIVED,
+    ARRIVED_BY,
+    BEGUN,
+    BLOCKING,
+    BY_BOTH,
+    BY_END,
+    BY_MESSAGE,
+    BY_POST,
+    CAUSES,
+    CLOCKED,
+    DELAY,
+    EVENT,
+    FREE,
+    FREE_COUNT,
+    HEAD,
+    HOLDERS,
+    HOLDS_POSTS,
+    LATE,
+    LOWER,
+    NEXT,
+    NO,
+    PAPER,
+    POST,
+    POSTED,
+    PROBING,
+    QUEUE_HEAD,
+    QUEUE_LENGTH,
+    QUEUED,
+    RECEIVER,
+    RELEASE,
+    RELEASED,
+    RELEASED_BY,
+    SENDER,
+    SENT,
+    SIDES,
+    TAIL,
+)
+from parcast_perturb.trace.columns import BYTES, INTO, OUT, START
+
+
+@step
+def wake(state: Any, rank: int) -> None:
+    """Let a rank look again at what it waits for."""
+    if rank >= 0 and not state.rank[rank, QUEUED]:
+        state.rank[rank, QUEUED] = 1
+        place = state.counters[QUEUE_HEAD] + state.counters[QUEUE_LENGTH]
+        state.queue[place % len(state.queue)] = rank
+        state.counters[QUEUE_LENGTH] += 1
+
+
+@step
+def fresh(state: Any, holders: int) -> Any:
+    """Take a free record."""
+    record = state.counters[FREE]
+    state.counters[FREE] = state.record[record, NEXT]
+    state.counters[FREE_COUNT] -= 1
+    state.record[record, :] = 0
+    state.record[record, NEXT] = NO
+    state.record[record, SENDER] = NO
+    state.record[record, RECEIVER] = NO
+    state.record[record, HOLDERS] = holders
+    return record
+
+
+@step
+def give_back(state: Any, record: int) -> None:
+    """Say that one of those who need a record is done with it."""
+    state.record[record, HOLDERS] -= 1
+    if state.record[record, HOLDERS] == 0:
+        state.record[record, NEXT] = state.counters[FREE]
+        state.counters[FREE] = record
+        state.counters[FREE_COUNT] += 1
+
+
+@step
+def meet(state: Any, channel: int, post: bool) -> Any:
+    """Return the record of a message or a receive, shared with its other side."""
+    head = state.channel[channel, HEAD]
+    if head != NO and state.channel[channel, HOLDS_POSTS] != post:
+        state.channel[channel, HEAD] = state.record[head, NEXT]
+        state.record[head, NEXT] = NO
+        return head
+    record = fresh(state, 1)
+    if head == NO:
+        state.channel[channel, HEAD] = record
+    else:
+        state.record[state.channel[channel, TAIL], NEXT] = record
+    state.channel[channel, TAIL] = record
+    state.channel[channel, HOLDS_POSTS] = post
+    return record
+
+
+@step
+def joined(first: float, first_at: float, second: float, second_at: float, policy: int) -> Any:
+    """Return the delay of what waits for two, and whether the second decides.
+
+    No clock has seen the end of this wait.
+    """
+    if policy == LOWER:
+        return min(first, second), second < first
+    if policy == CLOCKED:
+        latest = max(first_at, second_at)
+        first, second = first - (latest - first_at), second - (latest - second_at)
+    return max(first, second), second > first
+
+
+@step
+def _fly(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
+    """Let a message fly that has waited for its receive."""
+    row, time, held = state.record[record, EVENT], state.time, state.held
+    sender = state.record[record, SENDER]
+    at = max(time[record, SENT], time[record, POSTED])
+    at += rules.latency + table.times[row, BYTES] * rules.per_byte
+    time[record, ARRIVAL] = at
+    time[record, RELEASE] = at
+    for r in range(held.shape[2]):
+        met, by_post = joined(
+            held[record, SENT, r], time[record, SENT],
+            held[record, POSTED, r], time[record, POSTED], rules.policy,
+        )  # fmt: skip
+        if r == 0 and by_post:
+            state.record[record, ARRIVED_BY] = CAUSES * state.record[record, POST] + BY_POST
+        met += flight(table, deltas, state, sender, row, r)
+        held[record, ARRIVAL, r] = met
+        held[record, RELEASE, r] = met
+    state.record[record, RELEASED_BY] = state.record[record, ARRIVED_BY]
+    state.record[record, ARRIVED] = 1
+    state.record[record, RELEASED] = 1
+    wake(state, state.record[record, RECEIVER])
+    wake(state, sender)
+
+
+@step
+def _both(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
+    """Do what follows when a late message has met its receive."""
+    if rules.rendezvous:
+        _fly(table, deltas, state, rules, record)
+    elif not state.record[record, BLOCKING]:  # a blocking receive acknowledges at its end
+        time, held = state.time, state.held
+        row, sender = state.record[record, EVENT], state.record[record, SENDER]
+        time[record, RELEASE] = max(time[record, POSTED], time[record, ARRIVAL]) + rules.latency
+        for r in range(held.shape[2]):
+            met, by_send = joined(
+                held[record, POSTED, r], time[record, POSTED],
+                held[record, ARRIVAL, r], time[record, ARRIVAL], rules.policy,
+            )  # fmt: skip
+            if r == 0:
+                decided = CAUSES * row + BY_BOTH
+                if not by_send:
+                    decided = CAUSES * state.record[record, POST] + BY_END
+                state.record[record, RELEASED_BY] = decided
+            held[record, RELEASE, r] = met + latency(deltas, state, sender, row, 0, r)
+        state.record[record, RELEASED] = 1
+        wake(state, sender)
+
+
+@step
+def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, late: bool) -> Any:
+    """Put a message on its channel; return its record."""
+    channel, times = table.whole[row, OUT], table.times
+    record = meet(state, channel, False)
+    state.record[record, SIDES] |= 1
+    state.record[record, LATE] = late
+    state.record[record, HOLDERS] += late
+    state.record[record, EVENT] = row
+    state.record[record, SENDER] = rank
+    state.record[record, ARRIVED_BY] = CAUSES * row + BY_MESSAGE
+    sent = times[row, START] + own(table, rules, row)
+    state.time[record, SENT] = sent
+    state.time[record, ARRIVAL] = sent + rules.latency + times[row, BYTES] * rules.per_byte
+    for r in range(state.held.shape[2]):
+        # by the paper's equation (1) a send's own noise does not delay its message
+        lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
+        state.held[record, SENT, r] = state.delay[rank, BEGUN, r] + lead
+    for r in range(state.held.shape[2]):  # of one that waits to fly, when a probe sees it
+        way = flight(table, deltas, state, rank, row, r)
+        state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
+    if not (late and rules.rendezvous):
+        state.record[record, ARRIVED] = 1
+        wake(state, state.record[record, RECEIVER])
+    if late and state.record[record, SIDES] == 3:
+        _both(table, deltas, state, rules, record)
+    if state.channel[channel, PROBING] != NO:
+        wake(state, state.channel[channel, PROBING])
+        state.channel[channel, PROBING] = NO
+    return record
+
+
+@step
+def post(
+    table: Any, deltas: Any, state: Any, rules: Any,
+    rank: int, row: int, at: float, noisy: bool, blocking: bool,
+) -> Any:  # fmt: skip
+    """Put a receive on its channel, before or after the noise of its call; return its record."""
+    record = meet(state, table.whole[row, INTO], True)
+    state.record[record, SIDES] |= 2
+    state.record[record, POST] = row
+    state.record[record, BLOCKING] = blocking
+    state.record[record, RECEIVER] = rank
+    state.time[record, POSTED] = at
+    for r in range(state.held.shape[2]):
+        added = state.delay[rank, ADDED, r] if noisy else 0.0
+        state.held[record, POSTED, r] = state.delay[rank, BEGUN, r] + added
+    if state.record[record, LATE] and state.record[record, SIDES] == 3:
+        _both(table, deltas, state, rules, record)
+    return record
+
+
+@step
+def acknowledge(deltas: Any, state: Any, rules: Any, record: int, rank: int, at: float) -> None:
+    """Release the sender of a late message at the end of a blocking receive."""
+    if not state.record[record, LATE] or rules.rendezvous:
+        return
+    row, sender = state.record[record, EVENT], state.record[record, SENDER]
+    state.time[record, RELEASE] = at + rules.latency
+    for r in range(state.held.shape[2]):
+        back = latency(deltas, state, sender, row, 0, r)
+        state.held[record, RELEASE, r] = state.delay[rank, DELAY, r] + back
+    state.record[record, RELEASED_BY] = CAUSES * state.record[record, POST] + BY_END
+    state.record[record, RELEASED] = 1
+    wake(state, sender)

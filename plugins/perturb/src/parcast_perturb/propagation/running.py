@@ -1,0 +1,147 @@
+"""Running the kernel: from a trace and a perturbation to the delay of every end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from parcast.errors import UnsupportedError
+from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
+from parcast_perturb.propagation.deltas import deltas_of
+from parcast_perturb.propagation.kernel import advance
+from parcast_perturb.propagation.room import more_records, state_of
+from parcast_perturb.propagation.state import (
+    CLOCKED,
+    CURSOR,
+    DELAY,
+    ENDED,
+    LOWER,
+    MORE,
+    PAPER,
+    UPPER,
+    Outcome,
+    Rules,
+    Table,
+)
+from parcast_perturb.propagation.stuck import cycle
+from parcast_perturb.trace.columns import Floats, Ints, Trace
+
+POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
+
+#: Of a mapped file, so many are read before they are let go of.
+_EVENTS = 1 << 18
+
+#: As the kernel counts what was cut.
+_CUT = ("os-noise", "compute-noise", "latency", "per-byte")
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Delays:
+    """Delays in ticks, a column for each replication."""
+
+    final: Floats  #: of each rank's last end
+    ends: Floats | None = attrs.field(repr=False)  #: of each event's end
+    cause: Ints | None = attrs.field(repr=False)  #: of each end in the first replication
+    moved: Floats = attrs.field(repr=False)
+    """What calls absorbed, and by how much they made their rank later than it was itself.
+
+    [site, then rank; absorbed or made], a mean over replications.
+    """
+    clipped: Mapping[str, int]  #: how often less was taken away than asked
+
+
+def propagate(
+    trace: Trace,
+    perturbation: Perturbation,
+    recorded: Recorded,
+    policy: str,
+    semantics: Semantics | None = None,
+    *,
+    replications: int = 1,
+    seed: int = 0,
+    every_end: bool = False,
+    causes: bool = False,
+    quantum: int = 64,
+) -> Delays:
+    """Return how much later every rank ends.
+
+    Parameters
+    ----------
+    trace
+        What ran.
+    perturbation
+        What is added.
+    recorded
+        What is known of the machine it ran on.
+    policy
+        ``"upper"`` and ``"lower"`` compare no clocks; ``"clocked"`` takes them as one.
+    semantics
+        How calls behave.
+    replications
+        How often laws are drawn from; all of them go through the trace together.
+    seed
+        Of the draws. An event's draw depends on this, the event and the replication alone.
+    every_end, causes
+        Whether to keep the delay of every event, and what decided it.
+    quantum
+        How many events a rank may run ahead of the least advanced one.
+
+    Raises
+    ------
+    TraceError
+        If ranks wait for each other for ever.
+    UnsupportedError
+        If the policy is ``"clocked"`` and the recording machine's latency is not known.
+    """
+    semantics = semantics or Semantics()
+    deltas = deltas_of(trace, perturbation, recorded, replications, seed)
+    rules = _rules(trace, recorded, policy, semantics, quantum)
+    outcome = Outcome(
+        np.empty((trace.count, replications) if every_end else (0, 0)),
+        np.empty(trace.count if causes else 0, np.int64),
+    )
+    events = trace.events
+    table = Table(events.whole, events.times, events.slots, events.offsets)
+    state = state_of(trace, replications, quantum)
+    rounds = max(1, _EVENTS // (quantum * max(trace.size, 1))) if trace.mapped else -1
+    while (reason := advance(table, deltas, state, rules, outcome, rounds)) != ENDED:
+        if reason == MORE:
+            state = more_records(state)
+        trace.release()
+    if (state.rank[:, CURSOR] < np.diff(events.offsets)).any():
+        raise cycle(trace, state, rules)
+    return Delays(
+        final=state.delay[:, DELAY].copy(),
+        ends=outcome.ends if every_end else None,
+        cause=outcome.cause if causes else None,
+        moved=state.moved / replications,
+        clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
+    )
+
+
+def _rules(
+    trace: Trace, recorded: Recorded, policy: str, semantics: Semantics, quantum: int
+) -> Rules:
+    paper = semantics.rules == "paper"
+    if policy == "clocked" and not paper and recorded.latency is None:
+        raise UnsupportedError(
+            f"{trace.where}: clocks say when messages arrived only with the latency of the "
+            "machine that the trace was recorded on; state it (--recorded-on), or ask for "
+            "upper and lower"
+        )
+    receive = recorded.overhead_receive
+    return Rules(
+        policy=PAPER if paper else POLICIES[policy],
+        rendezvous=semantics.protocol == "rendezvous",
+        butterfly=semantics.collectives == "butterfly",
+        eager_max=-math.inf if paper else float(recorded.eager_max),
+        overhead=float(recorded.overhead),
+        overhead_per_byte=float(recorded.overhead_per_byte),
+        overhead_receive=float(recorded.overhead if receive is None else receive),
+        latency=float(recorded.latency or 0),
+        per_byte=float(recorded.per_byte or 0),
+        quantum=quantum,
+    )

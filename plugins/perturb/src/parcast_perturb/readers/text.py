@@ -1,0 +1,64 @@
+"""Lines of text traces, a few at a time, so that a wrong file is refused early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from parcast.errors import FileError, shorten
+
+#: No line of a trace is longer.
+MOST_LINE = 1 << 20
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of every line.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, is no text, or has a line that is too long for a trace.
+    """
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while raw := file.readline(MOST_LINE):
+                number += 1
+                if len(raw) == MOST_LINE:
+                    raise FileError(f"{path}:{number}: no line of a trace has a megabyte")
+                yield number, raw.decode("ascii").strip()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path}:{number}: it is no text of a trace") from None
+
+
+def number(text: str, where: str, *, least: float = 0.0) -> float:
+    """Return a number of a line.
+
+    Raises
+    ------
+    FileError
+        If it is none, or less than ``least``.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not least <= found < float("inf"):
+        raise FileError(f"{where}: {shorten(text)!r} must be a number of {least:g} or more")
+    return found
+
+
+def whole(text: str, where: str, *, least: int = 0) -> int:
+    """Return a whole number of a line.
+
+    Raises
+    ------
+    FileError
+        If it is none, or less than ``least``.
+    """
+    found = number(text, where, least=least)
+    if found != int(found):
+        raise FileError(f"{where}: {shorten(text)!r} must be a whole number")
+    return int(found)

@@ -1,0 +1,224 @@
+"""``perturb.clocked``, ``perturb.upper`` and ``perturb.lower``: a trace on another machine."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from parcast import Prediction, Query, UnsupportedError
+from parcast.errors import ParcastError
+from parcast.machine import Count, Machine
+from parcast.replications import Estimate
+from parcast_perturb.asking import signature
+from parcast_perturb.laws import addition
+from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
+from parcast_perturb.prediction import LEVELS
+from parcast_perturb.propagation.running import Delays, propagate
+from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
+from parcast_perturb.traced import ZERO, Traced
+
+
+@attrs.frozen(kw_only=True)
+class Noise:
+    """What a machine's operating system adds: distributions as ``exp:25us``."""
+
+    calls: str | None = None  #: to every call
+    computation: str | None = None  #: to every gap between calls
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What a user may choose."""
+
+    recorded_on: str | None = None  #: the machine that a recorded trace ran on
+    replications: Count = 100  #: how often noise is drawn, on machines that have it
+
+
+@attrs.frozen(eq=False)
+class _Question:
+    """A trace, what the query's machine adds, and what is known of the trace's own machine."""
+
+    trace: Trace
+    added: Perturbation
+    recorded: Recorded
+    semantics: Semantics
+    random: bool
+    notes: tuple[str, ...] = ()
+
+
+class _Solver:
+    """Propagates what the machine adds under one policy."""
+
+    policy: ClassVar[str]
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or why the trace cannot be moved to the machine."""
+        try:
+            self._check(query)
+            _question(query)
+        except ParcastError as error:
+            return str(error)
+        return None
+
+    def _check(self, query: Query) -> None:
+        """Refuse what this policy cannot do."""
+        query.workload.content.check(query)
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction."""
+        asked = _question(query)
+        options: Options = query.options or Options()
+        replications = options.replications if asked.random else 1
+        content: Traced = query.workload.content
+        warm_up = content.starts is not None and len(content.starts) > 0
+        found = propagate(
+            asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
+            replications=replications, seed=query.seed, every_end=warm_up,
+        )  # fmt: skip
+        times = _times(asked.trace, found, content.starts if warm_up else np.empty(0, np.int64))
+        times *= asked.trace.tick or 1.0
+        clipped = tuple(
+            f"{name}: {count:,} times less was taken away than the machines differ by"
+            for name, count in found.clipped.items()
+        )
+        return _prediction(times, found, asked, clipped)
+
+
+class Clocked(_Solver):
+    """Exact where the clocks of all ranks are one."""
+
+    policy = "clocked"
+
+    def _check(self, query: Query) -> None:
+        super()._check(query)
+        content: Traced = query.workload.content
+        if content.added is None and not content.trace.comparable:
+            raise UnsupportedError(
+                f"{content.trace.where}: the clocks of its ranks are not known to be one; ask "
+                "perturb.upper and perturb.lower"
+            )
+
+
+class Upper(_Solver):
+    """Not below the time, without comparing clocks."""
+
+    policy = "upper"
+
+
+class Lower(_Solver):
+    """Not above the time, without comparing clocks."""
+
+    policy = "lower"
+
+
+def choose(query: Query) -> str:
+    """Return the family's solver for a query."""
+    content: Traced = query.workload.content
+    known = content.added is not None or content.trace.comparable
+    return "perturb.clocked" if known else "perturb.upper"
+
+
+def _times(trace: Trace, found: Delays, starts: Ints) -> Floats:
+    """Return the makespan of each replication, from the latest end of a warm-up."""
+    ends: Floats = (trace.ends[:, None] + found.final).max(axis=0)
+    if found.ends is not None and len(starts):
+        begun = trace.events.times[starts, END][:, None] + found.ends[starts]
+        ends = ends - begun.max(axis=0)
+    return ends
+
+
+def _prediction(
+    times: Floats, found: Delays, asked: _Question, clipped: tuple[str, ...]
+) -> Prediction:
+    details = {"events": asked.trace.count, "clipped": dict(found.clipped)}
+    notes = (*asked.trace.notes, *asked.notes, *clipped)
+    if len(times) == 1:
+        return Prediction(time=float(times[0]), notes=notes, details=details)
+    estimate = Estimate.of(times)
+    return Prediction(
+        time=estimate.mean,
+        std=estimate.std,
+        ci=estimate.ci,
+        quantiles={level: float(np.quantile(times, level)) for level in LEVELS},
+        notes=notes,
+        details={**details, "replications": estimate.count},
+    )
+
+
+def _question(query: Query) -> _Question:
+    content: Traced = query.workload.content
+    trace = content.trace
+    if content.added is not None:
+        noise, gaps = _noise(query.machine, trace)
+        return _Question(
+            trace,
+            Perturbation(event=content.added, noise=noise, compute=gaps),
+            attrs.evolve(ZERO, eager_max=content.eager_limit),
+            Semantics(protocol="rendezvous"),
+            bool(noise or gaps),
+        )
+    return _moved(query, trace)
+
+
+def _moved(query: Query, trace: Trace) -> _Question:
+    """Return the difference between the recording machine and the query's."""
+    from parcast.registry import Registry
+
+    options: Options = query.options or Options()
+    if options.recorded_on is None:
+        raise UnsupportedError(
+            f"{trace.where} was recorded on a machine that is not named; name it with "
+            "--set perturb.clocked.recorded_on=MACHINE (or perturb.upper, perturb.lower)"
+        )
+    if trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    before = Registry().machine(options.recorded_on)
+    here, there = signature(before, trace.tick), signature(query.machine, trace.tick)
+    noise, gaps = _noise(query.machine, trace)
+    assert here.latency is not None
+    assert there.latency is not None
+    assert here.per_byte is not None
+    assert there.per_byte is not None
+    first, second = before.processor.rate, query.machine.processor.rate
+    notes: tuple[str, ...] = ()
+    removed = None
+    if first is None or second is None:
+        notes = ("computation takes as long as recorded: one of the machines states no rate",)
+    elif first != second:
+        removed = _scaled(trace, first / second - 1)
+    return _Question(
+        trace,
+        Perturbation(
+            noise=(Addition(there.overhead - here.overhead), *noise),
+            compute=gaps,
+            latency=(Addition(there.latency - here.latency),),
+            per_byte=(Addition(there.per_byte - here.per_byte),),
+            removed=removed,
+        ),
+        here,
+        Semantics(),
+        bool(noise or gaps),
+        notes,
+    )
+
+
+def _scaled(trace: Trace, share: float) -> tuple[Ints, Floats]:
+    """Return what every gap takes longer, by a share of it."""
+    times = trace.events.times
+    gaps = np.zeros(trace.count)
+    gaps[1:] = times[1:, START] - times[:-1, END]
+    gaps[trace.events.offsets[:-1][np.diff(trace.events.offsets) > 0]] = 0.0
+    rows = np.flatnonzero(gaps)
+    return rows, gaps[rows] * share
+
+
+def _noise(machine: Machine, trace: Trace) -> tuple[tuple[Addition, ...], tuple[Addition, ...]]:
+    """Return what the machine's noise adds to calls and to gaps."""
+    part = machine.part("noise", Noise) or Noise()
+
+    def read(text: str | None, name: str) -> tuple[Addition, ...]:
+        return () if text is None else (addition(text, trace.tick, f"noise.{name}")[0],)
+
+    return read(part.calls, "calls"), read(part.computation, "computation")

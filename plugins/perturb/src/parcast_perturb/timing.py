@@ -1,0 +1,81 @@
+"""Times for traces that have none: their work on a machine that is named."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from parcast.errors import UnsupportedError
+from parcast.machine import Machine
+from parcast_perturb.asking import signature
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
+
+
+def timed_on(trace: Trace, machine: Machine) -> Trace:
+    """Return a trace of work as one with times, as if recorded on a machine.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trace has times, or the machine lacks a number.
+    """
+    if trace.timed:
+        raise UnsupportedError(
+            f"{trace.where} has times of its own; say what it was recorded on (--recorded-on)"
+        )
+    rate = machine.need("processor.rate", "a trace of operations")
+    return with_times(trace, signature(machine, 1.0), 1.0 / rate)
+
+
+def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
+    """Return a trace with times in seconds.
+
+    Parameters
+    ----------
+    trace
+        Its clocks count work.
+    costs
+        What the network costs, in seconds.
+    seconds
+        Of a unit of work.
+    """
+    work = trace.events.times
+    gaps = gaps_of(trace) * seconds
+    still = work.copy()
+    still[:, START] = still[:, END] = 0.0
+    resting = attrs.evolve(trace, events=attrs.evolve(trace.events, times=still))
+    rows = np.flatnonzero(gaps)
+    added = Perturbation.of(
+        noise=costs.overhead, latency=costs.latency or 0.0, per_byte=costs.per_byte or 0.0
+    )
+    found = propagate(
+        resting,
+        attrs.evolve(added, removed=(rows, gaps[rows])),
+        Recorded(latency=0.0, per_byte=0.0, eager_max=costs.eager_max),
+        "clocked",
+        every_end=True,
+    )
+    assert found.ends is not None
+    still[:, END] = found.ends[:, 0]
+    still[1:, START] = still[:-1, END]
+    still[_begins(trace), START] = 0.0
+    still[:, START] += gaps
+    return attrs.evolve(resting, tick=1.0, comparable=True, timed=True)
+
+
+def gaps_of(trace: Trace) -> Floats:
+    """Return what each rank did before each of its events, from 0 on."""
+    times = trace.events.times
+    gaps = times[:, START].copy()
+    gaps[1:] -= times[:-1, END]
+    begins = _begins(trace)
+    gaps[begins] = times[begins, START]
+    return gaps
+
+
+def _begins(trace: Trace) -> Ints:
+    offsets = trace.events.offsets
+    found: Ints = offsets[:-1][np.diff(offsets) > 0]
+    return found

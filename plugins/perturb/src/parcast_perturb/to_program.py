@@ -1,0 +1,146 @@
+"""A recorded run as a program: its calls and what was computed between them, without waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast import Query, UnsupportedError, Workload
+from parcast.program import Operation, Program, Unrolled
+from parcast.program.tree import Site
+from parcast_perturb.timing import gaps_of
+from parcast_perturb.trace.calls import ALL, NAMES
+from parcast_perturb.trace.columns import (
+    BYTES,
+    COUNT,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    OUT,
+    SITE,
+    Floats,
+    Trace,
+)
+from parcast_perturb.traced import Traced
+
+_NOTE = (
+    "a recorded run: what was computed takes as long on any machine, waiting is asked anew, and "
+    "what calls cost their rank itself is the machine's"
+)
+
+#: Every operation becomes an object; a longer trace would take gigabytes.
+MOST_EVENTS = 300_000
+
+_SAME = frozenset(["send", "isend", "recv", "irecv", "sendrecv"])
+_SAME |= {"barrier", "bcast", "reduce", "gather", "scatter", "allreduce", "allgather"}
+_SAME |= {"alltoall", "reduce_scatter", "scan"}
+_ALIKE: Mapping[str, str] = {
+    "rsend": "send", "irsend": "isend", "gatherv": "gather", "scatterv": "scatter",
+    "allgatherv": "allgather", "alltoallv": "alltoall", "reduce_scatter_block": "reduce_scatter",
+    "comm_split": "barrier", "comm_dup": "barrier", "comm_create": "barrier",
+}  # fmt: skip
+_WAITS = frozenset(["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"])
+_NOTHING = frozenset(["init", "finalize", "call", "iprobe", "request_free"])
+
+
+def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a recorded run as a ``program`` at its own number of processes.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trace is too long, its times have no unit, or the language has no such call.
+    """
+    content: Traced = given.content
+    content.check(query)
+    trace = content.trace
+    if trace.count > MOST_EVENTS:
+        raise UnsupportedError(
+            f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} become a program"
+        )
+    if trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    sites = tuple(Site(name) for name in trace.sites)
+    gaps = gaps_of(trace) * trace.tick
+    offsets = trace.events.offsets
+    gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0  # when a clock began says nothing
+    lists = [list(_operations(trace, gaps, rank)) for rank in range(trace.size)]
+    made = Program(None, Unrolled.of_ranks(lists, sites, trace.where))
+    return attrs.evolve(given, kind="program", content=made), (_NOTE,)
+
+
+def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
+    """Yield the operations of one rank."""
+    events, place, opened = trace.events, 0, dict[int, int]()
+    for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
+        site, name = int(events.whole[row, SITE]), trace.name(row)
+        if gaps[row] > 0:
+            yield Operation(site, "elapse", {"seconds": float(gaps[row])})
+            place += 1
+        if name in _NOTHING:
+            continue
+        if name in _WAITS:
+            first, count = (int(events.whole[row, column]) for column in (FIRST, COUNT))
+            slots = events.slots[first : first + count].tolist()
+            if slots:
+                yield Operation(site, "waitall", {}, tuple(sorted(opened[one] for one in slots)))
+                place += 1
+            continue
+        op = _ALIKE.get(name, name)
+        if op not in _SAME:
+            raise UnsupportedError(
+                f"{trace.place(row)} ({name}): the language of programs has no such call"
+            )
+        if op in ("isend", "irecv"):
+            opened[int(events.whole[row, COUNT])] = place
+        yield Operation(site, op, _arguments(trace, row, op))
+        place += 1
+
+
+def _arguments(trace: Trace, row: int, op: str) -> dict[str, Any]:
+    whole, channels = trace.events.whole[row], trace.channels
+    size = float(trace.events.times[row, BYTES])
+    if whole[KIND] >= ALL:
+        return _together(trace, row, op, size)
+    found: dict[str, Any] = {}
+    tags = []
+    for column, peer, ends in ((OUT, "dst", channels.target), (INTO, "src", channels.source)):
+        if whole[column] >= 0:
+            found[peer] = int(ends[whole[column]])
+            tags.append(_tag(trace, int(whole[column])))
+    if len(set(tags)) > 1:
+        raise UnsupportedError(
+            f"{trace.place(row)} (sendrecv): it sends and receives with two tags, and a program's "
+            "has one"
+        )
+    if op in ("send", "isend", "sendrecv"):
+        found["bytes"] = size
+    return {**found, "tag": tags[0]}
+
+
+def _tag(trace: Trace, channel: int) -> int:
+    """Return a tag of its own for each tag and communicator."""
+    tag = int(trace.channels.tag[channel])
+    if tag < 0:
+        raise UnsupportedError(f"{trace.where}: tag {tag} is below 0, which no program's is")
+    return tag * len(trace.communicators) + int(trace.channels.communicator[channel])
+
+
+def _together(trace: Trace, row: int, op: str, size: float) -> dict[str, Any]:
+    whole = trace.events.whole[row]
+    members = trace.communicators[int(whole[OUT])].tolist()
+    if members != list(range(trace.size)):
+        raise UnsupportedError(
+            f"{trace.place(row)} ({NAMES[whole[NAME]]}): it is of a communicator of "
+            f"{len(members)} of {trace.size} ranks, and a recorded program has collectives of all"
+        )
+    found: dict[str, Any] = {"color": None}
+    if op != "barrier":
+        found["bytes"] = size
+    if op in ("bcast", "reduce", "gather", "scatter"):
+        found["root"] = int(whole[FIRST])
+    return found

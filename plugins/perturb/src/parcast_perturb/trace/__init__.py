@@ -1,0 +1,1 @@
+"""Traces: what every rank called and when, as columns."""

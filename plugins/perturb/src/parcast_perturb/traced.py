@@ -1,0 +1,267 @@
+"""The content of ``trace`` workloads: a recorded run, or a program timed without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast import Query, UnsupportedError, Workload
+from parcast.costs import Costs
+from parcast.errors import InvalidPointError
+from parcast.program.columns import CODE, Columns
+from parcast.program.operations import ANY
+from parcast.program.ready import matched
+from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.trace.calls import CALLS, CODES, WAIT
+from parcast_perturb.trace.columns import (
+    BYTES,
+    COUNT,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    NONE,
+    OUT,
+    ROOM,
+    SITE,
+    START,
+    Channels,
+    Events,
+    Floats,
+    Ints,
+    Trace,
+)  # fmt: skip
+
+#: Calls of the language as a trace names them; computation becomes the gaps between them.
+_NAMES = {
+    "send": "send", "isend": "isend", "recv": "recv", "irecv": "irecv", "sendrecv": "sendrecv",
+    "wait": "wait", "waitall": "waitall", "start": "call",
+}  # fmt: skip
+_WORK = ("compute", "elapse", "read", "write")
+_SENDING = (CODE["send"], CODE["isend"], CODE["sendrecv"])
+_RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
+
+ZERO = Recorded(latency=0.0, per_byte=0.0)
+
+
+@attrs.frozen(eq=False)
+class Traced:
+    """A trace; that of a program knows also what the query's machine adds to it."""
+
+    trace: Trace = attrs.field(repr=False)
+    added: Any = attrs.field(default=None, repr=False)  #: `Deltas.event`; None: it was recorded
+    eager_limit: float = float("inf")
+    starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
+
+    def check(self, query: Query) -> None:
+        """Refuse a number of processes that is not the trace's own.
+
+        Raises
+        ------
+        InvalidPointError
+            If it is not.
+        """
+        if query.p != self.trace.size:
+            raise InvalidPointError(
+                f"{self.trace.where}: recorded with {self.trace.size} processes, so it cannot be "
+                f"asked at p={query.p}; give -p {self.trace.size}"
+            )
+
+
+def workload(trace: Trace, path: Path) -> Workload:
+    """Return a trace as a workload."""
+    return Workload(
+        name=path.stem,
+        kind="trace",
+        content=Traced(trace),
+        summary=f"A recorded run of {trace.size} processes, {trace.count:,} events.",
+        where=str(path),
+        processes=trace.size,
+    )
+
+
+def read(path: Path) -> Workload:
+    """Return the trace in a file as a workload."""
+    from parcast_perturb.readers import read_trace
+
+    return workload(read_trace(path), path)
+
+
+def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a program as a trace of a run without network, and what the machine adds to it.
+
+    Raises
+    ------
+    UnsupportedError
+        If messages share a resource, files share a disk, or timing decides who receives what.
+    """
+    unrolled = matched(query)
+    costs = Costs.of(query, unrolled.unrolled.needs())
+    columns = unrolled.columns
+    _refuse(query, costs, columns)
+    trace, kept = _untimed(columns, query)
+    gaps = _gaps(columns, costs, kept)
+    rows = np.flatnonzero(gaps)
+    semantics = Semantics(protocol="rendezvous")
+    computing = Perturbation(removed=(rows, gaps[rows]))
+    known = attrs.evolve(ZERO, eager_max=costs.eager_limit)
+    found = propagate(trace, computing, known, "clocked", semantics, every_end=True)
+    times = trace.events.times
+    assert found.ends is not None
+    times[:, END] = found.ends[:, 0]
+    times[1:, START] = times[:-1, END]
+    times[trace.events.offsets[:-1], START] = 0.0
+    times[:, START] += gaps
+    content = Traced(
+        trace,
+        _added(columns, costs, kept, trace),
+        costs.eager_limit,
+        np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
+    )
+    return attrs.evolve(given, kind="trace", content=content), ()
+
+
+def _refuse(query: Query, costs: Costs, columns: Columns) -> None:
+    """Refuse what delays along fixed edges cannot say."""
+    if costs.contention != "none" and columns.among({"send", "isend", "sendrecv"}).any():
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has contention {costs.contention!r}; messages of a "
+            "message graph never wait for each other. Set network.contention to none, or ask "
+            "another family"
+        )
+    if (columns.src == ANY).any():
+        raise UnsupportedError(
+            "the program receives from ANY, and a message graph has fixed edges; name the source"
+        )
+    io = columns.among({"read", "write"})
+    private = costs.layout == "cluster" and costs.disks >= query.p
+    shared = any(
+        block.arguments.get("file") == "shared"
+        for block in columns.unrolled.blocks
+        if block.op in ("read", "write")
+    )
+    if io.any() and query.p > 1 and (shared or not private):
+        raise UnsupportedError(
+            "processes share disks, and a message graph has no queues; give every process a disk "
+            "of its own (layout cluster, d of at least p) or ask another family"
+        )
+
+
+def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
+    """Return the calls as a trace in which nothing takes time, and which operations they are."""
+    names = {code: _NAMES[op] for op, code in CODE.items() if op in _NAMES}
+    kept = np.flatnonzero(np.isin(columns.op, list(names)))
+    rank = columns.rank_of(kept)
+    size = len(columns.offsets) - 1
+    counts = np.bincount(rank, minlength=size) + 1  # and a last call, for what is computed last
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    place = np.arange(len(kept)) + rank
+    whole = np.zeros((int(offsets[-1]), 7), np.int32)
+    times = np.zeros((len(whole), 4))
+    whole[:, (OUT, INTO)] = NONE
+    whole[:, NAME], whole[:, SITE] = CODES["finalize"], 0
+    lookup = np.zeros(len(CODE), np.int64)
+    for code, name in names.items():
+        lookup[code] = CODES[name]
+    kinds = np.array(list(CALLS.values()))
+    whole[place, NAME] = lookup[columns.op[kept]]
+    whole[:, KIND] = kinds[whole[:, NAME]]
+    whole[place, SITE] = columns.site[kept] + 1
+    times[place, BYTES] = times[place, ROOM] = columns.amount[kept]
+    channels = _channels(columns, kept, rank, place, whole)
+    slots, requests = _requests(columns, kept, place, whole, rank, size)
+    sites = ("end", *(columns.unrolled.line(n) for n in range(len(columns.unrolled.sites))))
+    return Trace(
+        where=query.workload.name,
+        events=Events(offsets=offsets, whole=whole, times=times, slots=slots),
+        channels=channels,
+        communicators=(np.arange(size, dtype=np.int32),),
+        labels=("0",),
+        sites=sites,
+        requests=requests,
+        tick=1.0,
+        comparable=True,
+    ), kept
+
+
+def _channels(columns: Columns, kept: Ints, rank: Ints, place: Ints, whole: Any) -> Channels:
+    """Number the channels, and say on which each call sends and receives."""
+    op, tag = columns.op[kept], columns.tag[kept]
+    sends, receives = np.isin(op, _SENDING), np.isin(op, _RECEIVING)
+    ends = np.concatenate(
+        [
+            np.stack([rank[sends], columns.dst[kept][sends], tag[sends]], axis=1),
+            np.stack([columns.src[kept][receives], rank[receives], tag[receives]], axis=1),
+        ]
+    ).astype(np.int64)
+    table, numbers = np.unique(ends, axis=0, return_inverse=True)
+    numbers = numbers.reshape(-1)
+    whole[place[sends], OUT] = numbers[: sends.sum()]
+    whole[place[receives], INTO] = numbers[sends.sum() :]
+    source, target, tags = table.reshape(-1, 3).T
+    return Channels(
+        source=source.astype(np.int32),
+        target=target.astype(np.int32),
+        tag=tags.copy(),
+        communicator=np.zeros(len(tags), np.int32),
+    )
+
+
+def _requests(
+    columns: Columns, kept: Ints, place: Ints, whole: Any, rank: Ints, size: int
+) -> tuple[Any, Any]:
+    """Give each request a number of its own in its rank; return those of waits, and how many."""
+    opens = np.isin(columns.op[kept], (CODE["isend"], CODE["irecv"]))
+    count = np.bincount(rank[opens], minlength=size)
+    first = np.cumsum(count) - count
+    number = np.arange(int(opens.sum())) - first[rank[opens]]
+    whole[place[opens], COUNT] = number
+    waits = whole[place, KIND] == WAIT
+    ids = kept[waits]
+    begin, end = (np.searchsorted(columns.wait_op, ids, side) for side in ("left", "right"))
+    whole[place[waits], FIRST] = begin
+    whole[place[waits], COUNT] = end - begin
+    slots = number[np.searchsorted(kept[opens], columns.wait_request)]
+    return slots.astype(np.int32), count.astype(np.int32)
+
+
+def _gaps(columns: Columns, costs: Costs, kept: Ints) -> Floats:
+    """Return how long each rank computes before each of its calls."""
+    size = len(columns.offsets) - 1
+    seconds = np.zeros(len(columns.op))
+    for op in _WORK:
+        ids = np.flatnonzero(columns.op == CODE[op])
+        amount, rank = columns.amount[ids], columns.rank_of(ids)
+        if op == "compute":
+            memory = 0.0 if columns.memory is None else columns.memory[ids]
+            seconds[ids] = costs.compute(rank, amount, memory) if len(ids) else 0.0
+        elif op == "elapse":
+            seconds[ids] = costs.elapse(rank, amount)
+        else:
+            seconds[ids] = costs.piece(amount, "own")
+    gaps = np.zeros(len(kept) + size)
+    busy = np.flatnonzero(seconds)
+    rank = columns.rank_of(busy)
+    np.add.at(gaps, np.searchsorted(kept, busy) + rank, seconds[busy])
+    return gaps
+
+
+def _added(columns: Columns, costs: Costs, kept: Ints, trace: Trace) -> Floats:
+    """Return what the machine adds to each call, to its message and after its receipt."""
+    op, rank = columns.op[kept], columns.rank_of(kept)
+    place = np.arange(len(kept)) + rank
+    found = np.zeros((trace.count, 3))
+    sends, timeless = np.isin(op, _SENDING), op == CODE["start"]
+    ids = kept[sends]
+    amount = columns.amount[ids]
+    found[place, 0] = found[place, 2] = costs.overhead_receive
+    found[place[sends], 0] = costs.sending(amount)
+    found[place[timeless]] = 0.0
+    if len(ids):
+        found[place[sends], 1] = costs.wire(rank[sends], columns.dst[ids], amount)
+    return found

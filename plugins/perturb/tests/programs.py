@@ -1,0 +1,255 @@
+"""Random programs, and a simulator of them that knows nothing of delays or slack.
+
+It is the independent oracle: a perturbed run is the same program with other numbers.
+Every time is a whole number of ticks.
+"""
+
+import random
+from dataclasses import dataclass, replace
+
+MANY = ("barrier", "allreduce", "alltoall")
+ROOTED = ("bcast", "scatter", "reduce", "gather")
+
+
+@dataclass(frozen=True)
+class Costs:
+    o: int
+    latency: int
+    per_byte: int
+    eager_max: int = 1 << 40
+    compute: int = 0  # added to every gap
+
+
+def random_program(seed):
+    """Return a list of calls for each rank: (gap before it, call, arguments)."""
+    rng = random.Random(seed)
+    size = rng.randint(2, 6)
+    ranks = [[(0, "init", {})] for _ in range(size)]
+    comms = {0: list(range(size)), 1: sorted(rng.sample(range(size), rng.randint(1, size)))}
+    late = {rank: [] for rank in range(size)}
+    made = iter(range(10**6))
+
+    def add(rank, call, **arguments):
+        ranks[rank].append((rng.choice([0, 3, 40, 300, 1500]), call, arguments))
+
+    for _ in range(rng.randint(3, 25)):
+        kind = rng.choice(["message"] * 5 + ["many", "many", "rooted", "scan", "ring", "wait"])
+        a, b = rng.sample(range(size), 2)
+        tag, size_of = rng.randint(0, 1), rng.choice([0, 8, 90, 200])
+        comm = rng.choice(list(comms))
+        if kind == "message":
+            call = rng.choice(["send", "isend", "ssend", "issend", "bsend"])
+            both = {"tag": tag, "bytes": size_of}
+            request = {"request": f"s{next(made)}"} if call.startswith("i") else {}
+            add(a, call, peer=b, **both, **request)
+            late[a] += list(request.values())
+            if rng.random() < 0.3:
+                add(b, "probe", peer=a, **both)
+            request = {"request": f"r{next(made)}"} if rng.random() < 0.5 else {}
+            add(b, "irecv" if request else "recv", peer=a, **both, **request)
+            late[b] += list(request.values())
+        elif kind == "ring":
+            for rank in range(size):
+                add(rank, "sendrecv", peer=(rank + 1) % size, src=(rank - 1) % size, tag=5, rtag=5,
+                    bytes=size_of, rbytes=size_of)  # fmt: skip
+        elif kind == "wait":
+            if late[a]:
+                done = rng.sample(late[a], rng.randint(1, len(late[a])))
+                late[a] = [one for one in late[a] if one not in done]
+                add(a, "waitall", requests=done)
+        else:
+            call = rng.choice({"many": MANY, "rooted": ROOTED, "scan": ("scan", "exscan")}[kind])
+            later = rng.random() < 0.3
+            root = {"root": rng.choice(comms[comm])} if kind == "rooted" else {}
+            for rank in comms[comm]:
+                request = {"request": f"c{next(made)}"} if later else {}
+                late[rank] += list(request.values())
+                add(
+                    rank, ("i" if later else "") + call, comm=comm, bytes=size_of, **root, **request
+                )
+    for rank in range(size):
+        if late[rank]:
+            add(rank, "waitall", requests=late[rank])
+        add(rank, "finalize")
+    return ranks, comms
+
+
+class _Run:
+    def __init__(self, ranks, comms, costs, extra):
+        self.ranks, self.comms, self.costs, self.extra = ranks, comms, costs, extra
+        self.at = [0] * len(ranks)
+        self.clock = [0] * len(ranks)
+        self.events = [[] for _ in ranks]
+        self.sent, self.posted = {}, {}  # by channel, in order
+        self.calls = {}  # by communicator, lists of {rank: (start, bytes, root, call)}
+        self.requests = {}
+        self.entered = {}
+
+    def run(self):
+        going = True
+        while going:
+            going = False
+            for rank, calls in enumerate(self.ranks):
+                while self.at[rank] < len(calls) and self.step(rank):
+                    going = True
+        assert all(at == len(calls) for at, calls in zip(self.at, self.ranks, strict=True))
+        return self.events
+
+    def step(self, rank):
+        index = self.at[rank]
+        gap, call, given = self.ranks[rank][index]
+        if (rank, index) not in self.entered:
+            delta = self.extra.get((rank, index), 0) + (self.costs.compute if index else 0)
+            start = self.clock[rank] + max(0, gap + delta) if index else max(0, delta)
+            self.entered[rank, index] = (start, self.enter(rank, start, call, given))
+        start, needs = self.entered[rank, index]
+        end = self.end(rank, start, call, given, needs)
+        if end is None:
+            return False
+        self.clock[rank], self.at[rank] = end, index + 1
+        self.events[rank].append({"kind": call, "t_start": start, "t_end": end, **given})
+        return True
+
+    def enter(self, rank, start, call, given):
+        o, x = self.costs.o, start + self.costs.o
+        needs = {}
+        if call in ("send", "ssend", "bsend", "isend", "issend", "sendrecv"):
+            sized = call in ("send", "isend", "sendrecv")
+            late = call in ("ssend", "issend") or (sized and given["bytes"] > self.costs.eager_max)
+            arrival = x + self.costs.latency + given["bytes"] * self.costs.per_byte
+            message = {"arrival": arrival, "ack": None, "late": late}
+            channel = (rank, given["peer"], given["tag"])
+            self.sent.setdefault(channel, []).append(message)
+            needs["message"] = message
+        if call in ("recv", "irecv", "sendrecv"):
+            source = given["src"] if call == "sendrecv" else given["peer"]
+            channel = (source, rank, given.get("rtag", given["tag"]))
+            posts = self.posted.setdefault(channel, [])
+            post = {"channel": channel, "number": len(posts), "blocking": call == "recv",
+                    "at": x}  # fmt: skip
+            posts.append(post)
+            needs["post"] = post
+        kind = call.removeprefix("i") if "request" in given else call
+        if kind in (*MANY, *ROOTED, "scan", "exscan"):
+            calls = self.calls.setdefault(given["comm"], [])
+            number = sum(rank in one for one in calls)
+            if number == len(calls):
+                calls.append({})
+            calls[number][rank] = (start, given["bytes"])
+            needs["call"] = (kind, calls[number], given, rank)
+        if "request" in given:
+            self.requests[given["request"]] = needs
+        return needs if o >= 0 else None
+
+    def message(self, post):
+        sent = self.sent.get(post["channel"], [])
+        return sent[post["number"]] if post["number"] < len(sent) else None
+
+    def arrival(self, post):
+        found = self.message(post)
+        return None if found is None else found["arrival"]
+
+    def acknowledged(self, message):
+        """Return when a late message's sender may go on, None while that is unknown."""
+        for channel, sent in self.sent.items():
+            for number, one in enumerate(sent):
+                if one is message:
+                    posts = self.posted.get(channel, [])
+                    if number >= len(posts):
+                        return None
+                    post = posts[number]
+                    if post["blocking"]:
+                        ended = post.get("ended")
+                    else:
+                        ended = max(post["at"], message["arrival"])
+                    return None if ended is None else ended + self.costs.latency
+        raise AssertionError
+
+    def called(self, kind, came, given, rank):
+        """Return when a member has what it waits for: (known, time or None)."""
+        members = self.comms[given["comm"]]
+        if kind in MANY:
+            sources = members
+        elif kind in ("bcast", "scatter"):
+            sources = [] if rank == given["root"] else [given["root"]]
+        elif kind in ("reduce", "gather"):
+            sources = [one for one in members if one != rank] if rank == given["root"] else []
+        else:
+            sources = [one for one in members if one < rank]
+        gathers = kind in ("reduce", "gather") and rank == given["root"]
+        if any(one not in came for one in (members if gathers else sources)):
+            return False, None
+        stages = max(0, len(members) - 1).bit_length()
+        each = stages * (self.costs.o + self.costs.latency)
+        times = [came[one][0] + each + came[one][1] * self.costs.per_byte for one in sources]
+        return True, max(times, default=None)
+
+    def end(self, rank, start, call, given, needs):
+        o = self.costs.o
+        if "request" in given or call in ("init", "finalize", "bsend"):
+            return start + o
+        if call == "recv":
+            arrival = self.arrival(needs["post"])
+            if arrival is None:
+                return None
+            needs["post"]["ended"] = max(start, arrival) + o
+            return needs["post"]["ended"]
+        if call == "probe":
+            channel = (given["peer"], rank, given["tag"])
+            number = len(self.posted.get(channel, []))
+            arrival = self.arrival({"channel": channel, "number": number})
+            return None if arrival is None else max(start, arrival) + o
+        if call in ("send", "ssend"):
+            if not needs["message"]["late"]:
+                return start + o
+            ack = self.acknowledged(needs["message"])
+            return None if ack is None else max(start + o, ack)
+        if call == "sendrecv":
+            arrival = self.arrival(needs["post"])
+            ack = self.acknowledged(needs["message"]) if needs["message"]["late"] else start
+            return None if arrival is None or ack is None else max(max(start, arrival) + o, ack)
+        if call == "waitall":
+            times = [self.done(self.requests[one]) for one in given["requests"]]
+            return None if any(not known for known, _ in times) else max(
+                [start, *(at for _, at in times if at is not None)]) + o  # fmt: skip
+        known, at = self.called(*needs["call"])
+        if not known:
+            return None
+        if call in MANY:
+            return at
+        return start + o if at is None else max(start + o, at)
+
+    def done(self, needs):
+        if "call" in needs:
+            return self.called(*needs["call"])
+        if "post" in needs:
+            arrival = self.arrival(needs["post"])
+            return arrival is not None, arrival
+        if not needs["message"]["late"]:
+            return True, None
+        ack = self.acknowledged(needs["message"])
+        return ack is not None, ack
+
+
+def simulate(program, costs, extra=None):
+    """Return the events of every rank as the neutral format has them."""
+    ranks, comms = program
+    return _Run(ranks, comms, costs, extra or {}).run()
+
+
+def neutral(program, costs):
+    """Return a program's run as the object of a trace file."""
+    events = simulate(program, costs)
+    comms = {str(name): members for name, members in program[1].items()}
+    return {"nranks": len(events), "ranks": events, "comms": comms}
+
+
+def changed(costs, noise=0, compute=0, latency=0, per_byte=0):
+    """Return the costs of a perturbed run; nothing gets less than 0."""
+    return replace(
+        costs,
+        o=max(0, costs.o + noise),
+        compute=compute,
+        latency=max(0, costs.latency + latency),
+        per_byte=max(0, costs.per_byte + per_byte),
+    )

@@ -1,0 +1,139 @@
+"""The solvers, and traces and programs as each other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import parcast_perturb
+from parcast import Query, UnsupportedError
+from parcast.costs import Costs as ProgramCosts
+from parcast.lowering import lower
+from parcast.program.reader import read_source
+from parcast.program.ready import matched
+from parcast.testing import UNIT_MACHINE, by_sweep, check_plugin
+
+from .programs import Costs, neutral, random_program
+from .test_conformance import SOURCE
+
+
+def test_noise_of_the_machine_gives_quantiles():
+    registry = check_plugin(parcast_perturb)
+    machine = registry.machine({**UNIT_MACHINE, "noise": {"calls": "exp:2", "computation": "1"}})
+    row, again = (
+        registry.compare(one, machine, p=3, solvers="perturb", seed=4).rows[0]
+        for one in [read_source(SOURCE, "ring.py", "ring")] * 2
+    )
+    assert row.time == again.time
+    assert row.quantiles["0.05"] < row.quantiles["0.5"] < row.quantiles["0.95"]
+    quiet = registry.compare(
+        read_source(SOURCE, "ring.py", "ring"), UNIT_MACHINE, p=3, solvers="perturb"
+    )
+    assert row.time > quiet.rows[0].time + 3
+
+
+def recorded(tmp_path, **more):
+    costs = Costs(o=10, latency=50, per_byte=1)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"unit": "1 us", **neutral(random_program(4), costs), **more}))
+    machine = {"name": "old", "network": {"startup": "50 us", "bandwidth": "1 MB/s",
+                                          "overhead": "10 us"}}  # fmt: skip
+    (tmp_path / "old.json").write_text(json.dumps(machine))
+    return parcast_perturb_workload(path), machine, str(tmp_path / "old.json")
+
+
+def parcast_perturb_workload(path):
+    from parcast_perturb.traced import read
+
+    return read(path)
+
+
+def test_a_recorded_run_moves_between_machines(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    workload, machine, old = recorded(tmp_path, clocks="comparable")
+    p = workload.processes
+
+    def ask(machine, *, named=True):
+        settings = {"perturb.clocked.recorded_on": old} if named else {}
+        return registry.compare(workload, machine, p=p, solvers="perturb", settings=settings)
+
+    same = ask(machine).rows[0]
+    assert same.time == pytest.approx(workload.content.trace.ends.max() * 1e-6, rel=1e-12)
+    slow = {**machine, "network": {**machine["network"], "startup": "150 us"}}
+    assert ask(slow).rows[0].time > same.time
+    refused = ask(machine, named=False).rows[0]
+    assert "recorded_on" in refused.message
+
+
+def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    workload, machine, old = recorded(tmp_path)
+    (row,) = registry.compare(
+        workload, machine, p=workload.processes, solvers="perturb",
+        settings={"perturb.upper.recorded_on": old},
+    ).rows  # fmt: skip
+    assert row.solver == "perturb.upper"
+    (row,) = registry.compare(
+        workload, machine, p=workload.processes, solvers="perturb.clocked",
+        settings={"perturb.clocked.recorded_on": old},
+    ).rows  # fmt: skip
+    assert "not known to be one" in row.message
+
+
+def test_the_token_ring_of_the_paper():
+    """Section 6.1: 128 ranks, 10 traversals, 100 added to every message (and 0 to 700)."""
+    registry = check_plugin(parcast_perturb)
+    for added in range(0, 800, 100):
+        machine = {"name": "late", "network": {"startup": added, "bandwidth": 1}}
+        (row,) = registry.compare("token-ring", machine, p=128, solvers="perturb").rows
+        assert row.time == 10 * 128 * added
+
+
+PAIRS = [
+    [{"kind": "init", "t_start": 5, "t_end": 6},
+     {"kind": "isend", "peer": 1, "tag": 2, "bytes": 64, "request": "a",
+      "t_start": 106, "t_end": 107},
+     {"kind": "wait", "request": "a", "t_start": 150, "t_end": 151},
+     {"kind": "allreduce", "bytes": 8, "t_start": 160, "t_end": 300}],
+    [{"kind": "init", "t_start": 0, "t_end": 6},
+     {"kind": "recv", "peer": 0, "tag": 2, "bytes": 64, "t_start": 16, "t_end": 200},
+     {"kind": "allreduce", "bytes": 8, "t_start": 230, "t_end": 300}],
+]  # fmt: skip
+
+
+def test_a_recorded_run_becomes_a_program(tmp_path):
+    """Its computation stays, its waiting is that of the machine asked."""
+    path = tmp_path / "pairs.json"
+    path.write_text(json.dumps({"unit": "1 s", "ranks": PAIRS}))
+    registry = check_plugin(parcast_perturb)
+    workload, machine = parcast_perturb_workload(path), registry.machine(UNIT_MACHINE)
+    query = Query(workload=workload, machine=machine, p=2)
+    ready, _, notes = lower(registry.lowerings, query, "program")
+    ready.workload.content.check(ready)
+    unrolled = matched(ready).unrolled
+    found = by_sweep(unrolled, ProgramCosts.of(ready, unrolled.needs()))
+    # rank 1 gets the message at 100 + 0.5 + 1 + 64, ends the receive 0.5 later, computes 30 and
+    # sends its part of the sum at 196.5; rank 0 has it 9 + 0.5 later and is there before
+    assert found.ends == (206.0, 196.5)
+    assert "waiting is asked anew" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "ssend", "peer": 1, "bytes": 1}, "no such call"),
+        ({"kind": "barrier", "comm": 1}, "of 1 of 2 ranks"),
+    ],
+)
+def test_what_no_program_can_say_is_refused(tmp_path, change, said):
+    path = tmp_path / "pairs.json"
+    first = {"t_start": 0, "t_end": 1, **change}
+    other = [{"kind": "recv", "peer": 0, "t_start": 0, "t_end": 1}]
+    ranks = [[first], other if "peer" in change else []]
+    path.write_text(json.dumps({"unit": "1 s", "ranks": ranks, "comms": {"1": [0]}}))
+    registry = check_plugin(parcast_perturb)
+    query = Query(workload=parcast_perturb_workload(path),
+                  machine=registry.machine(UNIT_MACHINE), p=2)  # fmt: skip
+    with pytest.raises(UnsupportedError, match=said):
+        lower(registry.lowerings, query, "program")

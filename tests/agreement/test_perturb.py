@@ -1,0 +1,59 @@
+"""perturb.clocked is the reference: every end (row 1); upper and lower hold it (row 2)."""
+
+import attrs
+import pytest
+
+import parcast_workloads
+from parcast import Query, Registry
+from parcast.costs import Costs
+from parcast.lowering import lower
+from parcast.program.ready import matched
+from parcast.testing import by_sweep, random_program
+from parcast_perturb.perturbation import Perturbation, Semantics
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.solvers import Clocked, Lower, Upper
+from parcast_perturb.traced import ZERO
+
+REGISTRY = Registry()
+SHIPPED = Registry([parcast_workloads]).workloads
+WITHOUT = ("io",)
+
+
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+def test_every_end_is_that_of_the_reference(eager):
+    for seed in range(250):
+        made = random_program(seed, contention="none", eager=eager, without=WITHOUT)
+        ready = lower(REGISTRY.lowerings, made.query, "trace")[0]
+        content = ready.workload.content
+        reference = by_sweep(made.expanded, made.costs)
+        known = attrs.evolve(ZERO, eager_max=content.eager_limit)
+        found = propagate(
+            content.trace,
+            Perturbation(event=content.added),
+            known,
+            "clocked",
+            Semantics(protocol="rendezvous"),
+        )
+        ends = content.trace.ends + found.final[:, 0]
+        assert tuple(ends.tolist()) == reference.ends, made.source
+        assert Clocked().solve(ready).time == reference.time, made.source
+        if not reference.start:  # a warm-up has bounds of its own
+            assert Lower().solve(ready).time <= reference.time <= Upper().solve(ready).time
+
+
+@pytest.mark.parametrize("name", list(SHIPPED))
+def test_shipped_programs_take_the_time_of_the_reference(name):
+    workload, machine = REGISTRY.workload(name), REGISTRY.machine("ibm-sp2")
+    if workload.kind != "program":
+        pytest.skip("phases, which become a program by a lowering that is no part of this")
+    machine = REGISTRY.machine({**machine.data, "network": {**machine.data["network"],
+                                                            "contention": "none"}})  # fmt: skip
+    (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="perturb").rows
+    query = Query(workload=workload, machine=machine, p=4, d=3)
+    unrolled = matched(query).unrolled
+    if row.status.value == "refused":
+        assert "share disks" in row.message or "from ANY" in row.message
+        return
+    reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
+    assert row.solver == "perturb.clocked"
+    assert row.time == pytest.approx(reference.time, rel=1e-12)
