@@ -106,6 +106,29 @@ def test_bounds_bracket_every_exact_answer(
     assert found.time * (1 - slack) <= bounds.upper + 1e-12
 
 
+@pytest.mark.parametrize("law", ["exponential", "uniform", "erlang:3,1", "sampled:0,0,0,4"])
+@pytest.mark.parametrize("layout", ["bus", "cluster"])
+@pytest.mark.parametrize(("c", "cycles"), [(1, 1), (1, 20), (4, 2)])
+def test_bounds_bracket_whole_runs(registry: Registry, law, layout, c, cycles) -> None:
+    """The wait for the last process at the end counts, which the steady state leaves out."""
+    phase = {
+        "cycles": cycles, "bursts": 2, "serial": 1.0, "bytes": 0.01, "io_bytes": 0.2,
+        "group": c, "distribution": law, "io": "async",
+    }  # fmt: skip
+    given = {
+        "processor": {"rate": 1.0},
+        "network": {"bandwidth": 1.0, "contention": "bus"},
+        "storage": {"bandwidth": 1.0, "layout": layout},
+    }
+    asked = {"p": 16, "d": 2, "solvers": ["spmd.bounds", "spmd.sim"]}
+    chosen = {"spmd.sim.span": "whole", "spmd.sim.most": 100_000}
+    bounds, found = registry.compare({"phase": [phase]}, given, **asked, settings=chosen).rows
+    assert bounds.lower <= found.ci[1]
+    assert found.ci[0] <= bounds.upper
+    # of the order of the time, not just any number above it
+    assert bounds.upper < 2.5 * found.time
+
+
 @pytest.mark.parametrize("case", AIO, ids=lambda case: case["id"])
 @pytest.mark.parametrize("method", WORST)
 def test_an_approximation_is_near_the_exact_answer(

@@ -45,9 +45,14 @@ class Demands:
         return self.compute + self.joining + self.free
 
     @cached_property
+    def variance(self) -> float:
+        """Return the variance of a computation whose mean is 1."""
+        return self.distribution.variance
+
+    @cached_property
     def constant(self) -> bool:
         """Whether bursts do not vary."""
-        return self.distribution.variance == 0
+        return self.variance == 0
 
     @property
     def sharing(self) -> int:
