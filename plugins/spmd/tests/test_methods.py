@@ -258,6 +258,17 @@ def test_a_phase_without_queues_says_that_the_end_is_not_counted(registry: Regis
     assert not ask(registry, [given], p=1).notes
 
 
+def test_cycles_are_independent(registry: Registry) -> None:
+    """The deviation of a run of 9 is 3 times that of one, the interval 9 times as wide."""
+    given = {"serial": 1.0, "distribution": "weibull:2,1"}
+    chosen = {"spmd_sio_method": "fixed-cycles"}
+    one = ask(registry, [given], **chosen)
+    nine = ask(registry, [{**given, "cycles": 9}], **chosen)
+    assert nine.time == pytest.approx(9 * one.time, rel=1e-12)
+    assert nine.std == pytest.approx(3 * one.std, rel=1e-12)
+    assert nine.ci == pytest.approx([9 * end for end in one.ci], rel=1e-12)
+
+
 HUGE = [
     ({"serial": 1.0, "bytes": 1e-12}, 10**15, {}, "equation 16 has a term for each of 1,000"),
     ({"serial": 1.0, "bytes": 1e-12, "io_bytes": 1.0, "io": "async"}, 10**12, {}, "at a disk"),

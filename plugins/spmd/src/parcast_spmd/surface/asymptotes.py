@@ -70,9 +70,9 @@ def _sum(intervals: Sequence[Interval], cycles: Sequence[float]) -> Interval:
 
 
 def _stations(phase: Mapping[str, Any]) -> tuple[float, float, float, int]:
-    """Return delay, network and I/O of one job in a cycle, and the jobs that share a disk."""
+    """Return delay, network and I/O of one job in a cycle, and the jobs that queue at a disk."""
     n, groups = phase["bursts"], phase["groups"]
-    sharing = {"sio": 1, "bus": groups}.get(phase["model"]) or groups // phase["disks"]
+    sharing = groups if phase["model"] == "bus" else groups // phase["disks"]
     return n * phase["delay"], n * phase["network_service"], phase["io_service"], sharing
 
 
