@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, Literal
 
 import attrs
@@ -39,17 +39,17 @@ class Demands:
     options: Any  #: of the solver that asks
     seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
 
-    @cached_property
+    @property
     def delay(self) -> float:
         """Return z of equation 15, per burst."""
         return self.compute + self.joining + self.free
 
-    @cached_property
+    @property
     def variance(self) -> float:
         """Return the variance of a computation whose mean is 1."""
-        return self.distribution.variance
+        return _variance(self.distribution)
 
-    @cached_property
+    @property
     def constant(self) -> bool:
         """Whether bursts do not vary."""
         return self.variance == 0
@@ -58,6 +58,12 @@ class Demands:
     def sharing(self) -> int:
         """Return how many groups share a disk of asynchronous I/O."""
         return self.groups if self.model == "bus" else self.groups // self.disks
+
+
+@lru_cache(maxsize=256)
+def _variance(law: Distribution) -> float:
+    """Return a variance, which of many samples takes long and is asked for at every point."""
+    return law.variance
 
 
 def contention_level(query: Query) -> float | None:
