@@ -301,3 +301,12 @@ def test_no_more_bursts_are_played_than_allowed(registry: Registry, io: str) -> 
     (phase,) = found.details["phases"]
     played = phase.get("runs", 0) * 80 + phase.get("cycles", 0) * 4 * 40 / 32
     assert 20_000 <= played <= 40_000
+
+
+def test_a_station_that_sets_the_pace_binds_though_more_time_is_spent_elsewhere(registry) -> None:
+    """Eight passages of 1 s after 7 s: computing is the largest part, 6 of 15 s."""
+    one = {"serial": 6.0, "bytes": 4.0, "distribution": "constant"}
+    found = ask(registry, [one])
+    assert found.parts.values() == pytest.approx((6.0, 5.5, 0.0, 3.5))
+    assert found.binding == "network"
+    assert ask(registry, [{**one, "serial": 7.5}]).binding == "processor"
