@@ -12,7 +12,7 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["studies.md"]
+PAGES = ["studies.md", "../plugins/spmd/README.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -215,6 +216,16 @@ def test_the_table_leaves_out_what_says_nothing():
 
 def test_notes_come_once_with_their_solver():
     assert Results((FULL, FULL)).notes() == ["a.one: one", "a.one: two"]
+
+
+def test_notes_that_differ_in_one_number_are_one_with_its_range():
+    said = ("eq. 16 takes 9 times", "none", "eq. 16 takes 1.5 times", "eq. 16 takes 10 times")
+    assert Results(tuple(attrs.evolve(FULL, notes=(one,)) for one in said)).notes() == [
+        "a.one: eq. 16 takes 1.5 to 10 times",
+        "a.one: none",
+    ]
+    apart = ("at 1 s of 2 s", "at 2 s of 3 s", "at 1 s")
+    assert Results((attrs.evolve(FULL, notes=apart),)).notes() == [f"a.one: {one}" for one in apart]
 
 
 def test_rows_and_results_pickle(make_registry, workload, machine):

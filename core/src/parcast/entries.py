@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
 
@@ -165,7 +166,9 @@ def load(target: str) -> Any:
     """
     module, _, attribute = target.partition(":")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        # A grid asks for the same one at every point
+        found = sys.modules.get(module) or importlib.import_module(module)
+        return getattr(found, attribute)
     except Exception as error:
         raise PluginError(f"{target!r} cannot be imported: {error}") from error
 

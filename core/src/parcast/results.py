@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -63,16 +64,25 @@ class Row:
         """Return the row as JSON values."""
         row = {field.name: getattr(self, field.name) for field in attrs.fields(Row)}
         row["status"] = self.status.value
-        row["parts"] = attrs.asdict(self.parts) if self.parts else None
+        row["parts"] = dict(vars(self.parts)) if self.parts else None
         return plain(row)  # type: ignore[no-any-return]
+
+
+#: What JSON takes as it is; most values are one of these, or in a plain dict.
+_AS_THEY_ARE = frozenset({type(None), str, int, bool})
 
 
 def plain(value: Any) -> Any:
     """Return JSON values: lists for tuples, None for what is not finite, numbers unwrapped."""
-    if value is None or type(value) in {str, int, bool}:
+    if type(value) in _AS_THEY_ARE:
         return value
     if type(value) is float:
         return value if math.isfinite(value) else None
+    if type(value) is dict:
+        return {
+            str(key): item if type(item) in _AS_THEY_ARE else plain(item)
+            for key, item in value.items()
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -176,10 +186,15 @@ class Results:
         return said
 
     def notes(self) -> list[str]:
-        """Return every row's notes, each once, with the solver it is from."""
-        return list(
-            dict.fromkeys(f"{row.solver}: {note}" for row in self.rows for note in row.notes)
-        )
+        """Return every row's notes, each once, with the solver it is from.
+
+        Notes that differ in one number are one note with the range of it.
+        """
+        said = dict.fromkeys(f"{row.solver}: {note}" for row in self.rows for note in row.notes)
+        alike: dict[str, list[str]] = {}
+        for note in said:
+            alike.setdefault(_NUMBER.sub("#", note), []).append(note)
+        return [note for notes in alike.values() for note in _ranged(notes)]
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -188,6 +203,21 @@ class Results:
 
         notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes())
         return table(*self.table()) + notes
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _ranged(notes: Sequence[str]) -> Sequence[str]:
+    """Return one note with a range where notes differ in one of their numbers, else all."""
+    columns = list(zip(*map(_NUMBER.findall, notes), strict=True))
+    varying = [index for index, column in enumerate(columns) if len(set(column)) > 1]
+    if len(varying) != 1:
+        return notes
+    (index,) = varying
+    found = list(_NUMBER.finditer(notes[0]))[index]
+    least, most = (choose(columns[index], key=float) for choose in (min, max))
+    return [f"{notes[0][: found.start()]}{least} to {most}{notes[0][found.end() :]}"]
 
 
 def _unless_same(cells: Sequence[str]) -> list[str]:

@@ -178,3 +178,14 @@ def test_units_of_time():
     assert time_unit([0.005, 1.0]) == (1e-3, "ms")
     assert time_unit([0.0]) == (1.0, "s")
     assert time_unit([1e-15]) == (1e-9, "ns")
+
+
+def test_a_legend_of_many_lines_hides_none_of_them():
+    rows = [attrs.evolve(r, solver=f"a.{n}") for n in range(8) for r in CURVE.rows]
+    figure = Figure(layout="constrained")
+    curves.draw(figure, choose(results(*rows)))
+    figure.draw_without_rendering()
+    time = figure.axes[0]
+    legend, panel = time.get_legend().get_window_extent(), time.get_window_extent()
+    assert legend.y1 < time.xaxis.label.get_window_extent().y0 + 3  # of its padding
+    assert panel.height > 150

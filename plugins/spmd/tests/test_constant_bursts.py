@@ -14,7 +14,7 @@ import parcast_spmd
 from parcast import Registry
 from parcast.phases import CONSTANT
 from parcast_spmd.aio import solve_bus
-from parcast_spmd.constant import rounds
+from parcast_spmd.constant import Rounds, rounds
 from parcast_spmd.demands import Demands
 from parcast_spmd.options import AioOptions
 
@@ -44,6 +44,10 @@ def test_the_rounds_equal_a_simulation_of_every_job(
 ) -> None:
     found = rounds(jobs, delay, service, count)  # type: ignore[arg-type]
     assert (found.time, found.queuing) == simulate(jobs, delay, service, count)
+
+
+def test_part_of_a_round_is_that_part_of_its_times() -> None:
+    assert rounds(3, 2.0, 1.0, 0.25) == Rounds(0.25 * 5, 0.25 * 2)
 
 
 PHASE = {

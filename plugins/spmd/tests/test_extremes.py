@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.distributions import LAWS, Distribution
-from parcast_spmd.extremes import mean_maximum
+from parcast_spmd.extremes import highest_mean, mean_maximum
+from parcast_spmd.kernels import harmonic
 
 WRITTEN = (
     "const:1",
@@ -117,3 +118,33 @@ def test_a_narrow_law_is_near_its_mean() -> None:
 @pytest.mark.parametrize("count", [2, 3, 50])
 def test_uniform_maxima_are_those_of_section_3_5(count: int) -> None:
     assert mean_maximum(law("uniform"), count) == pytest.approx(2 * count / (count + 1), rel=1e-15)
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+@pytest.mark.parametrize("count", [1, 2, 7, 300])
+def test_no_law_exceeds_the_highest_mean(text: str, count: int) -> None:
+    one = law(text)
+    highest = highest_mean(one.mean, one.variance, count)
+    assert one.mean * (1 - 1e-12) <= mean_maximum(one, count) <= highest * (1 + 1e-12)
+
+
+def test_the_highest_mean_is_reached() -> None:
+    """By values whose quantile at u grows as u^(n - 1): Hartley and David 1954."""
+    n, grid = 5, (np.arange(100_000) + 0.5) / 100_000
+    drawn = Distribution("sampled", tuple((grid ** (n - 1)).tolist()))
+    reached = mean_maximum(drawn, n)
+    values = np.array(drawn.parameters)
+    assert reached == pytest.approx(highest_mean(values.mean(), values.var(), n), rel=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 99, 100, 101, 5000])
+@pytest.mark.parametrize("after", [0.0, 0.5, 98.7, 1e4])
+def test_partial_sums_of_the_harmonic_series(count: int, after: float) -> None:
+    assert harmonic(count, after) == pytest.approx(
+        math.fsum(1 / (i + after) for i in range(1, count + 1)), rel=4e-15
+    )
+
+
+def test_the_harmonic_sum_of_very_many() -> None:
+    assert harmonic(10**15) == pytest.approx(math.log(10**15) + 0.5772156649015329, rel=1e-15)
+    assert harmonic(10, 1e17) == pytest.approx(1e-16, rel=1e-12)

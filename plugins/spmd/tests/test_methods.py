@@ -244,7 +244,69 @@ def test_an_open_level_is_told_from_random_runs(registry: Registry) -> None:
 def test_the_note_says_how_pessimistic_equation_16_is(registry: Registry) -> None:
     given = {"phase": [btio(VOLUMES[64])]}
     (note,) = registry.predict(given, SP2, "spmd", p=64, d=3).notes
-    assert "takes about 2 times what constant bursts take" in note
+    assert "takes about 2.4 times what constant bursts take" in note
     near = {"phase": [{**btio(VOLUMES[64]), "parallel": 0.0, "serial": 0.0}]}
     (note,) = registry.predict(near, SP2, "spmd", p=64, d=3).notes
-    assert "takes up to 1.5 times" in note
+    assert "takes about 1.1 times" in note
+
+
+def test_a_phase_without_queues_says_that_the_end_is_not_counted(registry: Registry) -> None:
+    given = {"serial": 1.0, "io": "async", "cycles": 3}
+    (note,) = ask(registry, [given]).notes
+    assert "waiting for the last process at the end is not counted" in note
+    assert not ask(registry, [{**given, "distribution": "constant"}]).notes
+    assert not ask(registry, [given], p=1).notes
+
+
+def test_cycles_are_independent(registry: Registry) -> None:
+    """The deviation of a run of 9 is 3 times that of one, the interval 9 times as wide."""
+    given = {"serial": 1.0, "distribution": "weibull:2,1"}
+    chosen = {"spmd_sio_method": "fixed-cycles"}
+    one = ask(registry, [given], **chosen)
+    nine = ask(registry, [{**given, "cycles": 9}], **chosen)
+    assert nine.time == pytest.approx(9 * one.time, rel=1e-12)
+    assert nine.std == pytest.approx(3 * one.std, rel=1e-12)
+    assert nine.ci == pytest.approx([9 * end for end in one.ci], rel=1e-12)
+
+
+HUGE = [
+    ({"serial": 1.0, "bytes": 1e-12}, 10**15, {}, "equation 16 has a term for each of 1,000"),
+    ({"serial": 1.0, "bytes": 1e-12, "io_bytes": 1.0, "io": "async"}, 10**12, {}, "at a disk"),
+    ({"serial": 1.0, "bytes": 1.0}, 10**12, {"spmd.sio.method": "ctmc"}, "up to 20000"),
+]
+
+
+@pytest.mark.parametrize(("given", "p", "chosen", "said"), HUGE)
+@pytest.mark.parametrize("layout", ["bus", "cluster"])
+def test_what_would_take_for_ever_is_refused(registry, given, p, chosen, said, layout) -> None:
+    machine = {**UNIT, "storage": {"bandwidth": 4.0, "layout": layout}}
+    found = registry.predict({"phase": [given]}, machine, "spmd", p=p, d=1, settings=chosen)
+    assert found.status is Status.REFUSED
+    assert said in found.message
+
+
+def test_a_huge_p_has_an_answer_where_all_wait_for_the_network(registry: Registry) -> None:
+    found = ask(registry, [{"serial": 1.0, "bytes": 8.0}], p=10**15)
+    assert found.time == pytest.approx(2e15, rel=1e-9)
+
+
+@pytest.mark.parametrize("io", ["sync", "async"])
+def test_no_more_bursts_are_played_than_allowed(registry: Registry, io: str) -> None:
+    given = {"phase": [{"serial": 1.0, "bytes": 0.1, "io": io, "io_bytes": 1.0, "bursts": 4}]}
+    found = registry.predict(given, UNIT, "spmd.sim", p=10**6, settings={"spmd.sim.most": 10**6})
+    assert found.status is Status.REFUSED
+    assert "at most 1,000,000 are allowed" in found.message
+    few = {"spmd.sim.most": 40_000, "spmd.sim.tolerance": 1e-6}
+    found = registry.predict(given, UNIT, "spmd.sim", p=20, settings=few)
+    (phase,) = found.details["phases"]
+    played = phase.get("runs", 0) * 80 + phase.get("cycles", 0) * 4 * 40 / 32
+    assert 20_000 <= played <= 40_000
+
+
+def test_a_station_that_sets_the_pace_binds_though_more_time_is_spent_elsewhere(registry) -> None:
+    """Eight passages of 1 s after 7 s: computing is the largest part, 6 of 15 s."""
+    one = {"serial": 6.0, "bytes": 4.0, "distribution": "constant"}
+    found = ask(registry, [one])
+    assert found.parts.values() == pytest.approx((6.0, 5.5, 0.0, 3.5))
+    assert found.binding == "network"
+    assert ask(registry, [{**one, "serial": 7.5}]).binding == "processor"

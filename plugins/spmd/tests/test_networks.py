@@ -68,7 +68,7 @@ SMALL = [
     ([3, 2], [1, 2], [[1, 3], [2, 0], [0, 1]]),
     ([2, 2, 1], [0, 1, 0], [[1, 2, 3]]),
     ([2, 3], [0, 0], [[1, 1], [1, 2]]),
-    ([2, 2, 2], [4, 4, 1], [[1, 1, 1], [0, 0, 2], [3, 0, 0], [0, 3, 0], [1, 1, 0]]),
+    ([2, 2, 1], [4, 4, 1], [[1, 1, 1], [0, 0, 2], [3, 0, 0], [0, 3, 0], [1, 1, 0]]),
     ([1, 2, 2], [1, 0, 3], [[1, 2, 1], [2, 1, 0], [1, 1, 1]]),
     ([3, 3], [1, 1], [[2, 0], [0, 3], [1, 0]]),
 ]
@@ -103,13 +103,12 @@ def networks(draw, shared):
     return build(populations, delays, demands)
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(networks(shared=2))
 def test_integral_equals_lattice(network):
     assert worst(rows(solve(network)), rows(solve(network, "lattice"))) < 1e-11
 
 
-@settings(max_examples=60)
 @given(networks(shared=4), st.sampled_from(["auto", "lattice", "linearizer", "bard-schweitzer"]))
 def test_laws(network, method):
     solution = solve(network, method)

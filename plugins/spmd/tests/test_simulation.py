@@ -274,7 +274,7 @@ def test_five_exponential_cycles_of_btio_are_those_of_another_simulation(p: int)
     delay = 6.9 / p + 0.08 + 150e-6 * 6 * p**0.5 + 0.77 * transfer
     given = phase(
         groups=p, bursts=5, compute=delay, shared=0.23 * transfer,
-        options=SimOptions(tolerance=0.003),
+        options=SimOptions(tolerance=0.005),
     )  # fmt: skip
     found = to_the_end(given, stations(given, geometric=False), 1).estimate
-    assert found.mean + 1 / 3 == pytest.approx(FIVE_CYCLES[p], rel=0.012)
+    assert found.mean + 1 / 3 == pytest.approx(FIVE_CYCLES[p], rel=0.015)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ REGISTRY = Registry([parcast_spmd])
 TIMES = st.sampled_from([0.0, 1e-4, 0.03, 1.0, 7.0])
 
 
-def ask(io, layout, distribution, p, d, compute, transfer, io_time, cycles=3, bursts=2):
+def ask(io, layout, distribution, p, d, compute, transfer, io_time, cycles=3, bursts=2, **settings):
     """Return the prediction of a phase with these times on a machine of unit speed."""
     phase = {
         "cycles": cycles,
@@ -31,7 +32,8 @@ def ask(io, layout, distribution, p, d, compute, transfer, io_time, cycles=3, bu
         "network": {"startup": 0.01, "bandwidth": 1, "contention_level": 0.8},
         "storage": {"layout": layout, "bandwidth": 1},
     }
-    return REGISTRY.predict({"name": "w", "phase": [phase]}, machine, "spmd", p=p, d=d)
+    work = {"name": "w", "phase": [phase]}
+    return REGISTRY.predict(work, machine, "spmd", p=p, d=d, settings=settings)
 
 
 @pytest.mark.parametrize("distribution", ["exponential", "constant", "uniform"])
@@ -87,6 +89,54 @@ def test_equation_16_is_bounded_term_by_term():
     lower = [6, max(4, 6 / 2 + 4 / 2 * 4 / 6), max(4, 6 / 3 + 8 / 3 * 4 / 6)]
     upper = [6, 6 / 2 + 4 / 2 * 8 / 10, 6 / 3 + 8 / 3 * 12 / 14]
     assert bounds.balanced == pytest.approx((10 * (2 * sum(lower) + 7), 10 * (2 * sum(upper) + 7)))
+
+
+def test_equation_16_is_bounded_at_any_size():
+    """The sums over many groups, against every term by itself; and beyond what fits in memory."""
+    jobs, z, x = 3000, 40.0, 0.25
+    i = np.arange(1, jobs + 1)
+    alone, others, share = (z + x) / i, x * (i - 1) / i, x / (x + z)
+    bounds = asymptotes([phase("sio", "eq16", jobs, z, x, 0.0)])
+    assert bounds.asymptotic == pytest.approx(
+        (np.maximum(x, alone).sum(), (alone + others).sum()), rel=1e-12
+    )
+    lower = np.maximum(x, alone + others * share).sum()
+    upper = (alone + others * i * x / (i * x + z)).sum()
+    assert bounds.balanced == pytest.approx((lower, upper), rel=1e-12)
+    huge = asymptotes([phase("sio", "eq16", 10**15, z, x, 0.0)])
+    for lower, upper in (huge.asymptotic, huge.balanced):
+        assert 10**15 * x <= lower <= upper <= 10**15 * x + z * 40
+
+
+@given(
+    groups=st.integers(1, 12),
+    compute=TIMES,
+    transfer=TIMES,
+    io_time=TIMES,
+    bursts=st.integers(1, 6),
+)
+def test_the_exact_chain_lies_within_its_bounds(groups, compute, transfer, io_time, bursts):
+    found = ask(
+        "sync", "bus", "exponential", groups, 1, compute, transfer, io_time, bursts=bursts,
+        **{"spmd.sio.method": "ctmc"},
+    )  # fmt: skip
+    lower, upper = asymptotes(found.details["phases"]).asymptotic
+    assert lower * (1 - 1e-12) <= found.time <= upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("law", ["exponential", "uniform", "erlang:2,1", "sampled:0,0,0,4"])
+@pytest.mark.parametrize("c", [1, 3])
+@pytest.mark.parametrize("bursts", [1, 5])
+def test_as_many_bursts_as_written_lie_within_their_bounds(law, c, bursts):
+    work = {"phase": [{"bursts": bursts, "serial": 1, "bytes": 0.05, "group": c,
+                       "distribution": law}]}  # fmt: skip
+    machine = {"processor": {"rate": 1}, "network": {"bandwidth": 1, "contention": "bus"}}
+    chosen = {"spmd.sio.method": "fixed-cycles", "spmd.sio.tolerance": 0.02}
+    for p in (c, 2 * c, 12 * c):
+        found = REGISTRY.predict(work, machine, "spmd.sio", p=p, settings=chosen)
+        lower, upper = asymptotes(found.details["phases"]).asymptotic
+        assert lower * 0.98 <= found.time <= upper * 1.02
+        assert upper <= 1.2 * bursts * (1 + 12 * 0.05) * (1 + 36**0.5)
 
 
 def test_a_method_that_is_not_known_has_the_lower_bound_only():

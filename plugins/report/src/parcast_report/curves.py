@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: More panels of parts than this say less than none.
 _MOST_PARTS = 4
 
+#: Of more lines the legend is below the panel, where it hides none.
+_BESIDE = 2
+
 
 def draw(figure: Figure, picture: Picture) -> None:
     """Draw a panel of times, one of speedups, and one of parts for each of up to four series."""
@@ -39,7 +42,8 @@ def draw(figure: Figure, picture: Picture) -> None:
     count = top + len(parts)
     columns = 2 if count in {2, 4} else min(count, 3)
     lines = -(-count // columns)
-    figure.set_size_inches(3.3 * columns if columns > 1 else 4.2, 3.0 * lines)
+    legend = 0.17 * len(picture.series) if len(picture.series) > _BESIDE else 0.0
+    figure.set_size_inches(3.3 * columns if columns > 1 else 4.2, 3.0 * lines + legend)
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     _draw_times(panels[0], picture)
     if speedups:
@@ -78,7 +82,7 @@ def _draw_times(axes: Axes, picture: Picture) -> None:
     if all(row.time for row in rows):
         log_axis(axes.yaxis)
     axes.set_title("time")
-    axes.legend()
+    axes.legend(**(BELOW if len(picture.series) > _BESIDE else {}))
 
 
 def _marker(index: int, x: Sequence[float]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from parcast import UnsupportedError
 from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
 from parcast_spmd.aql import solve_aql
 from parcast_spmd.constant import rounds
@@ -11,6 +12,7 @@ from parcast_spmd.cycles import Answer, answer
 from parcast_spmd.demands import Demands
 from parcast_spmd.integral import symmetric_clusters
 from parcast_spmd.kernels import delay_two_queues
+from parcast_spmd.network import MOST_JOBS
 from parcast_spmd.structure import Component, Group, GroupResult
 from parcast_spmd.unequal import solve_uneven
 
@@ -20,6 +22,10 @@ APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...]
     "aql": solve_aql,
     "linearizer": solve_linearizer,
 }
+
+
+#: Groups at one disk of several, of which more would take minutes
+MOST_SHARING = 1_000_000
 
 
 def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
@@ -66,7 +72,19 @@ def _approximate(phase: Demands, method: str) -> Answer:
     return _answer(phase, "bard-schweitzer" if wrong else method, network, disk)
 
 
+def _check_steps(phase: Demands, most: int) -> None:
+    """Refuse what the exact methods, a step for each group at a disk, would take minutes for."""
+    if phase.sharing > most:
+        raise UnsupportedError(
+            f"the exact answer takes a step for each of {phase.sharing:,} synchronization groups "
+            f"at a disk, and at most {most:,} are taken; ask a smaller p, or an approximation by "
+            "its name (method=bard-schweitzer)"
+        )
+
+
 def _mva(phases: Sequence[Demands]) -> list[Answer]:
+    for phase in phases:
+        _check_steps(phase, MOST_JOBS)
     _, network, disk = delay_two_queues(
         [phase.groups for phase in phases],
         [phase.bursts * phase.delay for phase in phases],
@@ -78,7 +96,8 @@ def _mva(phases: Sequence[Demands]) -> list[Answer]:
 
 
 def _integral(phase: Demands) -> Answer:
-    n = phase.bursts
+    n, alone = phase.bursts, phase.disks == 1 or not phase.shared
+    _check_steps(phase, MOST_JOBS if alone else MOST_SHARING)
     _, network, disk = symmetric_clusters(
         phase.disks, phase.groups // phase.disks, n * phase.delay, n * phase.shared, phase.io
     )

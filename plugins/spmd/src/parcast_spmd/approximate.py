@@ -13,6 +13,8 @@ solutions with one job of r fewer, and repeats until the D settle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import numpy as np
 
@@ -142,29 +144,80 @@ def problem_of(component: Component) -> Problem:
     )
 
 
-def _core(
-    problem: Problem, correction: Floats, start: Floats | None = None
+def fixed_point(
+    problem: Problem, arrivals: Callable[[Floats], Floats], start: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
+    """Return shares F and cycle times that give themselves.
+
+    Parameters
+    ----------
+    problem
+        The kinds of classes.
+    arrivals
+        What a job finds at each queue, by the shares; less than 0 counts as 0.
+    start
+        The shares to begin with; those of a job alone where None.
+
+    Raises
+    ------
+    SolveError
+        If they still change after `CORE_ITERATIONS`; the residual is named.
+    """
     alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
     share = problem.demand / alone if start is None else start
-    shared, there = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
-    weights, rest = problem.count * problem.jobs, problem.jobs[:, None] - there
     change = np.inf
     for _ in range(CORE_ITERATIONS):
-        found = rest * share
-        found[:, :shared] = weights @ share[:, :shared] - there * share[:, :shared]
-        response = problem.demand * (1.0 + np.maximum(found + correction, 0.0))
+        response = problem.demand * (1.0 + np.maximum(arrivals(share), 0.0))
         cycle = problem.delay + response.sum(axis=1)
         new = response / cycle[:, None]
         change = float(np.abs(new - share).max(initial=0.0))
         share = new
         if change <= CORE_TOLERANCE:
             return share, cycle
+        if np.isnan(change):
+            break
     raise SolveError(
         f"The approximation still changes by {change:.1e} after {CORE_ITERATIONS} iterations; "
         "ask for another method."
     )
+
+
+def settle(
+    step: Callable[[Floats], tuple[Floats, Floats]], share: Floats, name: str
+) -> tuple[Floats, Floats]:
+    """Return shares F and cycle times that a step no longer changes.
+
+    Raises
+    ------
+    SolveError
+        If they still change after `OUTER_ITERATIONS`; the residual is named.
+    """
+    moved = np.inf
+    for _ in range(OUTER_ITERATIONS):
+        new, cycle = step(share)
+        moved = float(np.abs(new - share).max(initial=0.0))
+        share = new
+        if moved <= OUTER_TOLERANCE:
+            return share, cycle
+    raise SolveError(
+        f"{name} still changes by {moved:.1e} after {OUTER_ITERATIONS} iterations; "
+        "ask for method 'bard-schweitzer'."
+    )
+
+
+def _core(
+    problem: Problem, correction: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
+    shared, there = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
+    weights, rest = problem.count * problem.jobs, problem.jobs[:, None] - there
+
+    def arrivals(share: Floats) -> Floats:
+        found = rest * share
+        found[:, :shared] = weights @ share[:, :shared] - there * share[:, :shared]
+        return found + correction
+
+    return fixed_point(problem, arrivals, start)
 
 
 def _correction(problem: Problem, changes: _Changes) -> Floats:
@@ -184,19 +237,13 @@ def _linearize(problem: Problem) -> tuple[Floats, Floats]:
     """Return shares F and cycle times after Linearizer's outer iteration has settled."""
     kinds, queues = problem.demand.shape
     changes = _Changes(np.zeros((kinds, kinds, queues)), np.zeros((kinds, queues)))
-    share, _ = _core(problem, np.zeros((kinds, queues)))
-    moved = np.inf
-    for _ in range(OUTER_ITERATIONS):
+
+    def step(share: Floats) -> tuple[Floats, Floats]:
+        nonlocal changes
         changes = _new_changes(problem, changes, share)
-        new, cycle = _core(problem, _correction(problem, changes), share)
-        moved = float(np.abs(new - share).max(initial=0.0))
-        share = new
-        if moved <= OUTER_TOLERANCE:
-            return share, cycle
-    raise SolveError(
-        f"Linearizer still changes by {moved:.1e} after {OUTER_ITERATIONS} iterations; "
-        "ask for method 'bard-schweitzer'."
-    )
+        return _core(problem, _correction(problem, changes), share)
+
+    return settle(step, _core(problem, np.zeros((kinds, queues)))[0], "Linearizer")
 
 
 def _new_changes(problem: Problem, changes: _Changes, share: Floats) -> _Changes:

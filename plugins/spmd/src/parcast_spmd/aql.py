@@ -13,15 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcast.errors import SolveError
 from parcast_spmd.approximate import (
-    CORE_ITERATIONS,
-    CORE_TOLERANCE,
-    OUTER_ITERATIONS,
-    OUTER_TOLERANCE,
     Problem,
+    fixed_point,
     problem_of,
     results_of,
+    settle,
     within_bounds,
 )
 from parcast_spmd.kernels import Floats
@@ -41,19 +38,14 @@ def solve_aql(component: Component) -> tuple[tuple[GroupResult, ...], str | None
     """
     problem = problem_of(component)
     changes = np.zeros_like(problem.demand)
-    share, cycle = _core(problem, changes)
-    moved = np.inf
-    for _ in range(OUTER_ITERATIONS):
+
+    def step(share: Floats) -> tuple[Floats, Floats]:
+        nonlocal changes
         changes = _new_changes(problem, changes, share)
-        new, cycle = _core(problem, changes, share)
-        moved = float(np.abs(new - share).max(initial=0.0))
-        share = new
-        if moved <= OUTER_TOLERANCE:
-            return within_bounds(component, results_of(component, share, cycle), "AQL")
-    raise SolveError(
-        f"AQL still changes by {moved:.1e} after {OUTER_ITERATIONS} iterations; "
-        "ask for method 'bard-schweitzer'."
-    )
+        return _core(problem, changes, share)
+
+    found = settle(step, _core(problem, changes)[0], "AQL")
+    return within_bounds(component, results_of(component, *found), "AQL")
 
 
 def _total(problem: Problem) -> float:
@@ -71,22 +63,11 @@ def _lengths(problem: Problem, share: Floats) -> Floats:
 def _core(problem: Problem, changes: Floats, start: Floats | None = None) -> tuple[Floats, Floats]:
     """Return shares and cycle times at the fixed point for given changes g."""
     total = _total(problem)
-    alone = problem.delay[:, None] + problem.demand.sum(axis=1, keepdims=True)
-    share = problem.demand / alone if start is None else start
-    change = np.inf
-    for _ in range(CORE_ITERATIONS):
-        found = (total - 1.0) * (_lengths(problem, share) / total + changes)
-        response = problem.demand * (1.0 + np.maximum(found, 0.0))
-        cycle = problem.delay + response.sum(axis=1)
-        new = response / cycle[:, None]
-        change = float(np.abs(new - share).max(initial=0.0))
-        share = new
-        if change <= CORE_TOLERANCE:
-            return share, cycle
-    raise SolveError(
-        f"AQL still changes by {change:.1e} after {CORE_ITERATIONS} iterations; "
-        "ask for another method."
-    )
+
+    def arrivals(share: Floats) -> Floats:
+        return (total - 1.0) * (_lengths(problem, share) / total + changes)
+
+    return fixed_point(problem, arrivals, start)
 
 
 def _new_changes(problem: Problem, changes: Floats, share: Floats) -> Floats:

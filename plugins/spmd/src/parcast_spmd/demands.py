@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Literal
 
 import attrs
@@ -44,14 +45,25 @@ class Demands:
         return self.compute + self.joining + self.free
 
     @property
+    def variance(self) -> float:
+        """Return the variance of a computation whose mean is 1."""
+        return _variance(self.distribution)
+
+    @property
     def constant(self) -> bool:
         """Whether bursts do not vary."""
-        return self.distribution.variance == 0
+        return self.variance == 0
 
     @property
     def sharing(self) -> int:
         """Return how many groups share a disk of asynchronous I/O."""
         return self.groups if self.model == "bus" else self.groups // self.disks
+
+
+@lru_cache(maxsize=256)
+def _variance(law: Distribution) -> float:
+    """Return a variance, which of many samples takes long and is asked for at every point."""
+    return law.variance
 
 
 def contention_level(query: Query) -> float | None:

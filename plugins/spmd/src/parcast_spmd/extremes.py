@@ -38,6 +38,14 @@ def mean_maximum(law: Distribution, count: int) -> float:
     return law.mean * _integral(law.scaled(1 / law.mean), count)
 
 
+def highest_mean(mean: float, variance: float, count: int) -> float:
+    """Return what E[max] of ``count`` independent values never exceeds, whatever their law.
+
+    Hartley and David 1954: mean + deviation (n - 1) / sqrt(2 n - 1).
+    """
+    return mean + math.sqrt(variance) * (count - 1) / math.sqrt(2 * count - 1)
+
+
 def _of_samples(ascending: list[float], count: int) -> float:
     """Return the mean maximum of draws with replacement; the i-th is it with a known chance."""
     size = len(ascending)

@@ -182,16 +182,23 @@ def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
     return _plain_steps[kernel] > PLAIN_STEPS
 
 
-def harmonic(count: int) -> float:
-    """Return H_n = 1 + 1/2 + ... + 1/n, the mean maximum of n exponentials (equation 5).
+def harmonic(count: int, after: float = 0.0) -> float:
+    """Return 1/(1 + a) + ... + 1/(n + a) with a = ``after``, 0 or more.
 
-    A sum from the smallest term, or Euler and Maclaurin beyond 100 terms.
+    Where a = 0 it is H_n, the mean maximum of n exponentials (equation 5). Terms below 100 are
+    summed from the smallest, those beyond by Euler and Maclaurin.
     """
-    if count <= 100:
-        return sum(1.0 / i for i in range(count, 0, -1))
-    s = 1.0 / (float(count) * count)
-    rest = s * (1 / 12 - s * (1 / 120 - s / 252))
-    return math.log(count) + 0.5 / count + 0.5772156649015329 - rest
+    few = min(count, max(0, 100 - int(min(after, 100.0))))
+    near = sum(1.0 / (i + after) for i in range(few, 0, -1))
+    if few == count:
+        return near
+    low, high = few + after, count + after
+    return near + math.log1p((count - few) / low) + _harmonic_rest(high) - _harmonic_rest(low)
+
+
+def _harmonic_rest(x: float) -> float:
+    s = 1.0 / (x * x)
+    return 0.5 / x - s * (1 / 12 - s * (1 / 120 - s / 252))
 
 
 def fork_join_sums(

@@ -1,10 +1,11 @@
 """``spmd.bounds``: what no program of these demands can beat, and what none exceeds.
 
 Asymptotic bounds hold for any law, and for a run as a whole as much as for steady state: a job
-takes its own demands at least, a station all demands at it; and a passage waits for no more
-than one of everybody else's. Balanced-job bounds (Zahorjan, Sevcik, Eager and Galler 1982, with
-a delay as in Lazowska and others 1984, chapter 5) are tighter and hold for the means of a
-product-form network with one class of jobs.
+takes its own demands at least, a station all demands at it; and the last job ends no later than
+after its own delays and all passages and accesses of all jobs, one after the other.
+Balanced-job bounds (Zahorjan, Sevcik, Eager and Galler 1982, with a delay as in Lazowska and
+others 1984, chapter 5) are tighter and hold for the means of a product-form network with one
+class of jobs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from parcast import UnsupportedError
 from parcast_spmd.cycles import Answer, answer
 from parcast_spmd.demands import Demands
-from parcast_spmd.extremes import mean_maximum
+from parcast_spmd.extremes import highest_mean, mean_maximum
 from parcast_spmd.kernels import harmonic
 
 
@@ -31,8 +32,6 @@ def _solve(phase: Demands) -> Answer:
     kind = phase.options.kind
     if kind == "balanced-job":
         lower, upper = balanced_job(phase)
-    elif phase.model == "sio":
-        lower, upper = synchronous(phase)
     else:
         lower, upper = asymptotic(phase)
     upper = max(lower, upper)
@@ -47,27 +46,34 @@ def _solve(phase: Demands) -> Answer:
     return found.between(found.time, max(found.time, phase.cycles * upper))
 
 
-def synchronous(phase: Demands) -> tuple[float, float]:
-    """Return bounds of a cycle of SIO.
-
-    The last job leaves after its own delays and, at the most, all passages of all jobs; the
-    longest sum of delays is no longer than the sum of the longest of each burst, nor, where
-    bursts are exponential and geometric in number, than n_io z H_P.
-    """
-    n, jobs = phase.bursts, phase.groups
-    lower = n * max(phase.delay + phase.shared, jobs * phase.shared)
-    longest = phase.free + phase.compute * mean_maximum(phase.distribution, jobs * phase.members)
-    if phase.distribution.law == "exp":
-        longest = phase.delay * harmonic(jobs)
-    return phase.io + lower, phase.io + n * (longest + jobs * phase.shared)
-
-
 def asymptotic(phase: Demands) -> tuple[float, float]:
-    """Return bounds of a cycle of asynchronous I/O at one disk or at one for each cluster."""
+    """Return bounds of a mean cycle: the last process's where all wait for it before each I/O."""
     delay, network = phase.bursts * phase.delay, phase.bursts * phase.shared
-    alone = delay + network + phase.io
-    at_network, at_disk = phase.groups * network, phase.sharing * phase.io
-    return max(alone, at_network, at_disk), delay + at_network + at_disk
+    at_network = phase.groups * network
+    if phase.model == "sio":
+        lower = max(delay + network, at_network)
+        return lower + phase.io, longest_delay(phase, 1) + at_network + phase.io
+    at_disk = phase.sharing * phase.io
+    lower = max(delay + network + phase.io, at_network, at_disk)
+    return lower, longest_delay(phase, phase.cycles) + at_network + at_disk
+
+
+def longest_delay(phase: Demands, cycles: float) -> float:
+    """Return what the longest sum of delays of any group takes at the most, a mean cycle of it.
+
+    Sums over ``cycles`` cycles with nobody waiting: no longer than the sum of the longest of
+    each, and no longer than their variance allows. Where bursts are exponential the bound is of
+    the paper's model as well: a geometric number of them, whose sum is exponential.
+    """
+    n, groups, law = phase.bursts, phase.groups, phase.distribution
+    mean = n * phase.delay
+    if law.law == "exp":
+        each, variance = mean * harmonic(groups), mean**2
+    else:
+        each = n * (phase.free + phase.compute * mean_maximum(law, groups * phase.members))
+        # The variance of a maximum is no more than the sum of all (Efron and Stein 1981)
+        variance = n * phase.members * phase.variance * phase.compute**2
+    return min(each, highest_mean(mean, variance / cycles, groups))
 
 
 def balanced_job(phase: Demands) -> tuple[float, float]:

@@ -74,6 +74,9 @@ def _of_phase(phase: Demands, one: Answer) -> list[str]:
     method = one.method
     if method in _BY_MODEL:
         return [_WITHIN_GROUP] if phase.distribution.law != "exp" else []
+    if method == "delay":
+        uncounted = phase.model != "sio" and phase.groups > 1 and not phase.constant
+        return [_STEADY] if uncounted else []
     if method in _PRODUCT_FORM_METHODS:
         steady = [_STEADY] if phase.groups > 1 and not phase.constant else []
         return [*steady, *_of_product_form(phase, method)]
@@ -107,11 +110,11 @@ def _pessimism(pairs: Sequence[tuple[Demands, Answer]]) -> str:
         for phase, one in pairs
     )
     factor = whole / constant
-    times = f"about {factor:.1g} times" if factor >= 1.5 else "up to 1.5 times"
     model = "eq. 16" if any(one.method == "eq16" for _, one in pairs) else "the paper's model"
     return (
-        f"{model} takes bursts as exponential and their number as geometric, which takes {times} "
-        "what constant bursts take; a balanced code is between (spmd.sio.method=fixed-cycles)"
+        f"{model} takes bursts as exponential and their number as geometric, which takes about "
+        f"{factor:.2g} times what constant bursts take; a balanced code is between "
+        "(spmd.sio.method=fixed-cycles)"
     )
 
 

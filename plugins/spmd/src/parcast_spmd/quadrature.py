@@ -128,7 +128,7 @@ def converge(
         stalled = change <= failure and change > 0.25 * before
         if change <= tolerance or stalled:
             return fine
-        if 2 * count > largest:
+        if 2 * count > largest or math.isnan(change):
             break
         count, before = 2 * count, change
     if change <= failure:

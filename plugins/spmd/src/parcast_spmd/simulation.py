@@ -96,8 +96,9 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     """
     options, jobs = phase.options, played.jobs
     size = jobs * played.bursts * cycles
-    runs = max(1, int(TOGETHER / size))
-    most = max(2, int(options.most / (runs * size)))
+    _check_most(phase, 2 * size, "two runs")
+    runs = max(1, int(min(TOGETHER, options.most / 2) / size))
+    most = int(options.most / (runs * size))
     totals: list[Floats] = []
 
     def sample(numbers: Sequence[int]) -> list[float]:
@@ -120,6 +121,16 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     return Simulated(estimate=found, network=network, disk=disk, crowd=crowd, sampled=sampled)
 
 
+def _check_most(phase: Demands, least: float, what: str) -> None:
+    """Refuse to begin what has more bursts than the options allow."""
+    if least > phase.options.most:
+        raise UnsupportedError(
+            f"{what} of {phase.groups:,} synchronization groups would have about {least:,.0f} "
+            f"bursts, and at most {phase.options.most:,} are allowed; allow more (option most) "
+            "or ask a smaller p"
+        )
+
+
 def steady(phase: Demands, played: Stations) -> Simulated:
     """Return the mean cycle in steady state, by batch means from one run.
 
@@ -127,8 +138,9 @@ def steady(phase: Demands, played: Stations) -> Simulated:
     interval is narrow enough and neighboring batches are not correlated.
     """
     options, jobs = phase.options, played.jobs
-    play = Play(played, generator(phase.seed[0], 0, "spmd", phase.seed[1]), cycles=FOREVER)
     number, every = KEPT + WARM, max(2 * jobs, 100)
+    _check_most(phase, number * every * played.bursts, "a first run")
+    play = Play(played, generator(phase.seed[0], 0, "spmd", phase.seed[1]), cycles=FOREVER)
     marks = play.marks(number, every)
     delay = phase.bursts * phase.delay
     while True:

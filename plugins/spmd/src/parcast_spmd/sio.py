@@ -13,6 +13,7 @@ from parcast_spmd.cycles import Answer, Sampled, answer
 from parcast_spmd.demands import Demands
 from parcast_spmd.extremes import mean_maximum
 from parcast_spmd.kernels import fork_join_sums
+from parcast_spmd.network import MOST_JOBS
 
 Method = Literal["eq16", "ctmc", "fixed-cycles"]
 
@@ -64,16 +65,27 @@ def _eq16(phases: Sequence[Demands]) -> list[Answer]:
     the last of P groups has left, while ever fewer groups share the network. A group spends
     the mean of R_1(i) at the network, so the rest of the time it waits for the others.
     """
-    totals, responses = fork_join_sums(
-        [phase.groups for phase in phases],
-        [phase.delay for phase in phases],
-        [phase.shared for phase in phases],
-    )
+    for phase in phases:
+        _check_steps(phase)
+    points = [(phase.groups, phase.delay, phase.shared) for phase in phases]
+    asked = list(dict.fromkeys(points))  # a surface has the same one at every d
+    totals, responses = fork_join_sums(*zip(*asked, strict=True))
+    found = dict(zip(asked, zip(totals.tolist(), responses.tolist(), strict=True), strict=True))
     answers = []
-    for phase, total, response in zip(phases, totals.tolist(), responses.tolist(), strict=True):
-        n = phase.bursts
-        answers.append(_joined(phase, "eq16", n * total, n * response))
+    for phase, point in zip(phases, points, strict=True):
+        total, response = found[point]
+        answers.append(_joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
     return answers
+
+
+def _check_steps(phase: Demands) -> None:
+    """Refuse a sum whose terms differ for minutes: queues of i jobs up to about z / x."""
+    ratio = phase.delay / phase.shared if phase.shared else 0.0
+    if phase.groups > MOST_JOBS and ratio > MOST_JOBS:
+        raise UnsupportedError(
+            f"equation 16 has a term for each of {phase.groups:,} synchronization groups, and "
+            f"at most {MOST_JOBS:,} are summed; ask a smaller p, or spmd.bounds"
+        )
 
 
 def _ctmc(phase: Demands) -> Answer:

@@ -67,7 +67,7 @@ def from_comms1(given: str) -> list[Value]:
 def _line_values(line: Line, path: Path) -> list[Value]:
     source = (
         f"measured: ping-pong of {line.sizes} sizes in {path.name}; startup + bytes / bandwidth is "
-        f"within {100 * line.error:.2g} % in the median"
+        f"within {max(100 * line.error, 0.01):.2g} % in the median"
     )
     startup = _with_spread(line.startup, line.startup_spread, 1e-6, "us")
     bandwidth = _with_spread(line.bandwidth, line.bandwidth_spread, 1e6, "MB/s")

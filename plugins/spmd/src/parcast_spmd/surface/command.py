@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import typer
@@ -121,10 +121,7 @@ def _threshold(text: str) -> float:
 
 def _json(results: Results, found: Sequence[Advice], budget: Budget | None) -> Iterator[str]:
     """Yield the object that every command prints, a row a line, and its ``advice``."""
-
-    def compact(value: Any) -> str:
-        return json.dumps(value, allow_nan=False, ensure_ascii=False)
-
+    compact = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
     empty = attrs.evolve(results, rows=()).to_dict()
     yield f'{{"schema": {empty["schema"]}, "rows": ['
     for index, row in enumerate(results.rows):

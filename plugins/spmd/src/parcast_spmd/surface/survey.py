@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from parcast import ParcastError, Registry, Results, Row
 from parcast.errors import UnknownNameError
 from parcast_spmd.surface.asymptotes import asymptotes
@@ -106,7 +104,7 @@ def _enriched(row: Row, chosen: Mapping[str, Any]) -> Row:
         details["efficiency"] = row.speedup / row.p
     if row.time is not None:
         details["bounds"] = asymptotes(details["phases"]).to_data()
-    return attrs.evolve(row, params={**row.params, **chosen}, details=details)
+    return Row(**{**vars(row), "params": {**row.params, **chosen}, "details": details})
 
 
 @contextmanager
