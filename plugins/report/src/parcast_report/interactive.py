@@ -26,6 +26,7 @@ _LAYOUT: dict[str, Any] = {
     "hovermode": "closest",
 }
 _AXIS = {"gridcolor": "rgba(128,136,150,0.25)", "zeroline": False}
+_BLUES = [[0, "#eef5fc"], [1, "#08519c"]]
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["sendDataToCloud"]}
 
 
@@ -127,8 +128,8 @@ def _heights(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
     (series,) = picture.series
     known = has_speedups(series)
     cells = _cells(picture, lambda row: row.speedup if known else row.time)
-    data = {**cells, "name": what, "colorscale": "Blues", "reversescale": False,
-            "colorbar": {"title": {"text": "speedup" if known else "time [s]"}}}  # fmt: skip
+    bar = {"title": {"text": "speedup" if known else "time [s]"}}
+    data = {**cells, "name": what, "colorscale": _BLUES, "colorbar": bar}
     return [data], _grid_axes()
 
 

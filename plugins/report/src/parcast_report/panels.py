@@ -62,7 +62,7 @@ def _of(picture: Picture) -> Iterator[Panel]:
     many = {"surface": _of_surface, "curves": _of_curves, "bars": _of_bars}
     yield from many[picture.kind](picture)
     rows = [row for series in picture.series for row in series.rows]
-    if picture.kind != "surface" and any(row.error is not None for row in rows):
+    if picture.kind == "curves" and any(row.error is not None for row in rows):
         draw = partial(_on_axes, draw=partial(spread.draw_errors, picture=picture))
         yield _panel("errors", "Error against the measured times", picture, draw, _error)
     known = spread.with_quantiles(rows)[: MOST["curves"]]
