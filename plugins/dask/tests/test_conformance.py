@@ -38,3 +38,10 @@ def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_others_know_is_left_to_them() -> None:
     assert parcast_dask.parcast_executor("processes:2") is None
     assert parcast_dask.parcast_executor("dask") is None
+
+
+def test_installed_plugins_are_found_beside_dask() -> None:
+    """Dask brings importlib_metadata, whose entry points are of another class."""
+    code = "import distributed, parcast; print(parcast.Registry().executor('threads:1'))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "ThreadPoolExecutor" in done.stdout
