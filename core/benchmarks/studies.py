@@ -1,7 +1,8 @@
 """How much of two processes a study uses for solving, and how many points a second it streams.
 
 Run as ``python core/benchmarks/studies.py [POINTS]``. The first part needs nothing but the core,
-the second parcast-spmd and parcast[frames]. The cache starts empty and is on.
+the second, of four times as many points, parcast-spmd and parcast[frames]. The cache starts empty
+and is on.
 """
 
 from __future__ import annotations
@@ -69,4 +70,4 @@ if __name__ == "__main__":
     asked = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with tempfile.TemporaryDirectory() as made:
         solving(asked, Path(made))
-        streaming(asked, Path(made))
+        streaming(4 * asked, Path(made))

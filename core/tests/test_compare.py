@@ -401,6 +401,20 @@ def test_the_fastest_and_the_cheapest_of_several_machines_are_named(make_registr
     assert registry.compare(workload, {"processor": {"rate": 1}}, p=[1, 2], d=1).best() == []
 
 
+def test_a_lowering_on_request_leads_only_to_families_that_are_named(
+    make_registry, workload, machine
+):
+    way = Lowering("phases", "trace", "parcast_tests:to_trace", "x", on_request=True)
+    entries = [
+        SolverEntry("traces.one", "trace", "parcast_tests:Traces", "x"),
+        SolverEntry("works.one", "phases", "parcast_tests:Works", "x"),
+    ]
+    registry = make_registry(entries=entries, hooks={"parcast_lowerings": lambda: [way]})
+    assert [row.solver for row in registry.compare(workload, machine, p=2).rows] == ["works.one"]
+    (row,) = registry.compare(workload, machine, p=2, solvers="traces").rows
+    assert (row.solver, row.lowering) == ("traces.one", ("phases -> trace",))
+
+
 def test_families_that_cannot_take_the_kind_are_asked_only_by_name(
     make_registry, machine, workload
 ):

@@ -52,6 +52,14 @@ def test_samples_have_the_moments_that_are_stated(text: str) -> None:
     [
         ("expo:25us", "'expo:25us': there is no distribution 'expo'. Did you mean 'exp'?"),
         ("exp:25us,3us", "'exp:25us,3us' needs the form exp:mean"),
+        (
+            "exp:5 +- 1 s",
+            "'exp:5 +- 1 s': these numbers carry no uncertainty; give one value each",
+        ),
+        (
+            "5s to 6s",
+            "'5s to 6s': these numbers carry no uncertainty; give one value each",
+        ),
         ("exp:25MB", "'exp:25MB': '25MB' is in B, not in s"),
         ("exp:-1s", "'exp:-1s': mean must be 0 or more"),
         ("erlang:2.5,1s", "'erlang:2.5,1s': stages must be a whole number"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.asking import Asked
 from parcast.charge import charge
+from parcast.entries import Solver
 from parcast.errors import ParcastError
 from parcast.query import Prediction, Query, Status
 from parcast.results import Row
@@ -71,7 +73,8 @@ def answer(
         How often to draw the uncertain numbers of each point.
     """
     references = references or References()
-    tasks = [_task(registry, one) for one in asked]
+    solver_of = cache(registry.solver)
+    tasks = [_task(registry, one, solver_of) for one in asked]
     outcomes = solve_all(registry, tasks)
     times = _reference_times(registry, references, asked, tasks, outcomes)
     rows = [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
@@ -80,10 +83,10 @@ def answer(
     return [_uncertain(registry, *each, uncertainty) for each in zip(asked, rows, strict=True)]
 
 
-def _task(registry: Registry, one: Asked) -> Task | Prediction:
+def _task(registry: Registry, one: Asked, solver_of: Callable[[str], Solver]) -> Task | Prediction:
     if one.error is not None:
         return Prediction(status=Status.INVALID, message=str(one.error))
-    return resolve(registry, one.solver, one.query, one.settings)
+    return resolve(registry, one.solver, one.query, one.settings, solver_of)
 
 
 def _reference_times(

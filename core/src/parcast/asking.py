@@ -154,16 +154,17 @@ def solver_names(
     """Return what to ask: families for their defaults, solvers by name.
 
     Without names these are the families with a solver that takes one of the workloads, or a
-    lowering of it; all families where none does.
+    lowering of it, unless on request only; all families where none does.
     """
     families = {entry.family for entry in registry.solvers.values()}
     if names is None:
         entries = [entry for entry in registry.solvers.values() if not entry.on_request]
+        ways = {name: one for name, one in registry.lowerings.items() if not one.on_request}
         kinds = {workload.kind for workload in workloads}
         able = [
             entry
             for entry in entries
-            if any(path(registry.lowerings, kind, entry.kind) is not None for kind in kinds)
+            if any(path(ways, kind, entry.kind) is not None for kind in kinds)
         ]
         asked = sorted({entry.family for entry in able or entries})
         if not asked:

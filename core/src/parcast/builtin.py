@@ -64,6 +64,7 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "program",
         "parcast.program.from_phases:lower",
         "Deterministic bursts; messages around a ring.",
+        on_request=True,
     )
     yield Lowering(
         "program",

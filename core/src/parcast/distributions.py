@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.errors import ParcastError, UnitError, did_you_mean
-from parcast.units import is_quantity, parse_quantity, to_base
+from parcast.units import is_quantity, is_uncertain, parse_quantity, to_base
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +110,7 @@ def _full(size: int, value: float) -> Any:
     return np.full(size, value)
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Distribution:
     """A distribution of some quantity, in base units.
 
@@ -147,6 +148,8 @@ class Distribution:
             names *= len(values)
         if len(values) != len(names):
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
+        if any(is_uncertain(value) for value in values):
+            raise ParcastError(f"{text!r}: these numbers carry no uncertainty; give one value each")
         try:
             found = tuple(
                 parse_quantity(value).value if key in PURE else to_base(value, dimension)
@@ -157,12 +160,12 @@ class Distribution:
         _check(name, list(zip(names, found, strict=True)), text)
         return cls(name, found)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean."""
         return LAWS[self.law].mean(*self.parameters)
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """The variance."""
         return LAWS[self.law].variance(*self.parameters)

@@ -130,13 +130,20 @@ class Writer:
 
 @attrs.frozen
 class Lowering:
-    """Turns a workload of one kind into another: ``target(workload, query) -> workload, notes``."""
+    """Turns a workload of one kind into another: ``target(workload, query) -> workload, notes``.
+
+    One that makes much of little (a loop's iterations written out) is ``on_request``: it is not
+    followed to a solver that nobody named. Of one that is ``exact`` bounds are bounds of the
+    workload, of one that is ``below`` lower bounds are.
+    """
 
     source: str
     goal: str
     target: str
     summary: str
     exact: bool = attrs.field(default=False, kw_only=True)
+    below: bool = attrs.field(default=False, kw_only=True)
+    on_request: bool = attrs.field(default=False, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

@@ -106,7 +106,7 @@ def _column(found: list[Any]) -> Column:
     """Return values of any type as a column of JSON values."""
     first: Any = found[0] if found else None
     kinds = set(map(type, found))
-    if kinds == {dict} and all(one.keys() == first.keys() for one in found):
+    if kinds == {dict} and len(set(map(tuple, found))) == 1:
         return {"keys": {str(key): _column([one[key] for one in found]) for key in first}}
     if kinds <= {list, tuple} and first and all(_are_tables(one, len(first)) for one in found):
         return {"items": [_column([one[at] for one in found]) for at in range(len(first))]}
@@ -120,10 +120,8 @@ def _column(found: list[Any]) -> Column:
 
 def _plain(found: list[Any], kinds: set[type]) -> list[Any]:
     """Return JSON values (see `plain`), the whole column at once where it needs no change."""
-    kinds = kinds - {type(None), str, int, bool}
-    if not kinds:
-        return found
-    if kinds == {float} and all(type(one) is not float or isfinite(one) for one in found):
+    odd = kinds - {type(None), str, int, bool}
+    if not odd or (kinds == {float} and isfinite(sum(found))):
         return found
     return [plain(one) for one in found]
 

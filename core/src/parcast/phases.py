@@ -109,8 +109,9 @@ class Phases:
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
         kept = _kept_of(self)
-        values = query.values
-        key = (query.p, *((value, type(value)) for value in map(values.get, kept.names)))
+        key: tuple[Any, ...] = (query.p,)
+        if kept.names:
+            key += tuple((value, type(value)) for value in map(query.values.get, kept.names))
         found = kept.found.get(key)
         if found is None:
             found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
+from parcast.entries import Solver, SolverEntry, load
 from parcast.errors import (
     FileError,
     InvalidPointError,
@@ -34,6 +34,7 @@ class Task:
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     exact: bool = True  #: every lowering on the way was
+    below: bool = True  #: every lowering on the way kept lower bounds
 
 
 @attrs.frozen
@@ -44,8 +45,17 @@ class Outcome:
     seconds: float | None = None
 
 
-def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> Task | Prediction:
-    """Return the task of the solver that answers to ``name`` here, or why there is none."""
+def resolve(
+    registry: Registry,
+    name: str,
+    query: Query,
+    settings: Settings,
+    solver_of: Callable[[str], Solver] | None = None,
+) -> Task | Prediction:
+    """Return the task of the solver that answers to ``name`` here, or why there is none.
+
+    Who has many queries gives a ``solver_of`` that makes each solver once.
+    """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     try:
@@ -66,15 +76,16 @@ def resolve(registry: Registry, name: str, query: Query, settings: Settings) -> 
             query = query.with_options(options)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
         steps, notes = steps + more_steps, notes + more_notes
-        exact = all(registry.lowerings[step].exact for step in steps)
-        reason = registry.solver(entry.name).supports(query)
+        ways = [registry.lowerings[step] for step in steps]
+        reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    return Task(entry, query, steps, notes, exact)
+    exact = all(way.exact for way in ways)
+    return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 
 
 def _without_answer(error: BaseException) -> Prediction:
@@ -112,7 +123,7 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
         return outcome
     found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
     if not task.exact:
-        found = attrs.evolve(found, lower=None, upper=None)
+        found = attrs.evolve(found, lower=found.lower if task.below else None, upper=None)
     return Outcome(found, outcome.seconds)
 
 

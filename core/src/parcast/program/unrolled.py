@@ -83,7 +83,7 @@ class Unrolled:
         """Return what it uses of a machine, as `Costs.of` takes it."""
         ops = {block.op for block in self.blocks}
         used: dict[Need, frozenset[str]] = {
-            "compute": frozenset({"compute", "elapse"}),
+            "compute": frozenset({"compute"}),
             "messages": SENDS | COLLECTIVES,
             "io": frozenset({"read", "write"}),
         }

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: With more rows than this, they stay where they are kept until they are looked at.
 MOST_IN_MEMORY = 10_000
 
+#: So many points take a while to be looked up, while processes start.
+MANY = 10_000
+
 
 def study(
     registry: Registry,
@@ -99,6 +102,11 @@ def _part(
 ) -> Iterator[tuple[Store | None, Done]]:
     """Yield a solver's finished blocks, each with the store that may have it."""
     store, digests = None, b""
+    shared = isinstance(workers.executor, ThreadPoolExecutor)
+    local = shared or isinstance(workers.executor, ProcessPoolExecutor)
+    content = Opened(registry, plan) if shared else pickled(registry, plan)
+    if isinstance(content, bytes) and len(plan) >= MANY:
+        workers.prepare(content)
     if cache is not None:
         try:
             code = digest_of_code(registry, plan.solver)
@@ -106,12 +114,7 @@ def _part(
             store = Store(_folder(cache) / f"{plan.solver}-{code.hex()[:8]}")
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             warn(f"the points of {plan.solver} cannot be kept: {error}")
-    shared = isinstance(workers.executor, ThreadPoolExecutor)
-    local = shared or isinstance(workers.executor, ProcessPoolExecutor)
-    job = Job(
-        content=Opened(registry, plan) if shared else pickled(registry, plan),
-        folder=store.folder if store and local else None,
-    )
+    job = Job(content, folder=store.folder if store and local else None)
     run = Run(registry, plan, job, digests, workers, store, tell, warn)
     for done in run.finish():
         yield store, done

@@ -13,6 +13,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import attrs
@@ -25,7 +26,7 @@ from parcast.study.digest import SIZE
 from parcast.study.pace import Pace
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, decode, encode, missing
-from parcast.study.work import Done, Job, put, work
+from parcast.study.work import Done, Job, prepare, put, work
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -43,6 +44,13 @@ class Workers:
     def count(self) -> int:
         """How many workers there are, as far as can be known."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+    def prepare(self, content: bytes) -> None:
+        """Let processes start, and load what they need, before there is work for them."""
+        if isinstance(self.executor, ProcessPoolExecutor):
+            with suppress(BrokenExecutor):  # `check` says it
+                for _ in range(self.count):
+                    self.executor.submit(prepare, content)
 
     def check(self) -> None:
         """Make sure, once, that processes start at all.

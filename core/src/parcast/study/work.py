@@ -72,6 +72,13 @@ def _unpickled(content: bytes) -> Opened:
     return Opened(Registry(given), plan)
 
 
+def prepare(content: bytes) -> None:
+    """Load what the first batch of a study needs."""
+    opened = _unpickled(content)
+    if opened.plan.solver in opened.registry.solvers:
+        opened.registry.solver(opened.plan.solver)
+
+
 @attrs.frozen
 class Done:
     """A finished block; ``content`` is there unless it was stored, ``problem`` says why not."""

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KindEntry, PartEntry, Reader, Resource, SolverEntry, hookimpl
+from parcast import (
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Reader,
+    Resource,
+    SolverEntry,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -44,7 +53,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add the bound by formulas, the simulator and the critical path."""
     yield FamilyEntry("pamela", "parcast_pamela:choose", "The bound, by a formula.")
     for name, target, summary, options in (
-        ("bound", "bounds:Bound", "A formula for a lower bound, contention included.", None),
+        ("bound", "bounds:Bound", "A formula for a lower bound, contention included.", "bounds"),
         ("sim", "simulating:Sim", "Discrete events, one server after another.", "simulating"),
         ("path", "paths:Path", "The critical path, contention left out.", "paths"),
     ):
@@ -61,6 +70,18 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
 def choose(query: Query) -> str:  # noqa: ARG001  (a family's function takes a query)
     """Return the default solver's name."""
     return "pamela.bound"
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add programs as models of their processes, each by itself."""
+    yield Lowering(
+        "program",
+        "pamela",
+        "parcast_pamela.programs.lowering:lower",
+        "Each process by itself, all together where all wait for all; its bound is one.",
+        below=True,
+    )
 
 
 @hookimpl

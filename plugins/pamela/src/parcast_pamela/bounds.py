@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
+
+import attrs
 
 from parcast.errors import InvalidPointError, ParcastError
 from parcast.query import Prediction, Query
@@ -26,6 +28,13 @@ from parcast_pamela.workload import (
 _NO_PROCESSES = "the model has no parameter P, so p makes no difference"
 _NO_MACHINE = "the model leaves nothing to a machine, so pamela.model makes no difference"
 _SOME_BERN = "conditions are probabilities: time and lower are bounds of the mean"
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How a program becomes a model: a lower bound, or an estimate that is mostly above."""
+
+    form: Literal["free", "barrier"] = "free"
 
 
 class Bound:
@@ -54,13 +63,13 @@ class Bound:
             notes.append(_NO_PROCESSES)
         if machine_of(query) is None and query.machine.part("pamela", Pamela) is not None:
             notes.append(_NO_MACHINE)
-        random = has_bern(compiled)
+        random, form = has_bern(compiled), query.workload.content.form
         if random:
             notes.append(_SOME_BERN)
         return Prediction(
             time=time,
-            lower=time,
-            upper=max(upper, time),
+            lower=None if form == "barrier" else time,
+            upper=None if form else max(upper, time),
             binding=_binding(values),
             notes=tuple(notes),
             assumptions=assumptions(compiled),
@@ -117,7 +126,7 @@ def assumptions(compiled: Compiled) -> tuple[str, ...]:
     for one in compiled.model.assumptions:
         if one.place:
             line = one.place.source.text.splitlines()[one.place.line - 1]
-            found.append(line.partition("//")[0].strip())
+            found.append(line.partition("//")[0].strip().removeprefix("assume "))
     return tuple(dict.fromkeys(found))
 
 

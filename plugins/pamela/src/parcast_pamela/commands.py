@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from parcast.errors import FileError, ParcastError, UnknownNameError, shorten
+from parcast_pamela.programs.command import generate
 
 if TYPE_CHECKING:
     from parcast_pamela.compilation.compiler import Compiled
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from parcast_pamela.language.model import Model
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="PAMELA models, as formulas.")
+app.command()(generate)
 
 File = Annotated[str, typer.Argument(help="A .pam file, or the name of a shipped model.")]
 Settings = Annotated[

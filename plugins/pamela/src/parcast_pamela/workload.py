@@ -47,6 +47,9 @@ class Content:
     where: str
     name: str
     folder: str
+    #: Values that stand for parameters of a model made of another workload
+    values: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
+    form: str = ""  #: how it was made of a program: ``free`` or ``barrier``
 
     def model(self, machine: str | None = None) -> Model:
         """Return the linked model; see `parcast_pamela.language.reading.model_of`."""
@@ -118,7 +121,7 @@ def given(model: Model, query: Query) -> dict[str, Any]:
     values = {name: value for name, value in query.parameters.items() if name in model.parameters}
     if PROCESSES in model.parameters and PROCESSES not in values:
         values[PROCESSES] = query.p
-    return {**_of_machine(model, query), **values}
+    return {**dict(query.workload.content.values), **_of_machine(model, query), **values}
 
 
 def parameter_at(model: Model, query: Query, path: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,40 +80,40 @@ def answer(
     sampled
         How sure the answer is, of the whole phase.
     """
-    n = given.bursts
-    cycle = Parts(
-        compute=n * given.compute + crowd,
-        communication=n * given.free + queuing,
-        io=io,
-        synchronization=n * given.joining + waiting,
-    )
-    total, serving = cycle.total, busy(given)
-    used = {"processor": n * given.compute, **serving}
+    n, cycles = given.bursts, given.cycles
+    computing = n * given.compute
+    communication, joining = n * given.free + queuing, n * given.joining + waiting
+    parts = (computing + crowd, communication, io, joining)
+    total, (network, storage) = math.fsum(parts), busy(given)
+    whole = total or 1.0
     return Answer(
-        time=given.cycles * total,
-        parts=cycle * given.cycles,
-        # Rounding may end a hair above 1 where a station never rests
-        utilization={name: min(1.0, time / total) if total else 0.0 for name, time in used.items()},
-        binding=_binding(given, cycle, total, serving),
+        time=cycles * total,
+        parts=Parts(*(cycles * part for part in parts)),
+        utilization={  # rounding may end a hair above 1 where a station never rests
+            "processor": min(1.0, computing / whole),
+            "network": min(1.0, network / whole),
+            "storage": min(1.0, storage / whole),
+        },
+        binding=_binding(given, parts, total, network, storage),
         method=method,
-        lower=None if lower is None else min(lower, given.cycles * total),
+        lower=None if lower is None else min(lower, cycles * total),
         sampled=sampled,
     )
 
 
-def busy(given: Demands) -> dict[str, float]:
-    """Return how long each shared station serves in one cycle of all groups."""
+def busy(given: Demands) -> tuple[float, float]:
+    """Return how long network and storage each serve in one cycle of all groups."""
     network = given.groups * given.bursts * given.shared
-    if given.model == "sio":
-        return {"network": network, "storage": given.io}
-    return {"network": network, "storage": given.sharing * given.io}
+    return network, given.io if given.model == "sio" else given.sharing * given.io
 
 
-def _binding(given: Demands, cycle: Parts, total: float, serving: Mapping[str, float]) -> str:
+def _binding(
+    given: Demands, parts: tuple[float, ...], total: float, network: float, storage: float
+) -> str:
     """Return the station that is busy enough to set the pace, or else the largest part."""
-    busiest = max(serving, key=serving.__getitem__)
-    alone = given.bursts * (given.delay + given.shared) + given.io
-    if given.groups > 1 and serving[busiest] >= max(alone, total / 2):
-        return busiest
-    parts = cycle.values()
+    busiest, serving = ("storage", storage) if storage > network else ("network", network)
+    if given.groups > 1 and serving >= total / 2:
+        alone = given.bursts * (given.delay + given.shared) + given.io
+        if serving >= alone:
+            return busiest
     return _WORDS[parts.index(max(parts))]

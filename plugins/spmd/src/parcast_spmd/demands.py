@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any, Literal
 
 import attrs
@@ -39,12 +38,12 @@ class Demands:
     options: Any  #: of the solver that asks
     seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
 
-    @cached_property
+    @property
     def delay(self) -> float:
         """Return z of equation 15, per burst."""
         return self.compute + self.joining + self.free
 
-    @cached_property
+    @property
     def constant(self) -> bool:
         """Whether bursts do not vary."""
         return self.distribution.variance == 0

@@ -60,12 +60,12 @@ _OF_METHOD = {
 
 def notes(phases: Sequence[Demands], found: Sequence[Answer]) -> tuple[str, ...]:
     """Return what the answers of all phases assume, each sentence once."""
-    pairs = list(zip(phases, found, strict=True))
-    by_model = [phase for phase, one in pairs if one.method in _BY_MODEL]
-    uncertain = any(phase.groups > 1 or phase.joining for phase in by_model)
-    said = [_pessimism(pairs)] if uncertain else []
-    for pair in pairs:
-        said += _of_phase(*pair)
+    said, uncertain = [], False
+    for phase, one in zip(phases, found, strict=True):
+        said += _of_phase(phase, one)
+        uncertain |= one.method in _BY_MODEL and (phase.groups > 1 or phase.joining > 0)
+    if uncertain:
+        said.insert(0, _pessimism(list(zip(phases, found, strict=True))))
     return tuple(dict.fromkeys(said))
 
 

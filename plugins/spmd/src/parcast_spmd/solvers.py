@@ -144,10 +144,12 @@ def _total(found: Sequence[Answer]) -> float:
 
 def _bounds(found: Sequence[Answer]) -> tuple[float | None, float | None]:
     """Return what is proven of the whole, if there is more to say than the time."""
-    open_ = [one for one in found if one.method not in _CERTAIN]
-    lower = open_ and all(one.lower is not None for one in open_)
-    upper = open_ and all(one.upper is not None for one in open_)
-    return _least(found) if lower else None, _most(found) if upper else None
+    lower, upper = set(), set()
+    for one in found:
+        if one.method not in _CERTAIN:
+            lower.add(one.lower is not None)
+            upper.add(one.upper is not None)
+    return _least(found) if lower == {True} else None, _most(found) if upper == {True} else None
 
 
 def _least(found: Sequence[Answer]) -> float:

@@ -1,0 +1,1 @@
+"""Models from programs of messages, their loops and number of processes kept symbolic."""

@@ -1,0 +1,171 @@
+"""The form ``barrier``: an estimate in which all processes take each operation together.
+
+Every operation of the text is one of all processes that come to it, and ends when the last of
+them is through, its message delivered. Without contention no run takes longer, where the form
+exists: no process may wait for a message of a later operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from parcast.errors import UnsupportedError
+from parcast.expressions import Call, Expr, Name, Num, names_in
+from parcast.program.operations import RECEIVES, SENDS
+from parcast.program.tree import For, If, Op, Statement
+from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
+from parcast_pamela.programs.spelling import spell, truth
+from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+
+_OTHERS = Call("-", (Name("size"), Num(1)))
+
+
+@attrs.frozen
+class Barrier:
+    """Writes a program in the language, operation by operation."""
+
+    charges: Charges
+    names: Mapping[str, str]  #: of parameters and machine numbers in the model
+    where: str
+
+    def text(self, body: Sequence[Statement]) -> Iterator[str]:
+        """Yield the lines of the equations.
+
+        Raises
+        ------
+        UnsupportedError
+            If processes have loops of their own lengths, or groups by color.
+        """
+        last = f"{self._spell(Name('size'))} - 1"
+        lines = list(self._statements(body, ()))
+        whole = "\n".join(lines)
+        if "use(bus" in whole:
+            yield "resource bus"
+        if "use(out" in whole:
+            yield f"resource out[0..{last}], into[0..{last}]"
+        if "use(disk" in whole:
+            yield f"resource disk[0..{self._spell(Name('$disks'))} - 1]"
+        yield "root program_"
+        yield "program_ ="
+        yield "    " + (" ;\n    ".join(lines) or "skip")
+
+    def _statements(self, body: Sequence[Statement], guards: tuple[str, ...]) -> Iterator[str]:
+        """Yield a body's processes; ``guards`` are conditions on the rank around it."""
+        for one in body:
+            match one:
+                case Op():
+                    yield from self._together(one, guards)
+                case For(variable=variable, start=start, stop=stop, body=inner):
+                    if "rank" in names_in(start) | names_in(stop):
+                        raise UnsupportedError(
+                            f"{self.where}:{one.line}: each process has its own number of "
+                            "iterations, so there is no operation that all take together; ask "
+                            "pamela.form=free"
+                        )
+                    if made := list(self._statements(inner, guards)):
+                        loop = seq(variable, start, stop, self.names)
+                        yield f"{loop} {{ {' ; '.join(made)} }}"
+                case If():
+                    yield from self._choice(one, guards)
+
+    def _choice(self, one: If, guards: tuple[str, ...]) -> Iterator[str]:
+        test = truth(one.test, self.names)
+        if "rank" in names_in(one.test):
+            yield from self._statements(one.then, (*guards, test))
+            yield from self._statements(one.otherwise, (*guards, f"not ({test})"))
+            return
+        arms = [list(self._statements(arm, guards)) for arm in (one.then, one.otherwise)]
+        if any(arms):
+            first, second = ("{ " + " ; ".join(arm or ["skip"]) + " }" for arm in arms)
+            yield f"if ({test}) {first}" + (f" else {second}" if arms[1] else "")
+
+    def _together(self, op: Op, guards: tuple[str, ...]) -> Iterator[str]:
+        """Yield an operation of all processes that come to it."""
+        if not (process := self._process(op)):
+            return
+        if guards:
+            test = guards[0] if len(guards) == 1 else " and ".join(f"({one})" for one in guards)
+            process = f"if ({test}) {{ {process} }}"
+        if mentions_rank([process]) or "use(" in process:
+            process = f"par (rank = 0, {self._spell(Name('size'))} - 1) {{ {process} }}"
+        yield process
+
+    def _process(self, op: Op) -> str:
+        charges = self.charges
+        if op.name in {"compute", "elapse"}:
+            return self._all(delay(charges.compute(op), self.names))
+        if op.name in {"read", "write"}:
+            return self._access(op)
+        if is_collective(op):
+            return self._collective(op)
+        if op.name == "sendrecv":
+            return self._all(self._message(op), delay(charges.receiving(), self.names))
+        if op.name in SENDS:
+            return self._message(op)
+        if op.name in RECEIVES | {"wait", "waitall"}:
+            return self._all(delay(charges.receiving(), self.names))
+        return ""
+
+    def _message(self, op: Op) -> str:
+        return self._sent(expr_of(op, "bytes"), self._spell(expr_of(op, "dst")))
+
+    def _sent(self, n: Expr, to: str) -> str:
+        """Return a message from a process until it has arrived."""
+        charges, names = self.charges, self.names
+        port, startup = charges.port(n), delay(charges.number("startup"), names)
+        busy = delay(charges.sending(n), names)
+        if charges.costs.contention == "none" or port == ZERO:
+            return self._all(delay(plus(charges.sending(n), charges.wire(n)), names))
+        if charges.costs.contention == "bus":
+            return self._all(busy, use("bus", port, names), startup)
+        ports = f"{{ {use('out[rank]', port, names)} || {use(f'into[{to}]', port, names)} }}"
+        return self._all(busy, startup, ports)
+
+    def _access(self, op: Op) -> str:
+        piece = self.charges.piece(op)
+        if self.charges.striped(op):  # every disk has the same pieces
+            return self._all(use("disk[0]", piece, self.names))
+        own = self._spell(Call("%", (Name("rank"), Name("$disks"))))
+        return self._all(use(f"disk[{own}]", piece, self.names))
+
+    def _collective(self, op: Op) -> str:
+        if op.arguments.get("color") is not None:
+            raise UnsupportedError(
+                f"{self.where}:{op.line}: the size of a group by color is not known to the model; "
+                "ask pamela.form=free"
+            )
+        rounds = list(self.charges.rounds(op))
+        receiving = delay(self.charges.receiving(), self.names)
+        if not rounds:
+            return self._all(delay(self._tree(op), self.names))
+        ((count, n),) = rounds
+        to = self._spell(Call("%", (Call("+", (Name("rank"), Num(1))), Name("size"))))
+        once = self._all(self._sent(n, to), receiving)
+        if "use(" not in once:
+            whole = plus(self.charges.sending(n), self.charges.wire(n), self.charges.receiving())
+            return self._all(delay(times(count, whole), self.names))
+        return f"seq (round_ = 1, {self._spell(count)}) {{ {once} }}" if once else ""
+
+    def _tree(self, op: Op) -> Expr:
+        """Return how long a collective along a tree, a star or a chain takes at most."""
+        charges = self.charges
+        n = ZERO if op.name == "barrier" else expr_of(op, "bytes")
+        algorithm = charges.algorithms()[op.name]
+        once = plus(charges.sending(n), charges.wire(n), charges.receiving())
+        if algorithm == "linear":
+            return times(_OTHERS, once)
+        if algorithm == "tree":
+            return times(Num(2), ROUNDS, once)
+        if op.name in {"gather", "scatter"}:
+            empty = plus(charges.sending(ZERO), charges.wire(ZERO), charges.receiving())
+            each = plus(times(n, charges.number("overhead_per_byte")), charges.port(n))
+            return plus(times(ROUNDS, empty), times(_OTHERS, each))
+        return times(ROUNDS, once)
+
+    def _all(self, *processes: str) -> str:
+        return " ; ".join(filter(None, processes))
+
+    def _spell(self, expr: Expr) -> str:
+        return spell(expr, self.names)

@@ -1,0 +1,179 @@
+"""What an operation takes on a machine: the numbers of the machine by the names they have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from parcast.costs import Costs
+from parcast.errors import UnsupportedError
+from parcast.expressions import Call, Expr, Name, Num
+from parcast.program.collectives import algorithms
+from parcast.program.operations import COLLECTIVES
+from parcast.program.tree import Op
+
+ZERO = Num(0)
+_SIZE = Name("size")
+ROUNDS = Call("ceil", (Call("log2", (_SIZE,)),))
+_OTHERS = Call("-", (_SIZE, Num(1)))
+
+#: Numbers of the machine: the attribute of `Costs` by the name in the model
+_NUMBERS: Mapping[str, str] = {
+    "startup": "startup",
+    "per_byte": "per_byte",
+    "overhead": "overhead",
+    "overhead_receive": "overhead_receive",
+    "overhead_per_byte": "overhead_per_byte",
+    "access": "disk_startup",
+    "disk_per_byte": "disk_per_byte",
+}
+
+
+def plus(*terms: Expr) -> Expr:
+    """Return a sum without terms that are 0."""
+    left = [term for term in terms if term != ZERO]
+    if not left:
+        return ZERO
+    total = left[0]
+    for term in left[1:]:
+        total = Call("+", (total, term))
+    return total
+
+
+def times(*factors: Expr) -> Expr:
+    """Return a product; 0 where a factor is."""
+    if ZERO in factors:
+        return ZERO
+    left = [factor for factor in factors if factor != Num(1)] or [Num(1)]
+    product = left[0]
+    for factor in left[1:]:
+        product = Call("*", (product, factor))
+    return product
+
+
+@attrs.frozen
+class Charges:
+    """The costs of a machine, numbers that are 0 left out."""
+
+    costs: Costs
+    speed: float  #: of every process
+
+    @classmethod
+    def of(cls, costs: Costs, where: str) -> Charges:
+        """Return the charges of a machine whose processes are alike.
+
+        Raises
+        ------
+        UnsupportedError
+            If processes differ in speed, or share a node and its port.
+        """
+        placement = costs.placement
+        speed = float(placement.speed.max())
+        if float(placement.speed.min()) != speed:
+            raise UnsupportedError(
+                f"{where}: the processes here are not of one speed, and the model has one rate; "
+                "ask spmd, emulator or a machine of equal nodes"
+            )
+        if placement.sharing.max() > 1 and costs.contention != "none":
+            raise UnsupportedError(
+                f"{where}: several processes of a node share its way out here, and the model has "
+                "one for each; state nodes.cores = 1 or network.contention = none"
+            )
+        return cls(costs, speed)
+
+    def values(self) -> dict[str, float]:
+        """Return the numbers of the machine that may stand in the model, by name."""
+        costs = self.costs
+        found = {name: float(getattr(costs, own)) for name, own in _NUMBERS.items()}
+        if costs.placement.sharing.max() > 1:  # a message may stay within a node
+            found["startup"] = min(found["startup"], float(costs.local_startup))
+            found["per_byte"] = min(found["per_byte"], float(costs.local_per_byte))
+        if costs.rate is not None:
+            found["rate"] = float(costs.rate) * self.speed
+        if costs.memory_bandwidth is not None:
+            shared = int(costs.placement.sharing.min())
+            found["memory_rate"] = float(costs.memory_bandwidth) / shared
+        if not math.isinf(costs.eager_limit):
+            found["eager_limit"] = float(costs.eager_limit)
+        return found | {"disks": costs.disks, "speed": self.speed}
+
+    def number(self, name: str) -> Expr:
+        """Return the name of a number of the machine, or 0 where it is 0."""
+        return ZERO if self.values()[name] == 0 else Name(f"${name}")
+
+    def compute(self, op: Op) -> Expr:
+        """Return the seconds of ``compute`` or ``elapse``."""
+        if op.name == "elapse":
+            seconds = _number(op, "seconds")
+            return seconds if self.speed == 1 else Call("/", (seconds, Name("$speed")))
+        flops, moved = _number(op, "flops"), _number(op, "bytes")
+        working = ZERO if flops == ZERO else Call("/", (flops, Name("$rate")))
+        if moved == ZERO or self.costs.memory_bandwidth is None:
+            return working
+        moving = Call("/", (moved, Name("$memory_rate")))
+        return moving if working == ZERO else Call("max", (working, moving))
+
+    def sending(self, n: Expr) -> Expr:
+        """Return how long a message of ``n`` bytes keeps its sender busy."""
+        return plus(self.number("overhead"), times(n, self.number("overhead_per_byte")))
+
+    def receiving(self) -> Expr:
+        """Return how long a message, or a wait, keeps its receiver busy."""
+        return self.number("overhead_receive")
+
+    def wire(self, n: Expr) -> Expr:
+        """Return the seconds from the end of sending to the arrival."""
+        return plus(self.number("startup"), self.port(n))
+
+    def port(self, n: Expr) -> Expr:
+        """Return how long a message of ``n`` bytes holds a port or the bus."""
+        return times(n, self.number("per_byte"))
+
+    def piece(self, op: Op) -> Expr:
+        """Return how long an access takes at each disk it goes to."""
+        n = _number(op, "bytes")
+        if self.striped(op):
+            n = n if self.costs.disks == 1 else Call("/", (n, Name("$disks")))
+        return plus(self.number("access"), times(n, self.number("disk_per_byte")))
+
+    def striped(self, op: Op) -> bool:
+        """Return whether an access goes to all disks."""
+        return self.costs.striped(str(op.arguments["file"]))
+
+    def rounds(self, op: Op) -> Iterator[tuple[Expr, Expr]]:
+        """Yield how often, and with how many bytes, all exchange a message in a collective.
+
+        Nothing where the algorithm lets one process leave before another has come.
+        """
+        if op.arguments.get("color") is not None:
+            return
+        n = ZERO if op.name == "barrier" else _number(op, "bytes")
+        algorithm = self.algorithms()[op.name]
+        if algorithm == "dissemination" and op.name == "allgather":
+            mean = Call("/", (times(_OTHERS, n), ROUNDS))  # of rounds that differ
+            yield ROUNDS, Call("if", (Call(">", (_SIZE, Num(1))), mean, ZERO))
+        elif algorithm == "dissemination":
+            yield ROUNDS, n
+        elif algorithm == "ring" and op.name == "allreduce":
+            yield times(Num(2), _OTHERS), Call("/", (n, _SIZE))
+        elif algorithm in {"ring", "pairwise"}:
+            yield _OTHERS, n
+        elif algorithm == "bruck":
+            yield ROUNDS, Call("/", (times(n, _SIZE), Num(2)))
+
+    def algorithms(self) -> Mapping[str, str]:
+        """Return the algorithm of each collective."""
+        return algorithms(self.costs.algorithms)
+
+
+def is_collective(op: Op) -> bool:
+    """Return whether an operation is one of many processes."""
+    return op.name in COLLECTIVES
+
+
+def _number(op: Op, name: str) -> Expr:
+    value = op.arguments[name]
+    assert not isinstance(value, str | bool | None)
+    return ZERO if isinstance(value, Num) and value.value == 0 else value

@@ -1,0 +1,232 @@
+"""The form ``free``: what no run of a program can be faster than, as a model.
+
+Of three things each is a lower bound of a run, so that their maximum is one:
+
+- what a process does by itself: computing, its own time for messages, its accesses;
+- what all processes have done at least, whatever the others do: a computation that is the same
+  for all, and a message that all exchange at one place, which takes its time on the way for each
+  of them (by induction over the places of the program);
+- what passes a port, the bus or a disk, which serve one at a time.
+
+All but ports and bus, where messages may be on their way later, are taken between every two
+collectives that nobody leaves before all have come: all processes leave such a one no earlier
+than the last of them came, and no earlier than the rounds of its algorithm take after the first
+of them came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import attrs
+
+from parcast.expressions import Call, Expr, Name, Num, names_in
+from parcast.program.operations import RECEIVES, SENDS
+from parcast.program.tree import For, If, Op, Statement
+from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
+from parcast_pamela.programs.spelling import spell, truth
+from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment
+from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+
+#: What an operation adds to a process: statements of the language
+Says = Callable[[Op], Sequence[str]]
+
+
+@attrs.frozen
+class Free:
+    """Writes a cut program in the language."""
+
+    charges: Charges
+    names: Mapping[str, str]  #: of parameters and machine numbers in the model
+    aligned: bool  #: every message of a ``sendrecv`` is received at its own place
+    to_itself: bool  #: some message may be one of a process to itself
+
+    def text(self, cut: Cut) -> Iterator[str]:
+        """Yield the lines of the equations."""
+        arms = [self._body(cut.pieces, "    ")]
+        everything = [one for piece in cut.pieces for one in _statements(piece)]
+        resources, shared = self._shared(everything)
+        yield from resources
+        for expr in cut.assumed:
+            yield f"assume {truth(expr, self.names)}"
+        whole = (
+            arms[0] if not shared else "\n  || ".join(f"{{ {arm} }}" for arm in [*arms, *shared])
+        )
+        yield from ["root program_", "program_ =", f"    {whole}"]
+
+    def _body(self, pieces: Sequence[Piece], indent: str) -> str:
+        lines = [self._piece(piece, indent) for piece in pieces]
+        return f" ;\n{indent}".join(line for line in lines if line) or "skip"
+
+    def _piece(self, piece: Piece, indent: str) -> str:
+        if isinstance(piece, Repeat):
+            inner = self._body(piece.pieces, indent + "  ")
+            return f"{self._seq(piece.variable, piece.start, piece.stop)} {{ {inner} }}"
+        return self._segment(piece, indent)
+
+    def _segment(self, piece: Segment, indent: str) -> str:
+        body: tuple[Statement, ...] = piece.body if piece.end is None else (*piece.body, piece.end)
+        own = self._statements(body, self._own, all_alike=False)
+        common = self._statements(body, self._common, all_alike=True)
+        arms = [self._each(own)] if mentions_rank(own) else []
+        arms += [" ; ".join(common)] * bool(common)
+        if accessed := self._statements(body, self._accessed, all_alike=False):
+            arms.append(self._each(accessed))
+        if len(arms) < 2:
+            return "".join(arms)
+        return "{ " + f"\n{indent}|| ".join(f"{{ {arm} }}" for arm in arms) + " }"
+
+    def _each(self, lines: Sequence[str]) -> str:
+        """Return what every process does, all beside each other."""
+        return f"par (rank = 0, {self.spell(Name('size'))} - 1) {{ {' ; '.join(lines)} }}"
+
+    def _statements(self, body: Sequence[Statement], says: Says, *, all_alike: bool) -> list[str]:
+        """Return what a body adds; with ``all_alike`` only what every process does."""
+        lines: list[str] = []
+        for one in body:
+            match one:
+                case Op():
+                    lines += says(one)
+                case For(variable=variable, start=start, stop=stop, body=inner):
+                    if all_alike and "rank" in names_in(start) | names_in(stop):
+                        continue
+                    if made := self._statements(inner, says, all_alike=all_alike):
+                        lines.append(f"{self._seq(variable, start, stop)} {{ {' ; '.join(made)} }}")
+                case If(test=test, then=then, otherwise=otherwise):
+                    if all_alike and "rank" in names_in(test):
+                        continue
+                    lines += self._choice(test, then, otherwise, says, all_alike=all_alike)
+        return lines
+
+    def _choice(
+        self,
+        test: Expr,
+        then: Sequence[Statement],
+        otherwise: Sequence[Statement],
+        says: Says,
+        *,
+        all_alike: bool,
+    ) -> list[str]:
+        arms = [self._statements(arm, says, all_alike=all_alike) for arm in (then, otherwise)]
+        if not any(arms):
+            return []
+        first, second = ("{ " + " ; ".join(arm or ["skip"]) + " }" for arm in arms)
+        tail = f" else {second}" if arms[1] else ""
+        return [f"if ({truth(test, self.names)}) {first}{tail}"]
+
+    def _own(self, op: Op) -> list[str]:
+        """Return what one process does by itself."""
+        charges, n = self.charges, op.arguments.get("bytes", ZERO)
+        assert not isinstance(n, str | bool | None)
+        if op.name in {"compute", "elapse"}:
+            return self._delay(charges.compute(op))
+        if op.name in {"read", "write"}:
+            return self._delay(charges.piece(op))
+        if is_collective(op):
+            own = [times(count, charges.sending(each)) for count, each in charges.rounds(op)]
+            return self._delay(plus(*own))
+        if op.name in SENDS:
+            return self._delay(charges.sending(n))
+        if op.name in RECEIVES | {"wait", "waitall"}:
+            return self._delay(charges.receiving())
+        return []
+
+    def _common(self, op: Op) -> list[str]:
+        """Return what all processes do at least at an operation that all of them have."""
+        charges = self.charges
+        if is_collective(op):
+            whole = [times(count, self._exchange(each)) for count, each in charges.rounds(op)]
+            return self._delay(plus(*whole))
+        if any("rank" in names_in(e) for k, e in _numbers(op) if k not in {"dst", "src", "tag"}):
+            return []
+        if op.name == "sendrecv" and self.aligned:
+            n = op.arguments["bytes"]
+            assert not isinstance(n, str | bool | None)
+            return self._delay(self._exchange(n))
+        return self._own(op)
+
+    def _exchange(self, n: Expr) -> Expr:
+        """Return how long a message takes that all send and receive."""
+        charges = self.charges
+        return plus(charges.sending(n), charges.wire(n), charges.receiving())
+
+    def _shared(self, body: Sequence[Statement]) -> tuple[list[str], list[str]]:
+        """Return the resources that all share, and the processes that use them."""
+        last = f"{self.spell(Name('size'))} - 1"
+        uses: dict[str, Says] = {}
+        resources = []
+        if self.charges.costs.contention == "bus":
+            uses["bus"], resources = self._sent("bus"), ["resource bus"]
+        elif self.charges.costs.contention == "endpoint":
+            resources = [f"resource out[0..{last}], into[0..{last}]"]
+            uses["out"], uses["into"] = self._sent("out[rank]"), self._into
+        found = {
+            name: lines
+            for name, says in uses.items()
+            if (lines := self._statements(body, says, all_alike=False))
+        }
+        if any(self._statements(body, self._accessed, all_alike=False)):
+            resources += [f"resource disk[0..{self.spell(Name('$disks'))} - 1]"]
+        return resources, [self._each(lines) for lines in found.values()]
+
+    def _sent(self, resource: str) -> Says:
+        def says(op: Op) -> list[str]:
+            if is_collective(op):
+                parts = [times(c, self.charges.port(n)) for c, n in self.charges.rounds(op)]
+                return self._use(resource, plus(*parts))
+            return self._message(op, resource) if op.name in SENDS else []
+
+        return says
+
+    def _into(self, op: Op) -> list[str]:
+        if is_collective(op):
+            return list(self._sent("into[rank]")(op))
+        if op.name not in SENDS:
+            return []
+        return self._message(op, f"into[{self.spell(expr_of(op, 'dst'))}]")
+
+    def _message(self, op: Op, resource: str) -> list[str]:
+        used = self._use(resource, self.charges.port(expr_of(op, "bytes")))
+        if used and self.to_itself:
+            other = Call("!=", (expr_of(op, "dst"), Name("rank")))
+            return [f"if ({truth(other, self.names)}) {{ {used[0]} }}"]
+        return used
+
+    def _accessed(self, op: Op) -> list[str]:
+        if op.name not in {"read", "write"}:
+            return []
+        disks = Name("$disks")
+        if self.charges.striped(op):  # every disk has the same pieces
+            return self._use("disk[0]", self.charges.piece(op))
+        own = self.spell(Call("%", (Name("rank"), disks)))
+        return self._use(f"disk[{own}]", self.charges.piece(op))
+
+    def _delay(self, seconds: Expr) -> list[str]:
+        return [text] if (text := delay(seconds, self.names)) else []
+
+    def _use(self, resource: str, seconds: Expr) -> list[str]:
+        return [text] if (text := use(resource, seconds, self.names)) else []
+
+    def _seq(self, variable: str, start: Expr, stop: Expr) -> str:
+        return seq(variable, start, stop, self.names)
+
+    def spell(self, expr: Expr) -> str:
+        """Return an expression in the language."""
+        return spell(expr, self.names)
+
+
+def _numbers(op: Op) -> Iterator[tuple[str, Expr]]:
+    for name, value in op.arguments.items():
+        if value is not None and not isinstance(value, str | bool):
+            yield name, value
+
+
+def _statements(piece: Piece) -> Iterator[Statement]:
+    """Yield all statements of a piece, its loop around them."""
+    if isinstance(piece, Repeat):
+        inner = tuple(one for each in piece.pieces for one in _statements(each))
+        yield For(piece.variable, piece.start, piece.stop, Num(1), inner)
+        return
+    yield from piece.body
+    if piece.end is not None:
+        yield piece.end

@@ -1,0 +1,226 @@
+"""Programs as PAMELA models: the text, its parameters and their values at a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.errors import FormulaError, UnsupportedError
+from parcast.expressions import evaluate
+from parcast.program.blockwise import ends_in_block_order
+from parcast.program.content import Program
+from parcast.program.operations import SENDS
+from parcast.program.ready import matched
+from parcast.program.tree import For, Op, Statement, nested
+from parcast.program.unrolled import Block, Unrolled
+from parcast.query import Query
+from parcast.workload import Workload
+from parcast_pamela.programs.barrier import Barrier
+from parcast_pamela.programs.charges import Charges, is_collective
+from parcast_pamela.programs.free import Free
+from parcast_pamela.programs.spelling import truth
+from parcast_pamela.programs.splitting import cut
+from parcast_pamela.programs.substitution import substitute
+from parcast_pamela.workload import PROCESSES, Content
+
+Form = Literal["free", "barrier"]
+
+#: Words of the language, and names of the model's own, that no parameter may have
+_RESERVED = frozenset(
+    "par seq use delay if else skip param let resource assume import as unit extern root mult "  # noqa: SIM905  (a list of words is read as one)
+    "by in mod div and or not bus out into disk program_ rank round_".split()
+)
+
+_NOTES = {
+    "free": (
+        "processes are taken apart (form free): the time is a lower bound; of messages it has only "
+        "what all exchange, and what ports and the bus carry"
+    ),
+    "barrier": (
+        "all processes take each operation together (form barrier): an estimate, mostly above; "
+        "nothing of different operations overlaps"
+    ),
+}
+
+
+def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a ``program`` workload as a model whose bound T^l is one of the program.
+
+    Raises
+    ------
+    UnsupportedError
+        If the program was recorded, carries variables round a loop, or times itself from a
+        ``start()``, or if processes differ on the machine.
+    """
+    form: Form = getattr(query.options, "form", "free")
+    source, values = model(workload, query, form, stated=False)
+    content = Content(
+        source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
+    )
+    found = Workload(
+        name=workload.name,
+        kind="pamela",
+        content=content,
+        parameters=workload.parameters,
+        summary=workload.summary,
+        source=workload.source,
+        data=workload.data,
+        where=workload.where,
+    )
+    return found, (_NOTES[form],)
+
+
+def model(
+    workload: Workload, query: Query, form: Form, *, stated: bool
+) -> tuple[str, Mapping[str, int | float]]:
+    """Return the text of a program's model, and the values of its parameters at the query.
+
+    Parameters
+    ----------
+    workload
+        A ``program``.
+    query
+        The machine, p and parameters.
+    form
+        ``free`` or ``barrier``.
+    stated
+        Whether the text states the values.
+
+    Raises
+    ------
+    UnsupportedError
+        As `lower` does.
+    """
+    unrolled = _unrolled(workload, query)
+    charges = Charges.of(Costs.of(query, unrolled.needs()), workload.name)
+    if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
+        raise UnsupportedError(
+            f"{workload.name} has no form barrier: a process waits for a message that another "
+            "sends in a later operation of the text; ask pamela.form=free"
+        )
+    own = {name: query.values[name] for name in workload.parameters}
+    made = substitute(workload.content.tree, own | {"size": query.p})
+    own |= {name: evaluate(expr, own | {"size": query.p}) for name, expr in made.named.items()}
+    machine = charges.values()
+    names = _names([*own, *_variables(made.body)], machine)
+    if form == "barrier":
+        where = workload.content.tree.where or workload.name
+        lines = Barrier(charges, names, where).text(made.body)
+    else:
+        free = Free(charges, names, _aligned(unrolled), _to_itself(unrolled))
+        values = own | {"size": query.p}
+        lines = free.text(cut(made.body, _joins(charges), lambda loop: _runs(loop, values)))
+    assumed = [f"assume {truth(test, names)}" for test in made.assumed]
+    equations = "\n".join([*assumed, *lines])
+    given = {names[name]: value for name, value in own.items()} | machine
+    given = {name: value for name, value in given.items() if _mentions(equations, name)}
+    size = f" = {query.p}" if stated else ""
+    head = [
+        f"// {workload.summary or workload.name}",
+        f"// source: made of {workload.name}, form {form}",
+        f"param {PROCESSES} : int >= 1{size}",
+        *(_parameter(*pair) + f" = {pair[1]!r}" * stated for pair in given.items()),
+    ]
+    if stated and (fixed := [names[name] for name in made.named if names[name] in given]):
+        head.append(f"assume {PROCESSES} == {query.p}  // {', '.join(fixed)} belong to it")
+    return "\n".join([*head, "", equations, ""]), given
+
+
+def _unrolled(workload: Workload, query: Query) -> Unrolled:
+    """Return the operations at the query's p, of a program that has a model."""
+    program: Program = workload.content
+    if program.tree is None:
+        raise UnsupportedError(
+            f"{workload.name} was recorded at {query.p} processes and has no loops to keep; ask "
+            "another family"
+        )
+    unrolled = matched(attrs.evolve(query, workload=workload)).native
+    if any(block.op == "start" for block in unrolled.blocks):
+        raise UnsupportedError(
+            f"{workload.name} is timed from start(), which a bound of its processes cannot follow"
+        )
+    return unrolled
+
+
+def _names(own: Sequence[str], machine: Iterable[str]) -> dict[str, str]:
+    """Return what each name of a program, and each number of the machine, is in the model."""
+    names = {"size": PROCESSES, "rank": "rank"}
+    taken = {PROCESSES, *machine, *_RESERVED}
+    for name in own:
+        names[name] = name
+        while names[name] in taken:
+            names[name] += "_"
+        taken.add(names[name])
+    return names | {f"${name}": name for name in machine}
+
+
+def _joins(charges: Charges) -> Callable[[Op], bool]:
+    """Return what tells whether nobody leaves an operation before all have come to it."""
+    return lambda op: is_collective(op) and any(True for _ in charges.rounds(op))
+
+
+def _runs(loop: For, values: Mapping[str, int | float]) -> bool:
+    """Return whether a loop outside of all others has an iteration here."""
+    try:
+        return evaluate(loop.stop, values) > evaluate(loop.start, values)
+    except FormulaError:
+        return False
+
+
+def _sent(unrolled: Unrolled) -> Iterator[Block]:
+    """Yield each kind of block with messages once."""
+    yield from {id(one): one for one in unrolled.blocks if one.op in SENDS}.values()
+
+
+def _to_itself(unrolled: Unrolled) -> bool:
+    """Return whether some message is one of a process to itself."""
+    return any(
+        bool(np.any(np.asarray(one.arguments["dst"]) == unrolled.ranks_of(one)))
+        for one in _sent(unrolled)
+    )
+
+
+def _aligned(unrolled: Unrolled) -> bool:
+    """Return whether the messages of each exchange are received in that exchange.
+
+    They are where every process that sends has the receiver wait for it at the same place, and
+    nothing else has messages of that tag: the k-th message then belongs to the k-th receive.
+    """
+    others = {
+        tag
+        for one in {id(one): one for one in unrolled.blocks}.values()
+        if one.op in {"send", "isend", "recv", "irecv"}
+        for tag in np.unique(one.arguments["tag"]).tolist()
+    }
+    for one in _sent(unrolled):
+        if one.op != "sendrecv":
+            continue
+        tags, ranks = np.unique(one.arguments["tag"]), unrolled.ranks_of(one)
+        if len(tags) > 1 or tags[0] in others:
+            return False
+        waits_for = np.full(unrolled.size, -1)
+        waits_for[ranks] = one.arguments["src"]
+        if np.any(waits_for[np.broadcast_to(one.arguments["dst"], ranks.shape)] != ranks):
+            return False
+    return True
+
+
+def _variables(body: tuple[Statement, ...]) -> list[str]:
+    return [one.variable for one in nested(body) if isinstance(one, For)]
+
+
+def _parameter(name: str, value: float) -> str:
+    if name in {"rate", "memory_rate"}:
+        return f"param {name} : rate"
+    if isinstance(value, int):
+        return f"param {name} : int" + (f" >= {min(value, 1)}" if value >= 0 else "")
+    return f"param {name} : real" + (" >= 0" if value >= 0 else "")
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None

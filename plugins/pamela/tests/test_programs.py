@@ -1,0 +1,226 @@
+"""Models made of programs: their formulas, their bounds, and what they refuse."""
+
+import attrs
+import pytest
+
+from parcast import Query, Registry, UnsupportedError
+from parcast.costs import Costs
+from parcast.program.reader import read_source
+from parcast.program.ready import matched
+from parcast.testing import by_sweep
+from parcast_pamela.bounds import Bound, Options
+from parcast_pamela.programs.lowering import lower, model
+
+REGISTRY = Registry()
+CLUSTER = {
+    "name": "cluster",
+    "processor": {"rate": 2**20},
+    "network": {"startup": 2**-6, "bandwidth": 2**20},
+    "storage": {"bandwidth": 2**20},
+}
+
+
+def query_of(source, p=4, form="free", machine=None, **network):
+    body = "\n".join(f"    {line}" for line in source.strip("\n").splitlines())
+    workload = read_source(f"def program(rank, size, n=8):\n{body}\n", "made.py", "made")
+    table = {**CLUSTER, **(machine or {}), "network": {**CLUSTER["network"], **network}}
+    return Query(
+        workload=workload, machine=REGISTRY.machine(table), p=p, options=Options(form=form)
+    )
+
+
+def bound(query):
+    workload, _ = lower(query.workload, query)
+    return Bound().solve(attrs.evolve(query, workload=workload))
+
+
+def reference(query):
+    unrolled = matched(query).unrolled
+    return by_sweep(unrolled, Costs.of(query, unrolled.needs())).time
+
+
+def formula(name):
+    (row,) = REGISTRY.compare(name, "ibm-sp2", p=8, d=3, solvers="pamela").rows
+    return row.details["formula"]
+
+
+FORMULAS = {
+    "ring-matmul": "2*n^3/(P*rate)",
+    "pipeline": "items*work/(P*rate)",
+    "stencil2d": (
+        "startup*ceil(log2(P))*floor(steps/10) + 8*per_byte*ceil(log2(P))*floor(steps/10)"
+        " + 5*n^2*steps/(P*rate)"
+    ),
+    "allreduce-steps": (
+        "data*per_byte*steps*ceil(log2(P)) + startup*steps*ceil(log2(P)) + steps*work/(P*rate)"
+    ),
+    "transpose": (
+        "8*n^2*per_byte*repeats*ceil(log2(P))/P + repeats*startup*ceil(log2(P))"
+        " + 10*n^2*repeats*log2(n)/(P*rate)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_shipped_program_has_this_formula(name):
+    assert formula(name) == FORMULAS[name]
+
+
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+@pytest.mark.parametrize("name", ["allreduce-steps", "master-worker", "checkpointing-stencil"])
+def test_no_run_of_a_shipped_program_is_faster(name, contention):
+    machine = REGISTRY.machine("ibm-sp2")
+    network = attrs.evolve(
+        machine.network, contention=contention, saturation=None, contention_level=None
+    )
+    machine = attrs.evolve(machine, parts={**machine.parts, "network": network})
+    for p in (1, 2, 7, 16):
+        query = Query(workload=REGISTRY.workload(name), machine=machine, p=p, d=3)
+        found, took = bound(query), reference(query)
+        assert found.lower == found.time <= took * (1 + 1e-12)
+        assert found.upper is None
+        if contention == "none" and name != "checkpointing-stencil":
+            assert found.time == pytest.approx(took, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # all alike: nothing is left out
+        "for step in range(n):\n    compute(2**20)\n    allreduce(2**10)",
+        "compute(2**20)\nfor step in range(n):\n    barrier()\n    compute(2**18 * step)",
+        "for step in range(n):\n    sendrecv((rank + 1) % size, 2**20, (rank - 1) % size)",
+        "for step in range(n):\n    barrier()\n    compute(2**20)\ncompute(2**20)\nbarrier()",
+        "for i in range(n):\n    alltoall(2**14)\n    elapse(1 + i)",
+        # loops of other steps, and variables
+        "half = n // 2\nfor i in range(n, half, -2):\n    compute(2**20 * i)",
+        "for i in range(1, n, 3):\n    work = 2**20 * i\n    compute(work)",
+        "for i in range(n):\n    x = i\n    for i in range(2):\n        compute(2**20 * x)",
+        "if rank > 1:\n    w = 3\nelse:\n    w = 5\ncompute(2**20 * w)",
+        "for i in range(n, 0, -n - 1):\n    elapse(1)",
+        "elapse(n >= 8 or n < 2)",
+    ],
+)
+def test_where_processes_wait_for_all_alone_the_bound_is_the_time(source):
+    for p in (1, 2, 4, 8):
+        query = query_of(source, p)
+        assert bound(query).time == pytest.approx(reference(query), rel=1e-12), p
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for step in range(n):\n    if rank == step % size:\n        compute(2**20)\n    barrier()",
+        "for step in range(n):\n    barrier()\n    if rank == step % size:\n        elapse(1)",
+        "if rank == 0:\n    compute(2**20)\nallreduce(8)\nif rank == size - 1:\n    elapse(2)",
+        "elapse(rank)\nfor i in range(2):\n    barrier()\n    elapse(size - rank)\nelapse(rank)",
+    ],
+)
+def test_a_program_is_cut_where_all_wait_for_the_last(source):
+    for p in (1, 2, 4, 8):
+        query = query_of(source, p, startup=0, bandwidth=2**40)
+        assert bound(query).time == pytest.approx(reference(query), rel=1e-9), p
+
+
+@pytest.mark.parametrize(
+    ("contention", "seconds"), [("none", 2**-6 + 1), ("bus", 4), ("endpoint", 1)]
+)
+def test_messages_take_their_time_on_what_they_share(contention, seconds):
+    source = "if rank != 0:\n    isend(0, 2**20)\n    waitall()\nelse:\n"
+    source += "    for other in range(1, size):\n        recv(other)"
+    found = bound(query_of(source, 5, contention=contention)).time
+    # at endpoints four messages pass one port in
+    assert found == {"none": 0.0, "bus": 4.0, "endpoint": 4.0}[contention]
+    source = "sendrecv((rank + 1) % size, 2**20, (rank - 1) % size)"
+    assert bound(query_of(source, 4, contention=contention)).time == max(seconds, 2**-6 + 1)
+
+
+def test_accesses_take_their_time_at_the_disks():
+    source = "write(2**20)\nbarrier()\nwrite(2**20, file='shared')"
+    query = attrs.evolve(query_of(source, 4), d=2)
+    assert bound(query).time == reference(query)
+    machine = {"storage": {"bandwidth": 2**20, "layout": "cluster"}}
+    query = attrs.evolve(query_of("write(2**20)", 5, machine=machine), d=2)
+    assert bound(query).time == reference(query) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("source", "ratio"),
+    [
+        ("for step in range(n):\n    compute(2**20)\n    allreduce(2**10)", 1),
+        ("sendrecv((rank + 1) % size, 2**20, (rank - 1) % size)\ncompute(2**20)", 1),
+        ("if rank == 0:\n    send(1, 2**20)\nif rank == 1:\n    recv(0)\n    compute(2**20)", 1),
+        ("isend((rank + 1) % size, 2**20)\ncompute(2**20)\nrecv((rank - 1) % size)\nwaitall()", 2),
+        ("bcast(2**20)", 1),
+    ],
+)
+def test_with_barriers_nothing_overlaps(source, ratio):
+    query = query_of(source, 4, "barrier")
+    found = bound(query)
+    assert found.lower is None
+    assert found.upper is None
+    assert found.time == pytest.approx(ratio * reference(query), rel=0.02)
+    assert found.time >= reference(query)
+
+
+@pytest.mark.parametrize(
+    ("source", "form", "sentence"),
+    [
+        ("x = 0\nfor i in range(n):\n    compute(x)\n    x = x + 1", "free", "made.py:3: 'x' car"),
+        ("for i in range(n):\n    y = i\ncompute(y)", "free", "made.py:4: 'y' is what an iter"),
+        ("for i in range(rank):\n    compute(dims(i + 1, 2, 0))", "free", "dims() of a rank or a"),
+        ("for i in range(0, n, rank + 1):\n    compute(1)", "free", "the loop's step differs"),
+        ("compute(1)\nstart()\ncompute(1)", "free", "made is timed from start()"),
+        ("compute(n * (rank and 3))", "free", "'and' of numbers"),
+        ("for i in range(rank):\n    compute(1)", "barrier", "made.py:2: each process has its own"),
+        ("barrier(color=rank % 2)", "barrier", "made.py:2: the size of a group by color"),
+        (
+            "if rank > 0:\n    recv(rank - 1)\nif rank < size - 1:\n    send(rank + 1, 8)",
+            "barrier",
+            "made has no form barrier: a process waits for a message",
+        ),
+    ],
+)
+def test_what_has_no_model_is_refused_with_its_line(source, form, sentence):
+    query = query_of(source, 4, form)
+    with pytest.raises(UnsupportedError) as caught:
+        lower(query.workload, query)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "network", "sentence"),
+    [
+        ({"nodes": {"groups": [{"count": 3, "weight": 2}, {"count": 1}]}}, {}, "not of one speed"),
+        ({"nodes": {"cores": 2}}, {"contention": "bus"}, "state nodes.cores = 1"),
+    ],
+)
+def test_machines_of_unlike_processes_are_refused(machine, network, sentence):
+    query = query_of("compute(1)", 4, machine=machine, **network)
+    with pytest.raises(UnsupportedError) as caught:
+        lower(query.workload, query)
+    assert sentence in str(caught.value)
+
+
+def test_names_of_the_language_and_of_the_machine_may_be_a_programs():
+    source = "seq = n\nfor rate in range(seq):\n    compute(2**20 * (rate + 1))"
+    query = query_of(source, 2)
+    assert bound(query).time == reference(query)
+
+
+def test_a_generated_file_says_the_same(tmp_path):
+    query = Query(workload=REGISTRY.workload("stencil2d"), machine=REGISTRY.machine("ibm-sp2"), p=9)
+    for form in ("free", "barrier"):
+        text, _ = model(query.workload, query, form, stated=True)
+        file = tmp_path / "made.pam"
+        file.write_text(text)
+        asked = attrs.evolve(query, options=Options(form=form))
+        (row,) = REGISTRY.compare(file, "ibm-sp2", p=9, solvers="pamela").rows
+        assert row.time == bound(asked).time
+        assert row.lower == row.time
+
+
+def test_the_model_is_the_same_for_every_number_of_processes():
+    query = Query(workload=REGISTRY.workload("stencil2d"), machine=REGISTRY.machine("ibm-sp2"), p=4)
+    texts = {lower(query.workload, attrs.evolve(query, p=p))[0].content.text for p in (2, 9, 64)}
+    assert len(texts) == 1

@@ -1,0 +1,43 @@
+"""pamela's form free is below the reference, its form barrier above it (rows 3 and 4)."""
+
+import attrs
+import pytest
+
+from parcast.errors import UnsupportedError
+from parcast.testing import by_sweep, random_program
+from parcast_pamela.bounds import Bound, Options
+from parcast_pamela.programs.lowering import lower
+
+
+def bound(made, form):
+    query = made.query.with_options(Options(form=form))
+    try:
+        workload, _ = lower(query.workload, query)
+    except UnsupportedError:
+        return None
+    return Bound().solve(attrs.evolve(query, workload=workload))
+
+
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_no_run_is_faster_than_free(contention, eager):
+    tight = 0
+    for seed in range(8):
+        made = random_program(
+            seed, contention=contention, eager=eager, without=["weights", "start", "local"]
+        )
+        if (found := bound(made, "free")) is not None:
+            reference = by_sweep(made.expanded, made.costs).time
+            assert found.lower <= reference * (1 + 1e-12), made.source
+            tight += found.time > reference / 2
+    assert tight > 3
+
+
+def test_without_contention_no_run_is_slower_than_barrier():
+    asked = 0
+    for seed in range(25):
+        made = random_program(seed, contention="none", without=["weights", "start", "colors"])
+        if (found := bound(made, "barrier")) is not None:
+            asked += 1
+            assert found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-12), made.source
+    assert asked > 5
