@@ -1,0 +1,43 @@
+"""The real thing: programs run under MPI, machines measured, MPI programs traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from parcast import PartEntry, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add the parts that say where a machine's numbers were measured, and how they vary."""
+    yield PartEntry("host", "parcast_mpi.host:Host", "The host that a machine was measured on.")
+    yield PartEntry(
+        "variability",
+        "parcast_mpi.variability:Variability",
+        "Noise and the time of short messages, as measured distributions.",
+    )
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry]:
+    """Add the real run, asked only when named."""
+    yield SolverEntry(
+        "mpi.run",
+        "program",
+        "parcast_mpi.running.solver:Run",
+        "Runs the program under MPI on this host, and measures its time.",
+        options="parcast_mpi.running.solver:Options",
+        on_request=True,
+    )
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast mpi``."""
+    from parcast_mpi.commands import app as commands
+
+    app.add_typer(commands, name="mpi", help="Measure this host, and trace MPI programs.")

@@ -1,0 +1,202 @@
+"""``parcast mpi``: measure this host, and trace MPI programs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from parcast_mpi.tracing.reading import Trace
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The real thing.")
+
+
+@app.callback()
+def _group() -> None:
+    """Measure this host, and trace MPI programs."""
+
+
+@app.command()
+def measure(
+    context: typer.Context,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The machine file to write.")],
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="MODULE:FUNCTION that computes and returns how many operations it did; its rate "
+            "is then the machine's, instead of POLY1's."
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="A machine whose speed counts as weight 1.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option(help="Where files are written and read to measure storage.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Measure even a busy host, and mark the file.")
+    ] = False,
+) -> int:
+    """Measure this host: rates, messages, files and noise, each number with its uncertainty."""
+    from parcast.errors import FileError, SolveError, UnsupportedError
+    from parcast_mpi.measuring.measure import Asked
+    from parcast_mpi.measuring.measure import measure as measured
+
+    _check_output(output)
+    if directory is not None and not directory.is_dir():
+        raise FileError(f"--directory: there is no folder {directory}")
+    asked = Asked(
+        name=output.stem,
+        kernel=_check_kernel(kernel),
+        reference=None if reference is None else context.obj.machine(reference),
+        directory=None if directory is None else str(directory),
+        anyway=anyway,
+    )
+    try:
+        with _progress() as tell:
+            text = measured(asked, tell)
+    except (UnsupportedError, SolveError) as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    _write(output, text)
+    print(f"{output}: see parcast show {output}")
+    return 0
+
+
+@app.command()
+def trace(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="After --: the program, and its arguments.", metavar="-- COMMAND"),
+    ],
+    *,
+    processes: Annotated[
+        int | None,
+        typer.Option("-n", min=1, help="Ranks to start; without it COMMAND starts them by itself."),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the trace.")] = (
+        Path("trace")
+    ),
+    mpiexec: Annotated[
+        str | None, typer.Option(help="Starts the ranks; the mpicc beside it makes the tracer.")
+    ] = None,
+) -> int:
+    """Record every MPI call of a program, which need not be changed for it."""
+    from parcast.errors import FileError, UnsupportedError
+    from parcast_mpi.tracing.reading import read
+    from parcast_mpi.tracing.running import run
+
+    try:
+        code = run(command, output, processes, mpiexec)
+    except UnsupportedError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    if code:
+        print(f"parcast: the command ended with code {code}", file=sys.stderr)
+    try:
+        found = read(output)
+    except FileError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    _print_trace(found, output)
+    return 1 if code else 0
+
+
+@app.command()
+def convert(
+    folder: Annotated[Path, typer.Argument(help="A folder that parcast mpi trace wrote.")],
+    output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
+) -> int:
+    """Write a trace as neutral JSON, or as an OTF2 archive."""
+    import json
+
+    from parcast.errors import FileError, UnsupportedError
+    from parcast_mpi.tracing.neutral import neutral
+    from parcast_mpi.tracing.reading import read
+
+    if output.suffix not in {".json", ".otf2"}:
+        raise FileError(f"{output}: end the name in .json or .otf2")
+    if not output.parent.is_dir():
+        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
+    found = read(folder)
+    try:
+        if output.suffix == ".otf2":
+            from parcast_mpi.tracing.otf2_archive import write
+
+            write(found, output)
+        else:
+            _write(output, json.dumps(neutral(found)))
+    except UnsupportedError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print_trace(found: Trace, folder: Path) -> None:
+    """Print how often each call was made and how long the ranks were in it."""
+    from parcast.cli.output import print_table
+
+    counts = sorted(found.counts().items(), key=lambda item: -item[1][1])
+    calls = sum(count for count, _ in found.counts().values())
+    print(f"{folder}: {calls} calls of {len(found.ranks)} ranks in {found.seconds:.6g} s")
+    rows = [[name, str(count), f"{spent:.6f}"] for name, (count, spent) in counts]
+    print_table(["call", "times", "seconds of all ranks"], rows)
+    for one in found.ranks:
+        if one.full:
+            print(f"parcast: rank {one.rank} could not write all of its trace", file=sys.stderr)
+        elif not one.ended:
+            print(
+                f"parcast: rank {one.rank} did not come to MPI_Finalize; its {len(one.records)} "
+                "records until then are kept", file=sys.stderr,
+            )  # fmt: skip
+
+
+def _write(path: Path, text: str) -> None:
+    from parcast.errors import FileError
+
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _check_output(path: Path) -> None:
+    from parcast.errors import FileError
+
+    if path.suffix != ".toml":
+        raise FileError(f"{path}: a machine file is TOML; end the name in .toml")
+    if not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def _check_kernel(name: str | None) -> str | None:
+    from parcast.errors import FileError
+
+    if name is not None and not all(name.partition(":")):
+        raise FileError(f"--kernel {name!r}: write MODULE:FUNCTION, such as mykernels:solve")
+    return name
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Show what is being measured on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _place, _count, _name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting")
+
+        def tell(place: int, count: int, name: str) -> None:
+            bar.update(task, completed=place, total=count, description=name)
+
+        yield tell

@@ -1,0 +1,172 @@
+"""Estimates from samples: pure functions, each number with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast import SolveError
+from parcast.replications import generator
+from parcast_mpi.running.answer import median_interval
+
+Floats = NDArray[np.float64]
+
+#: How often rounds are drawn again to see how much a fit varies.
+_DRAWS = 200
+
+#: Half of a normal 95 % interval, in standard deviations.
+_Z = 1.96
+
+
+@attrs.frozen
+class Estimate:
+    """A number in its base unit, and the standard deviation of that number."""
+
+    value: float
+    spread: float
+
+    def times(self, factor: float) -> Estimate:
+        """Return the estimate of ``factor`` times the number."""
+        return Estimate(factor * self.value, factor * self.spread)
+
+
+def of_samples(values: Any) -> Estimate:
+    """Return the median, its spread from the interval of `median_interval`."""
+    listed = np.asarray(values, float).ravel().tolist()
+    low, high = median_interval(listed)
+    return Estimate(float(np.median(listed)), (high - low) / (2 * _Z))
+
+
+@attrs.frozen
+class Line:
+    """A time of ``startup`` + n / ``bandwidth`` for n bytes."""
+
+    startup: Estimate
+    bandwidth: Estimate
+    worst: float  #: the largest relative error at a size
+
+
+def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -> Line:
+    """Return the line through the medians of times, by least squares of relative errors.
+
+    Parameters
+    ----------
+    sizes
+        Bytes.
+    times
+        Seconds, a row for each round and a column for each size.
+    of
+        What errors call the times.
+    seed
+        Of the rounds that are drawn again (bootstrap) for the spread.
+
+    Raises
+    ------
+    SolveError
+        If times do not grow with the bytes.
+    """
+    n, rounds = np.asarray(sizes, float), np.asarray(times, float)
+    whole = _fit(n, np.median(rounds, axis=0))
+    rng = generator(seed, 0, "line")
+    drawn = rng.integers(0, len(rounds), (_DRAWS, len(rounds)))
+    fits = np.array([_fit(n, np.median(rounds[rows], axis=0)) for rows in drawn])
+    if whole[1] <= 0:
+        raise SolveError(f"the {of} do not grow with the bytes; measure again on a quieter host")
+    errors = np.abs((whole[0] + whole[1] * n) / np.median(rounds, axis=0) - 1)
+    return Line(
+        Estimate(max(whole[0], 0.0), float(fits[:, 0].std())),
+        Estimate(1 / whole[1], float(fits[:, 1].std()) / whole[1] ** 2),
+        float(errors.max()),
+    )
+
+
+def _fit(n: Floats, t: Floats) -> tuple[float, float]:
+    """Return intercept and slope that minimize the squared relative errors.
+
+    Where the best intercept is negative, it is 0 and the slope the best for that.
+    """
+    one, each = 1 / t, n / t
+    a, b, c = float(one @ one), float(one @ each), float(each @ each)
+    d, e = float(one.sum()), float(each.sum())
+    intercept, slope = (d * c - e * b) / (a * c - b * b), (a * e - b * d) / (a * c - b * b)
+    return (intercept, slope) if intercept >= 0 else (0.0, e / c)
+
+
+@attrs.frozen
+class Startup:
+    """How the time of an empty message falls to sender, network and receiver."""
+
+    overhead: Estimate
+    startup: Estimate
+    overhead_receive: Estimate
+    squeezed: bool  #: the calls alone take longer than the whole, so they were scaled down
+
+
+def split_startup(whole: Estimate, sending: Estimate, receiving: Estimate) -> Startup:
+    """Return o, t0 and o_r, which sum to the one-way time of an empty message.
+
+    The calls are timed by themselves, where they may cost more than within a ping-pong; then
+    nothing is left for the network, and both are scaled down to the whole.
+    """
+    calls = sending.value + receiving.value
+    if calls <= whole.value:
+        left = Estimate(whole.value - calls, float(np.hypot(whole.spread, sending.spread)))
+        return Startup(sending, left, receiving, squeezed=False)
+    share = whole.value / calls
+    return Startup(
+        sending.times(share), Estimate(0.0, whole.spread), receiving.times(share), squeezed=True
+    )
+
+
+def eager_limit(sizes: Sequence[int], times: Any, delay: float) -> int | None:
+    """Return the largest size up to which no send waits for its receiver; None: none ever waits.
+
+    Parameters
+    ----------
+    sizes
+        Bytes, rising.
+    times
+        Seconds of sends whose receiver comes ``delay`` late, a row for each round and a column
+        for each size.
+    delay
+        Seconds.
+    """
+    waits = np.median(np.asarray(times, float), axis=0) > delay / 2
+    if not waits.any():
+        return None
+    first = int(np.argmax(waits))
+    return int(sizes[first - 1]) if first else 0
+
+
+@attrs.frozen
+class Noise:
+    """What a host takes from a computation in quanta of fixed time (FTQ)."""
+
+    quantum: float  #: seconds
+    lost: Floats  #: seconds of each quantum in which nothing was computed
+    share: float  #: mean part of the time that is lost
+
+
+def fixed_time_quantum(counts: Any, quantum: float) -> Noise:
+    """Return the noise that the work done in each quantum tells.
+
+    A quantum without any loss does as much as all but the best one in a hundred do at most; the
+    best few are those that began late in a clock tick (Sottile & Minnich, "Analysis of
+    microbenchmarks for performance tuning of clusters", Cluster 2004).
+    """
+    done = np.asarray(counts, float)
+    most = float(np.quantile(done, 0.99, method="lower"))
+    lost = quantum * np.clip(1 - done / most, 0.0, 1.0) if most else np.full_like(done, quantum)
+    return Noise(quantum, lost, float(lost.mean() / quantum))
+
+
+def thinned(values: Any, most: int = 200) -> list[float]:
+    """Return at most so many values with the same quantiles, smallest and largest kept."""
+    ordered = np.sort(np.asarray(values, float))
+    if len(ordered) <= most:
+        return [float(value) for value in ordered]
+    return [float(v) for v in np.quantile(ordered, np.linspace(0, 1, most), method="nearest")]

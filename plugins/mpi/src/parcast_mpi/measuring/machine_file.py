@@ -1,0 +1,165 @@
+"""The machine file of a measurement: each number with its uncertainty and how it was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from parcast_mpi.measuring.estimates import (
+    Estimate,
+    eager_limit,
+    fixed_time_quantum,
+    line,
+    of_samples,
+    split_startup,
+    thinned,
+)
+from parcast_mpi.measuring.sampling import (
+    EAGER_SIZES,
+    FILE_SIZES,
+    LATE,
+    QUANTUM,
+    SIZES,
+)
+
+#: The samples of each rank, by stage.
+Answers = Sequence[Mapping[str, Any]]
+
+_PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+
+
+@attrs.frozen
+class Value:
+    """A line of the file: the key, its value as TOML, and where the number is from."""
+
+    part: str
+    key: str
+    text: str
+    source: str = ""
+
+
+def quantity(estimate: Estimate, unit: str) -> str:
+    """Return ``"5.98 +- 0.12 us"``: the spread with two digits, the number to its last one."""
+    fitting = [(p, f) for p, f in _PREFIXES.items() if (f <= 1) == (unit == "s") or f == 1]
+    prefix, factor = next(((p, f) for p, f in fitting if abs(estimate.value) >= f), fitting[-1])
+    value, spread = estimate.value / factor, estimate.spread / factor
+    digits = max(0, min(1 - _exponent(spread), 6 - _exponent(value))) if spread else 3
+    return f"{value:.{digits}f} +- {spread:.{digits}f} {prefix}{unit}"
+
+
+def _exponent(value: float) -> int:
+    return int(f"{value:e}".partition("e")[2])
+
+
+def values(answers: Answers, kernel: str | None) -> Iterator[Value]:
+    """Yield what the samples of all ranks say of the machine's own parts."""
+    yield from _processor(answers, kernel)
+    if len(answers) > 1:
+        yield from _network(answers)
+    yield from _storage(answers[0]["storage"])
+    yield from _variability(answers)
+
+
+def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
+    cores = len(answers)
+    every = "one core" if cores == 1 else f"all {cores} cores at once"
+    together = quantity(of_samples([one["rate"] for one in answers]), "FLOP/s")
+    alone = quantity(of_samples(answers[0]["rate alone"]), "FLOP/s")
+    poly1 = f"POLY1, {together} on {every}, {alone} on one alone"
+    if kernel is None:
+        yield Value("processor", "rate", _toml(together), poly1)
+    else:
+        own = quantity(of_samples([one["rate of the kernel"] for one in answers]), "FLOP/s")
+        yield Value("processor", "rate", _toml(own), f"{kernel} on {every}; {poly1}")
+    yield Value("nodes", "count", "1", "this host")
+    yield Value("nodes", "cores", str(cores), "as the operating system counts them")
+    rounds = zip(*(one["memory"] for one in answers), strict=True)
+    total = quantity(of_samples([sum(rates) for rates in rounds]), "B/s")
+    source = f"read and written in place, 64 MiB a core, {every}"
+    yield Value("nodes", "memory_bandwidth", _toml(total), source)
+
+
+def _network(answers: Answers) -> Iterator[Value]:
+    first, second = answers[:2]
+    halves = first["messages"]["halves"]
+    fitted = line(SIZES, halves, "times of the ping-pong")
+    split = split_startup(
+        fitted.startup, of_samples(first["calls"]["sending"]),
+        of_samples(second["calls"]["receiving"]),
+    )  # fmt: skip
+    pong = (
+        f"ping-pong, {len(SIZES)} sizes to {SIZES[-1] >> 20} MiB, {len(halves)} rounds; the line "
+        f"is off by {fitted.worst:.0%} at most"
+    )
+    calls = "short messages, each call timed by itself"
+    if split.squeezed:
+        calls += "; scaled down: both take longer than a whole message of the ping-pong"
+    left = f"{pong}; less both overheads"
+    yield Value("network", "startup", _toml(quantity(split.startup, "s")), left)
+    yield Value("network", "bandwidth", _toml(quantity(fitted.bandwidth, "B/s")), pong)
+    yield Value("network", "overhead", _toml(quantity(split.overhead, "s")), calls)
+    receive = quantity(split.overhead_receive, "s")
+    yield Value("network", "overhead_receive", _toml(receive), calls)
+    limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
+    if limit is not None:
+        found = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
+        yield Value("network", "eager_limit", _toml(f"{limit} B"), found)
+    total = of_samples(first["saturation"])
+    source = f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}"
+    if total.value >= fitted.bandwidth.value:
+        yield Value("network", "saturation", _toml(quantity(total, "B/s")), source)
+    else:
+        source += ", less than one message alone has"
+        yield Value("network", "contention_level", "1.0", source)
+
+
+def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
+    writes = line(FILE_SIZES, samples["write"], "times of writes")
+    reads = line(FILE_SIZES, samples["read"], "times of reads")
+    source = (
+        f"writes to stable storage, {FILE_SIZES[0]} B to {FILE_SIZES[-1] >> 20} MiB; reads have "
+        f"{quantity(reads.bandwidth, 'B/s')} after {quantity(reads.startup, 's')}"
+    )
+    yield Value("storage", "bandwidth", _toml(quantity(writes.bandwidth, "B/s")), source)
+    yield Value("storage", "startup", _toml(quantity(writes.startup, "s")), source)
+
+
+def _variability(answers: Answers) -> Iterator[Value]:
+    found = [fixed_time_quantum(one["noise"], QUANTUM) for one in answers]
+    lost = [seconds for one in found for seconds in one.lost.tolist()]
+    share = sum(one.share for one in found) / len(found)
+    source = f"FTQ, {len(lost)} quanta on all cores, {share:.1%} of the time lost; 200 quantiles"
+    yield Value("variability", "quantum", _toml(f"{1e3 * QUANTUM:g} ms"))
+    yield Value("variability", "lost", _sampled(lost), source)
+    if len(answers) > 1:
+        short = answers[0]["messages"]["short"]
+        source = f"{len(short)} half round trips of 8 bytes; 200 quantiles"
+        yield Value("variability", "message", _sampled(short), source)
+
+
+def _sampled(seconds: Sequence[float]) -> str:
+    return _toml("sampled:" + ",".join(f"{1e6 * value:.3g}us" for value in thinned(seconds)))
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text)
+
+
+def written(name: str, summary: str, values: Sequence[Value], host: Mapping[str, Any]) -> str:
+    """Return the whole file."""
+    lines = [
+        f"name = {_toml(name)}",
+        f"summary = {_toml(summary)}",
+        'source = "parcast mpi measure"',
+        "",
+        "# Behind +- is a standard deviation: twice as much to either side holds 95 %.",
+    ]
+    for part in dict.fromkeys(value.part for value in values):
+        lines += ["", f"[{part}]", *(f"{v.key} = {v.text}" for v in values if v.part == part)]
+    lines += ["", "[host]", *(f"{key} = {json.dumps(value)}" for key, value in host.items())]
+    lines += ["", "[sources]"]
+    lines += [f'"{v.part}.{v.key}" = {_toml("measured: " + v.source)}' for v in values if v.source]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,113 @@
+"""Measuring this host as a machine: the load is looked at, the ranks sample, the file is made."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from parcast import Machine, UnsupportedError
+from parcast_mpi import library
+from parcast_mpi.host import Load, identity, load, processor_name
+from parcast_mpi.jobs import Job, new_folder, new_job, run_python
+from parcast_mpi.measuring.sampling import Effort
+
+#: Shares of all cores that others may use while this host is measured.
+MOST_BUSY, MOST_STEAL = 0.10, 0.05
+
+#: Seconds for which the host is watched first, and that a measurement may take.
+_WATCHED, _LIMIT = 2.0, 600.0
+
+#: Called with the stage's place, the number of stages and its name.
+Progress = Callable[[int, int, str], None]
+
+
+@attrs.frozen(kw_only=True)
+class Asked:
+    """What to measure."""
+
+    name: str = "this-machine"
+    kernel: str | None = None  #: ``module:function``, whose operations per second become the rate
+    reference: Machine | None = None
+    directory: str | None = None  #: where files are written and read
+    anyway: bool = False  #: even if the host is too busy
+    effort: Effort = Effort()
+
+
+def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: None) -> str:
+    """Return the machine file of this host.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no MPI, or the host is too busy.
+    SolveError
+        If a rank dies.
+    """
+    from parcast_mpi.measuring.machine_file import values, written
+
+    here = library.find()
+    watched = load(_WATCHED)
+    overloaded = too_busy(watched)
+    if overloaded and not asked.anyway:
+        raise UnsupportedError(
+            f"this host is too busy to be measured: {watched}; stop what else runs, or add "
+            "--anyway, which marks the file"
+        )
+    cores = os.cpu_count() or 1
+    with new_job() as job, new_folder(asked.directory) as folder:
+        job.tell(
+            {"kernel": asked.kernel, "directory": folder, "effort": attrs.asdict(asked.effort)}
+        )
+        answers = run_python(
+            here, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
+        )
+    found = list(values(answers, asked.kernel))
+    return written(asked.name, _summary(here, cores), found, _host(asked, watched, answers))
+
+
+def too_busy(watched: Load | None) -> bool:
+    """Tell whether others use more of the host than a measurement may bear."""
+    return watched is not None and (watched.busy > MOST_BUSY or watched.steal > MOST_STEAL)
+
+
+def _watcher(job: Job, progress: Progress) -> Callable[[], None]:
+    def watch() -> None:
+        path = job.folder / "stage"
+        if path.exists() and len(words := path.read_text().split(maxsplit=2)) == 3:
+            progress(int(words[0]), int(words[1]), words[2])
+
+    return watch
+
+
+def _summary(here: library.Library, cores: int) -> str:
+    counted = "1 core" if cores == 1 else f"{cores} cores"
+    return f"{processor_name()}, {counted}, {here}"
+
+
+def _host(asked: Asked, watched: Load | None, answers: Any) -> dict[str, Any]:
+    host: dict[str, Any] = {
+        "id": identity(),
+        "processor": processor_name(),
+        "cores": os.cpu_count() or 1,
+        "measured": dt.datetime.now(dt.UTC).date().isoformat(),
+    }
+    if watched is not None:
+        host |= {"busy": round(watched.busy, 4), "steal": round(watched.steal, 4)}
+    if too_busy(watched):
+        host["overloaded"] = True
+    if asked.reference is not None:
+        host["weight"] = _weight(asked.reference, answers, asked.kernel)
+    return host
+
+
+def _weight(reference: Machine, answers: list[Mapping[str, Any]], kernel: str | None) -> float:
+    """Return this host's speed, relative to that of a reference machine."""
+    from parcast_mpi.measuring.estimates import of_samples
+
+    stage = "rate" if kernel is None else "rate of the kernel"
+    rate = of_samples([one[stage] for one in answers]).value
+    return rate / reference.need("processor.rate", "a power weight")

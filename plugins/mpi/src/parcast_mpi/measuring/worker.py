@@ -1,0 +1,252 @@
+"""One rank of a measurement: ``python -m parcast_mpi.measuring.worker FOLDER``, under mpiexec.
+
+All ranks go through the same stages together; those with nothing to do in a stage sleep.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from parcast_mpi.jobs import Job
+from parcast_mpi.measuring import kernels
+from parcast_mpi.measuring.sampling import (
+    EAGER_SIZES,
+    FILE_SIZES,
+    LATE,
+    QUANTUM,
+    SIZES,
+    Effort,
+)
+from parcast_mpi.running.files import Files
+from parcast_mpi.running.kernel import ELEMENTS
+
+WORLD = MPI.COMM_WORLD
+clock = time.perf_counter
+
+#: Elements of POLY1's two vectors: they stay in the first-level cache.
+_POLY1 = 1000
+
+
+def timed(call: Callable[..., object], *arguments: Any) -> float:
+    """Return the seconds that a call takes."""
+    start = clock()
+    call(*arguments)
+    return clock() - start
+
+
+def rendezvous() -> None:
+    """Wait for all ranks without keeping a processor busy."""
+    request = WORLD.Ibarrier()
+    while not request.Test():
+        time.sleep(1e-4)
+
+
+def rates(effort: Effort, kernel: str | None, *, together: bool) -> list[float]:
+    """Return operations per second, of all ranks at once or of the first alone."""
+    run = _poly1() if kernel is None else _users(kernel)
+    flops, passes = run(1), 1
+    while timed(run, passes) < effort.seconds and passes < 1 << 30:
+        passes *= 2
+    rendezvous()
+    if not together and WORLD.rank:
+        return []
+    return [passes * flops / timed(run, passes) for _ in range(effort.rounds)]
+
+
+def _poly1() -> Callable[[int], float]:
+    x = np.linspace(0.1, 0.9, _POLY1)
+    y = x.copy()
+
+    def run(passes: int) -> float:
+        kernels.poly1(x, y, passes)
+        return float(kernels.POLY1_FLOPS * x.size)
+
+    return run
+
+
+def _users(name: str) -> Callable[[int], float]:
+    """Return a kernel of the user's: a function that returns how many operations it did."""
+    module, _, attribute = name.partition(":")
+    function = getattr(importlib.import_module(module), attribute)
+
+    def run(passes: int) -> float:
+        done = 0.0
+        for _ in range(passes):
+            done = float(function())
+        return done
+
+    return run
+
+
+def memory(effort: Effort) -> list[float]:
+    """Return bytes per second from and to memory, of all ranks at once."""
+    x = np.full(ELEMENTS, 0.5)
+    kernels.scale(x, 1.0)
+    WORLD.Barrier()
+    moved = x.size * kernels.SCALE_BYTES
+    return [moved / timed(kernels.scale, x, 1.0) for _ in range(effort.rounds)]
+
+
+def ping_pong(effort: Effort) -> dict[str, Any]:
+    """Return half round trips: rounds of a median for each size, and all of 8 bytes."""
+    if WORLD.rank > 1:
+        return {}
+    other = 1 - WORLD.rank
+    buffer = np.zeros(max(SIZES), np.uint8)
+    rows, short = [], []
+    for round_ in range(effort.rounds + 1):
+        row = []
+        for size in SIZES:
+            message = [buffer, size, MPI.BYTE]
+            halves = []
+            for _ in range(effort.calls if size <= 65536 else effort.calls // 10):
+                start = clock()
+                if WORLD.rank:
+                    WORLD.Recv(message, other)
+                    WORLD.Send(message, other)
+                else:
+                    WORLD.Send(message, other)
+                    WORLD.Recv(message, other)
+                halves.append((clock() - start) / 2)
+            row.append(float(np.median(halves)))
+            if size == 8 and round_:
+                short += halves
+        rows.append(row)
+    return {"halves": rows[1:], "short": short}  # the first round warms up
+
+
+def calls(effort: Effort) -> dict[str, list[float]]:
+    """Return seconds of a short send whose message is taken later, and of a receive of one."""
+    if WORLD.rank > 1:
+        return {}
+    message = [np.zeros(8, np.uint8), 8, MPI.BYTE]
+    sending, receiving = [], []
+    few = 10  # fewer than any library's queue of short messages holds
+    for _ in range(4 * effort.rounds):
+        if WORLD.rank == 0:
+            sending += [timed(WORLD.Send, message, 1) for _ in range(few)]
+            WORLD.Recv(message, 1)
+        else:
+            time.sleep(1e-3)  # all have arrived
+            WORLD.Probe(0)
+            receiving += [timed(WORLD.Recv, message, 0) for _ in range(few)]
+            WORLD.Send(message, 0)
+    return {"sending": sending, "receiving": receiving}
+
+
+def late_receiver() -> list[list[float]]:
+    """Return seconds of sends whose receiver comes late, rounds over `EAGER_SIZES`."""
+    if WORLD.rank > 1:
+        return []
+    buffer = np.zeros(max(EAGER_SIZES), np.uint8)
+    rows = []
+    for _ in range(3):
+        row = []
+        for size in EAGER_SIZES:
+            message = [buffer, size, MPI.BYTE]
+            if WORLD.rank == 0:
+                row.append(timed(WORLD.Send, message, 1))
+                WORLD.Recv(message, 1)
+            else:
+                time.sleep(LATE)
+                WORLD.Recv(message, 0)
+                WORLD.Send(message, 0)
+        rows.append(row)
+    return rows
+
+
+def exchange(effort: Effort) -> list[float]:
+    """Return bytes per second of all ranks together while each sends and receives (COMMS3)."""
+    size = 1 << 20
+    sent, received = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+    right, left = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
+    found = []
+    for _ in range(effort.rounds + 1):
+        WORLD.Barrier()
+        start = clock()
+        for _ in range(10):
+            WORLD.Sendrecv(sent, right, 0, received, left, 0)
+        found.append(10 * size * WORLD.size / (clock() - start))
+    return found[1:]
+
+
+def storage(effort: Effort, folder: Path) -> dict[str, Any]:
+    """Return seconds of writes and reads, rounds over `FILE_SIZES`."""
+    if WORLD.rank:
+        return {}
+    files = Files(folder, 0, 1)
+    files.prepare(max(FILE_SIZES), "own")
+    rounds = range(effort.rounds // 3)
+    return {
+        word: [[timed(getattr(files, word), size, "own") for size in FILE_SIZES] for _ in rounds]
+        for word in ("write", "read")
+    }
+
+
+def quanta(effort: Effort) -> list[int]:
+    """Return how often a short piece of work was done in each quantum of time (FTQ)."""
+    x = np.linspace(0.1, 0.9, 64)
+    y = x.copy()
+    work, counts = kernels.poly1, []
+    work(x, y, 1)
+    WORLD.Barrier()
+    edge = clock()
+    for _ in range(effort.quanta):
+        edge, count = edge + QUANTUM, 0
+        while clock() < edge:
+            work(x, y, 2)
+            count += 1
+        counts.append(count)
+    return counts
+
+
+def stages(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Return what to sample, in order; messages only where there are two ranks."""
+    own, effort = told["kernel"], Effort(**told["effort"])
+    found: dict[str, Callable[[], Any]] = {
+        "rate": lambda: rates(effort, None, together=True),
+        "rate alone": lambda: rates(effort, None, together=False),
+        **({"rate of the kernel": lambda: rates(effort, own, together=True)} if own else {}),
+        "memory": lambda: memory(effort),
+        "noise": lambda: quanta(effort),
+        "storage": lambda: storage(effort, Path(told["directory"])),
+    }
+    if WORLD.size > 1:
+        found |= {
+            "messages": lambda: ping_pong(effort),
+            "calls": lambda: calls(effort),
+            "eager limit": late_receiver,
+            "saturation": lambda: exchange(effort),
+        }
+    return found
+
+
+def main(folder: str) -> None:
+    """Go through all stages, and leave the samples in ``folder``."""
+    job = Job(Path(folder))
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109  (where the user's kernel may be)
+    asked, samples = stages(job.told()), {}
+    try:
+        for number, (name, stage) in enumerate(asked.items()):
+            rendezvous()
+            if not WORLD.rank:
+                (job.folder / "stage").write_text(f"{number} {len(asked)} {name}")
+            samples[name] = stage()
+        rendezvous()
+        job.answer(WORLD.rank, samples)
+    except Exception as error:  # noqa: BLE001  (the launcher says it)
+        job.answer(WORLD.rank, {"error": f"failed: {type(error).__name__}: {error}"})
+        WORLD.Abort(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

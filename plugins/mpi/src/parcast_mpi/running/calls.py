@@ -1,0 +1,168 @@
+"""Steps of a plan as calls that are ready to be made, with what each one's time counts as."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from parcast_mpi.running.files import Files
+
+#: What a call's time counts as: places in `parcast.Parts`, and the mark of a ``start()``.
+COMPUTE, COMMUNICATION, IO, SYNCHRONIZATION, START = range(5)
+
+Call = tuple[Callable[..., object], tuple[Any, ...]]
+
+_KINDS = {"compute": COMPUTE, "elapse": COMPUTE, "read": IO, "write": IO}
+
+
+class Calls:
+    """All calls of one rank, their buffers made in advance."""
+
+    def __init__(self, mine: dict[str, Any], folder: Path) -> None:
+        self.world = MPI.COMM_WORLD
+        self.steps = mine["steps"]
+        self.communicators: dict[int | None, MPI.Intracomm] = {None: self.world}
+        whole = self.world.Get_group()
+        for place, members in mine["groups"]:
+            self.communicators[place] = self.world.Create_group(whole.Incl(members), place)
+        self.files = Files(folder, self.world.rank, self.world.size)
+        self.receive = mine["receive"]
+        self.slots: dict[int, MPI.Request] = {}
+        self._buffers: dict[Any, Any] = {}
+        self.calls, self.kinds, self.places = self._ready()
+
+    def _ready(self) -> tuple[list[Call], list[int], list[int]]:
+        """Return the calls, what each counts as, and the step that each belongs to."""
+        calls: list[Call] = []
+        kinds: list[int] = []
+        places: list[int] = []
+        barrier: Call = (self.world.Barrier, ())
+        for place, (op, _, given) in enumerate(self.steps):
+            one = [(self._call(op, given), _kind(op))]
+            if op in {"read", "write"} and given[2]:  # together with all others
+                one = [(barrier, SYNCHRONIZATION), *one, (barrier, SYNCHRONIZATION)]
+            for call, kind in one:
+                calls.append(call)
+                kinds.append(kind)
+                places.append(place)
+        return calls, kinds, places
+
+    def _call(self, op: str, given: Sequence[Any]) -> Call:
+        world = self.world
+        match op:
+            case "compute":
+                return self._kernel().compute, tuple(given)
+            case "elapse":
+                return spin, tuple(given)
+            case "start":
+                return int, ()
+            case "read" | "write":
+                if op == "read":
+                    self.files.prepare(given[0], given[1])
+                return getattr(self.files, op), (given[0], given[1])
+            case "send":
+                dst, amount, tag = given
+                return world.Send, (self._bytes("send", amount), dst, tag)
+            case "recv":
+                src, tag = given
+                return world.Recv, (self._bytes("recv", self.receive), _source(src), tag)
+            case "isend":
+                dst, amount, tag, slot = given
+                return self._post, (slot, world.Isend, (self._bytes("send", amount), dst, tag))
+            case "irecv":
+                src, tag, slot = given
+                buffer = self._bytes(("irecv", slot), self.receive)
+                return self._post, (slot, world.Irecv, (buffer, _source(src), tag))
+            case "wait" | "waitall":
+                return self._wait, tuple(given)
+            case "sendrecv":
+                dst, amount, src, tag = given
+                sent, received = self._bytes("send", amount), self._bytes("recv", self.receive)
+                return world.Sendrecv, (sent, dst, tag, received, _source(src), tag)
+            case _:
+                return self._collective(op, *given)
+
+    def _collective(self, op: str, amount: int, root: int, group: int | None) -> Call:
+        """Return MPI's own collective; a sum of doubles where the bytes are doubles."""
+        among = self.communicators[group]
+        size, is_root = among.size, among.rank == root
+        one = self._bytes("send", amount)
+        match op:
+            case "barrier":
+                return among.Barrier, ()
+            case "bcast":
+                return among.Bcast, (self._bytes("recv", amount), root)
+            case "gather":
+                return among.Gather, (one, self._each(amount, size) if is_root else None, root)
+            case "scatter":
+                every = self._each(amount, size, "send") if is_root else None
+                return among.Scatter, (every, self._bytes("recv", amount), root)
+            case "allgather":
+                return among.Allgather, (one, self._each(amount, size))
+            case "alltoall":
+                return among.Alltoall, (self._each(amount, size, "send"), self._each(amount, size))
+        sum_of = MPI.SUM if amount % 8 == 0 else MPI.BOR
+        sent, received = self._numbers("send", amount), self._numbers("recv", amount)
+        match op:
+            case "reduce":
+                return among.Reduce, (sent, received if is_root else None, sum_of, root)
+            case "reduce_scatter":
+                every = self._numbers("send", amount, size)
+                return among.Reduce_scatter_block, (every, received, sum_of)
+            case "allreduce":
+                return among.Allreduce, (sent, received, sum_of)
+            case "scan":
+                return among.Scan, (sent, received, sum_of)
+        raise ValueError(f"no real run knows {op}")
+
+    def _kernel(self) -> Any:
+        if "kernel" not in self._buffers:
+            from parcast_mpi.running.kernel import Kernel
+
+            memory = any(op == "compute" and given[1] for op, _, given in self.steps)
+            self._buffers["kernel"] = Kernel(memory=memory)
+        return self._buffers["kernel"]
+
+    def _array(self, use: Any, amount: int) -> Any:
+        """Return at least so many bytes for this use; all that are sent share theirs."""
+        have = self._buffers.get(use)
+        if have is None or have.size < amount:
+            have = self._buffers[use] = np.zeros(-(-max(amount, 8) // 8) * 8, np.uint8)
+        return have
+
+    def _bytes(self, use: Any, amount: int) -> Any:
+        return [self._array(use, amount), amount, MPI.BYTE]
+
+    def _each(self, amount: int, size: int, use: str = "recv") -> Any:
+        return [self._array(use, amount * size), amount, MPI.BYTE]
+
+    def _numbers(self, use: str, amount: int, blocks: int = 1) -> Any:
+        kind, width = (MPI.DOUBLE, 8) if amount % 8 == 0 else (MPI.BYTE, 1)
+        return [self._array(use, amount * blocks), amount // width, kind]
+
+    def _post(self, slot: int, call: Callable[..., MPI.Request], arguments: Any) -> None:
+        self.slots[slot] = call(*arguments)
+
+    def _wait(self, slots: Sequence[int]) -> None:
+        MPI.Request.Waitall([self.slots.pop(slot) for slot in slots])
+
+
+def _kind(op: str) -> int:
+    marks = {"barrier": SYNCHRONIZATION, "start": START}
+    return _KINDS.get(op, marks.get(op, COMMUNICATION))
+
+
+def _source(src: int) -> int:
+    return MPI.ANY_SOURCE if src < 0 else src
+
+
+def spin(seconds: float) -> None:
+    """Keep the processor busy for some of its own seconds."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass

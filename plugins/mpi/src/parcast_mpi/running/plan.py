@@ -1,0 +1,161 @@
+"""Plans: what each rank does, in words that its process follows without this package's core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast import InvalidPointError
+from parcast.program import Operation, Unrolled
+from parcast.program.collectives import groups
+from parcast.program.expand import is_collective
+from parcast.program.operations import COLLECTIVES, SENDS
+
+#: Collectives that have a block for each process in a buffer.
+_BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})
+
+#: Largest tag that every MPI library takes.
+MOST_TAG = 32767
+
+
+@attrs.frozen
+class Plan:
+    """What all ranks do; amounts are whole bytes, requests places in a rank's own slots."""
+
+    steps: list[list[list[Any]]]  #: of each rank: an operation's name, its site, its arguments
+    groups: list[list[int]]  #: ranks of each communicator, in the order in which they are made
+    receive: list[int]  #: of each rank the bytes of its largest message
+    lines: list[str]  #: of each site
+
+    def of(self, rank: int) -> dict[str, Any]:
+        """Return what one rank is told."""
+        return {
+            "steps": self.steps[rank],
+            "groups": [[place, g] for place, g in enumerate(self.groups) if rank in g],
+            "receive": self.receive[rank],
+            "lines": self.lines,
+        }
+
+    def memory(self) -> int:
+        """Return how many bytes the buffers of all ranks need at most."""
+        return sum(map(self._memory, range(len(self.steps))))
+
+    def _memory(self, rank: int) -> int:
+        """Return the bytes of a rank: to send, to receive, and for every receive in flight."""
+        steps, size = self.steps[rank], len(self.steps)
+        slots = {given[-1] for op, _, given in steps if op == "irecv"}
+        sent = [given[1] for op, _, given in steps if op in SENDS]
+        together = [
+            given[0] * (size if op in _BLOCKS else 1) for op, _, given in steps if op in COLLECTIVES
+        ]
+        largest = max([0, *together])
+        receive: int = max(largest, self.receive[rank])
+        most: int = max([largest, *sent])
+        return most + receive + len(slots) * self.receive[rank]
+
+
+def plan(unrolled: Unrolled) -> Plan:
+    """Return the plan of an unrolled program whose collectives are not expanded.
+
+    Fractions of bytes are rounded to the nearest whole; tags up to `MOST_TAG` are kept.
+
+    Raises
+    ------
+    InvalidPointError
+        If MPI has no such tag.
+    """
+    made: dict[tuple[int, ...], int] = {}
+    colored = _groups_of_colors(unrolled, made)
+    steps: list[list[list[Any]]] = []
+    for rank, operations in enumerate(unrolled.by_rank()):
+        mine = iter(colored[rank])
+        steps.append(list(_steps(unrolled, operations, mine)))
+    lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
+    return Plan(steps, [list(group) for group in made], _largest(unrolled), lines)
+
+
+def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> list[list[int]]:
+    """Return of each rank the communicators of its colored collectives, in their order."""
+    found: list[list[int]] = [[] for _ in range(unrolled.size)]
+    for block in unrolled.blocks:
+        if is_collective(block) and block.arguments.get("color") is not None:
+            ranks = unrolled.ranks_of(block)
+            among = groups(ranks, block.arguments["color"])
+            first = np.broadcast_to(among.first, len(ranks))
+            size = np.broadcast_to(among.size, len(ranks))
+            for lane, rank in enumerate(ranks.tolist()):
+                members = among.members[first[lane] : first[lane] + size[lane]]
+                found[rank].append(made.setdefault(tuple(members.tolist()), len(made)))
+    return found
+
+
+def _steps(
+    unrolled: Unrolled, operations: Sequence[Operation], colored: Iterator[int]
+) -> Iterator[list[Any]]:
+    """Yield the steps of one rank; a request gets the lowest slot that is free."""
+    slots: dict[int, int] = {}  # by the place of the operation that made the request
+    for place, one in enumerate(operations):
+        given = one.arguments
+        arguments: list[Any] = []
+        match one.op:
+            case "compute":
+                arguments = [float(given["flops"]), float(given["bytes"])]
+            case "elapse":
+                arguments = [float(given["seconds"])]
+            case "send":
+                arguments = [given["dst"], whole(given["bytes"]), _tag(unrolled, one)]
+            case "isend" | "irecv":
+                slot = slots[place] = _lowest(slots)
+                peer = [given["dst"], whole(given["bytes"])] if "dst" in given else [given["src"]]
+                arguments = [*peer, _tag(unrolled, one), slot]
+            case "recv":
+                arguments = [given["src"], _tag(unrolled, one)]
+            case "sendrecv":
+                tag = _tag(unrolled, one)
+                arguments = [given["dst"], whole(given["bytes"]), given["src"], tag]
+            case "wait" | "waitall":
+                arguments = [[slots.pop(request) for request in one.requests]]
+            case "read" | "write":
+                arguments = [whole(given["bytes"]), given["file"], bool(given["collective"])]
+            case "region":
+                continue
+            case "start":
+                pass
+            case _:
+                group = None if given["color"] is None else next(colored)
+                amount, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
+                arguments = [amount, root, group]
+        yield [one.op, one.site, arguments]
+
+
+def whole(amount: float) -> int:
+    """Return a number of bytes, rounded to the nearest whole one."""
+    return math.floor(amount + 0.5)
+
+
+def _lowest(slots: dict[int, int]) -> int:
+    taken = set(slots.values())
+    return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+
+def _tag(unrolled: Unrolled, one: Operation) -> int:
+    tag = int(one.arguments["tag"])
+    if tag > MOST_TAG:
+        raise InvalidPointError(
+            f"{unrolled.line(one.site)}: {one.op} has the tag {tag}; MPI libraries need only know "
+            f"tags up to {MOST_TAG}: use smaller ones"
+        )
+    return tag
+
+
+def _largest(unrolled: Unrolled) -> list[int]:
+    """Return of each rank the bytes of the largest message that is sent to it."""
+    largest = np.zeros(unrolled.size)
+    for block in unrolled.blocks:
+        if block.op in SENDS:
+            np.maximum.at(largest, block.arguments["dst"], block.arguments["bytes"])
+    return [whole(amount) for amount in largest.tolist()]

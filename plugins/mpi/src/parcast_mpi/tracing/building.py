@@ -1,0 +1,70 @@
+"""Compiling the tracer with the MPI library's own compiler, once for each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from parcast import UnsupportedError
+from parcast.kernel_cache import kernel_cache
+from parcast_mpi.tracing.records import CODES
+
+_HERE = Path(__file__).parent
+_SOURCES = ("pmpi.c", "collectives.h", "recorder.h")
+
+
+def tracer(mpicc: str) -> Path:
+    """Return the tracer for the MPI library of this compiler, compiled if it is not yet.
+
+    Raises
+    ------
+    UnsupportedError
+        If it cannot be compiled; the compiler's first error is named.
+    """
+    shown = _run([mpicc, "-show"])
+    wholly = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
+    wholly += _codes().encode() + f"{mpicc}{shown.stdout}{_modified(mpicc)}".encode()
+    name = f"tracer-{hashlib.sha256(wholly).hexdigest()[:16]}.so"
+    folder = kernel_cache("parcast-mpi") or Path(tempfile.mkdtemp(prefix="parcast-mpi-"))
+    library = folder / name
+    if not library.exists():
+        _compile(mpicc, library)
+    return library
+
+
+def _compile(mpicc: str, library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        (Path(folder) / "calls.h").write_text(_codes())
+        made = Path(folder) / library.name
+        done = _run([mpicc, "-O2", "-shared", "-fPIC", "-pthread", f"-I{folder}", "-o", str(made),
+                     str(_HERE / "pmpi.c")])  # fmt: skip
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason"]
+            first = next((line for line in lines if "error" in line), lines[-1])
+            raise UnsupportedError(
+                f"{mpicc} cannot compile the tracer: {first.strip()}; install a C compiler, such "
+                "as gcc, and the MPI library's headers"
+            )
+        made.replace(library)
+
+
+def _codes() -> str:
+    listed = ", ".join(f"CALL_{name} = {code}" for name, code in CODES.items())
+    return f"enum {{ {listed} }};\n"
+
+
+def _modified(mpicc: str) -> float:
+    return os.stat(mpicc).st_mtime if os.path.exists(mpicc) else 0.0  # noqa: PTH110, PTH116
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:
+        raise UnsupportedError(
+            f"{command[0]} cannot be run: {error.strerror}; install the MPI library's compiler "
+            "(pip install 'parcast-mpi[mpich]', or the system's mpicc)"
+        ) from None

@@ -1,0 +1,146 @@
+"""Estimators find the truth that synthetic samples were made with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcast import SolveError
+from parcast.units import parse_quantity
+from parcast_mpi.measuring.estimates import (
+    Estimate,
+    eager_limit,
+    fixed_time_quantum,
+    line,
+    of_samples,
+    split_startup,
+    thinned,
+)
+from parcast_mpi.measuring.machine_file import quantity
+from parcast_mpi.measuring.sampling import SIZES
+
+TIMES = st.floats(1e-8, 1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(startup=TIMES, bandwidth=st.floats(1e6, 1e11))
+def test_a_line_without_noise_is_found(startup: float, bandwidth: float) -> None:
+    exact = [[startup + n / bandwidth for n in SIZES]] * 3
+    found = line(SIZES, exact)
+    assert found.startup.value == pytest.approx(startup, rel=1e-6)
+    assert found.bandwidth.value == pytest.approx(bandwidth, rel=1e-6)
+    assert found.worst < 1e-6
+
+
+def test_a_noisy_line_is_found_within_its_spread() -> None:
+    rng = np.random.default_rng(3)
+    exact = np.array([4e-6 + n / 2e9 for n in SIZES])
+    misses = []
+    for seed in range(40):
+        noisy = exact * (1 + rng.exponential(0.05, (21, len(SIZES))))
+        noisy[rng.random(noisy.shape) < 0.05] *= 50  # interrupted
+        found = line(SIZES, noisy, seed=seed)
+        shift = 1 + 0.05 * math.log(2)  # of the median of the noise
+        misses.append((found.startup.value - 4e-6 * shift) / found.startup.spread)
+        misses.append((found.bandwidth.value - 2e9 / shift) / found.bandwidth.spread)
+    assert np.mean(np.abs(misses) < 2.5) > 0.9
+    assert 0.3 < np.std(misses) < 2
+
+
+def test_a_line_that_would_begin_below_zero_begins_at_zero() -> None:
+    found = line([1, 2, 4], [[1.0, 3.0, 7.0]] * 3)
+    assert found.startup.value == 0
+    assert 1 / found.bandwidth.value == pytest.approx((1 + 2 / 3 + 4 / 7) / (1 + 4 / 9 + 16 / 49))
+
+
+def test_times_that_fall_are_no_line() -> None:
+    with pytest.raises(SolveError, match="the times do not grow with the bytes"):
+        line([0, 1, 2], [[3.0, 2.0, 1.0]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([1, 1, 1], None),
+        ([1, 1, 9], 20),
+        ([1, 9, 9], 10),
+        ([9, 9, 9], 0),
+        ([1, 9, 1], 10),  # once one has waited, longer ones are not known not to
+    ],
+)
+def test_the_eager_limit_is_where_sends_begin_to_wait(
+    times: list[float], expected: int | None
+) -> None:
+    rows = [times, times, [9, 1, 1]]  # one round may err
+    assert eager_limit([10, 20, 30], rows, delay=8) == expected
+
+
+def test_an_empty_message_is_shared_out() -> None:
+    whole, send, receive = Estimate(10.0, 3.0), Estimate(2.0, 4.0), Estimate(3.0, 1.0)
+    found = split_startup(whole, send, receive)
+    assert (found.overhead, found.overhead_receive) == (send, receive)
+    assert found.startup == Estimate(5.0, 5.0)
+    tight = split_startup(Estimate(2.5, 0.1), send, receive)
+    assert tight.squeezed
+    assert tight.startup.value == 0
+    assert tight.overhead.value + tight.overhead_receive.value == pytest.approx(2.5)
+
+
+def test_noise_is_the_work_that_is_missing() -> None:
+    counts = np.full(1000, 200)
+    counts[:4] = 206  # began late in a tick
+    counts[100:200] = 150
+    counts[200:210] = 0
+    found = fixed_time_quantum(counts, 1e-3)
+    assert found.lost[:100] == pytest.approx(0)
+    assert found.lost[100:200] == pytest.approx(0.25e-3)
+    assert found.lost[200:210] == pytest.approx(1e-3)
+    assert found.share == pytest.approx((100 * 0.25 + 10) / 1000)
+
+
+def test_a_host_that_never_works_loses_all() -> None:
+    assert fixed_time_quantum([0, 0], 2.0).lost.tolist() == [2.0, 2.0]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=600))
+def test_thinned_samples_keep_their_ends_and_come_from_the_samples(values: list[float]) -> None:
+    kept = thinned(values)
+    assert len(kept) == min(200, len(values))
+    assert (kept[0], kept[-1]) == (min(values), max(values))
+    assert set(kept) <= set(values)
+    assert kept == sorted(kept)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(1e-9, 1e12), st.floats(1e-4, 0.9), st.sampled_from(["s", "B/s", "FLOP/s"]))
+def test_a_quantity_says_number_and_spread(value: float, share: float, unit: str) -> None:
+    spread = share * value
+    read = parse_quantity(quantity(Estimate(value, spread), unit))
+    assert read.law == "normal"
+    assert abs(read.value - value) <= 0.06 * spread + 1e-12 * value
+    assert read.spread == pytest.approx(spread, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "unit", "text"),
+    [
+        (Estimate(5.98123e-6, 1.2e-7), "s", "5.98 +- 0.12 us"),
+        (Estimate(2.0123e9, 1.5e7), "B/s", "2.012 +- 0.015 GB/s"),
+        (Estimate(0.0, 1.4e-7), "s", "0 +- 140 ns"),
+        (Estimate(12.0, 0.0), "FLOP/s", "12.000 +- 0.000 FLOP/s"),
+    ],
+)
+def test_a_quantity_reads_well(estimate: Estimate, unit: str, text: str) -> None:
+    assert quantity(estimate, unit) == text
+
+
+def test_the_spread_of_a_median_is_of_the_median() -> None:
+    rng = np.random.default_rng(5)
+    medians = [of_samples(rng.normal(10, 1, 21)) for _ in range(300)]
+    truth = np.std([one.value for one in medians])
+    assert np.mean([one.spread for one in medians]) == pytest.approx(truth, rel=0.25)

@@ -1,0 +1,60 @@
+"""The computation does as many updates as it is told, compiled or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parcast_mpi.running.kernel import TILE, Kernel, sweep, update
+
+
+class Counted(float):
+    """A number that counts the operations done with it."""
+
+    done = 0
+
+    def __mul__(self, other: float) -> Counted:
+        Counted.done += 1
+        return Counted(float(self) * float(other))
+
+    def __rmul__(self, other: float) -> Counted:
+        return self * other
+
+    def __rsub__(self, other: float) -> Counted:
+        Counted.done += 1
+        return Counted(float(other) - float(self))
+
+
+@pytest.mark.parametrize(("rounds", "rest"), [(0, 0), (1, 0), (0, 3), (4, 2)])
+def test_an_update_is_three_operations(rounds: int, rest: int) -> None:
+    x = np.array([Counted(0.1 * (i + 1)) for i in range(5)], object)
+    Counted.done = 0
+    update.py_func(x, rounds, rest)
+    assert Counted.done == 3 * (5 * rounds + rest)
+    compiled = 0.1 * np.arange(1.0, 6.0)
+    update(compiled, rounds, rest)
+    np.testing.assert_allclose(compiled, x.astype(float), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("elements", "updates"), [(TILE, 0), (1000, 17), (3 * TILE, 3 * TILE), (5000, 40_001)]
+)
+def test_a_sweep_does_all_updates_and_touches_all_elements(elements: int, updates: int) -> None:
+    start = np.linspace(0.2, 0.4, 4 * TILE)
+    plain, compiled = start.copy(), start.copy()
+    assert sweep.py_func(plain, elements, updates) == updates
+    assert sweep(compiled, elements, updates) == updates
+    np.testing.assert_allclose(compiled, plain, rtol=1e-9)
+    touched = min(elements, start.size)
+    assert (compiled[:touched] != start[:touched]).all()
+    assert (compiled[touched:] == start[touched:]).all()
+
+
+def test_amounts_become_updates_and_elements() -> None:
+    kernel = Kernel(memory=False)
+    kernel.compute(0, 0)
+    before = kernel._tile.copy()
+    kernel.compute(3 * (2 * TILE + 5), 0)
+    expected = before.copy()
+    update.py_func(expected, 2, 5)
+    np.testing.assert_allclose(kernel._tile, expected, rtol=1e-12)

@@ -1,0 +1,144 @@
+"""Machine files: from samples of a known machine, from this host, and when it is too busy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parcast import Registry, UnsupportedError
+from parcast.cli import main
+from parcast_mpi import library
+from parcast_mpi.host import Host, Load, identity
+from parcast_mpi.measuring import measure as measuring
+from parcast_mpi.measuring.machine_file import values, written
+from parcast_mpi.measuring.measure import Asked, measure
+from parcast_mpi.measuring.sampling import EAGER_SIZES, FILE_SIZES, SIZES, Effort
+from parcast_mpi.variability import Variability
+
+
+def samples(rank: int) -> dict[str, Any]:
+    """Return what a rank of a machine of these numbers would sample."""
+    both = {"rate": [4e9, 5e9, 6e9], "memory": [6e9, 5e9, 4e9], "saturation": [3e9] * 3}
+    both["noise"] = [100.0] * 99 + [50.0]
+    if rank:
+        return {**both, "rate alone": [], "calls": {"sending": [], "receiving": [1.5e-6] * 9}}
+    writes = [[1e-3 + n / 2e8 for n in FILE_SIZES]] * 3
+    halves = [[5e-6 + n / 2e9 for n in SIZES]] * 3
+    return {
+        **both,
+        "rate alone": [8e9] * 3,
+        "storage": {"write": writes, "read": [[n / 1e9 for n in FILE_SIZES]] * 3},
+        "messages": {"halves": halves, "short": [5e-6] * 9},
+        "calls": {"sending": [1e-6] * 9, "receiving": []},
+        "eager limit": [[1e-6 if n <= 65536 else 5e-3 for n in EAGER_SIZES]] * 3,
+    }
+
+
+def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) -> None:
+    found = list(values([samples(0), samples(1)], None))
+    path = tmp_path / "m.toml"
+    path.write_text(written("m", "known", found, {"id": "1", "cores": 2, "busy": 0.5}))
+    machine = registry.machine(str(path))
+    assert machine.processor.rate == 5e9
+    assert (machine.nodes.count, machine.nodes.cores) == (1, 2)
+    assert machine.nodes.memory_bandwidth == 1e10
+    network = machine.network
+    assert network.startup == pytest.approx(2.5e-6)
+    assert network.bandwidth == pytest.approx(2e9)
+    assert (network.overhead, network.overhead_receive) == (1e-6, 1.5e-6)
+    assert network.eager_limit == 65536
+    assert network.saturation == 3e9
+    assert machine.storage.bandwidth == pytest.approx(2e8)
+    assert machine.storage.startup == pytest.approx(1e-3)
+    assert "8.000 +- 0.000 GFLOP/s on one alone" in machine.sources["processor.rate"]
+    assert "reads have 1.00" in machine.sources["storage.bandwidth"]
+    varied = machine.part("variability", Variability)
+    assert varied is not None
+    assert varied.lost is not None
+    assert varied.message is not None
+    assert varied.lost.mean == pytest.approx(5e-6, rel=0.01)  # 1 % of the quanta, half of each
+    assert varied.message.mean == pytest.approx(5e-6)
+    host = machine.part("host", Host)
+    assert host is not None
+    assert (host.id, host.busy, host.overloaded) == ("1", 0.5, False)
+
+
+def test_one_core_has_no_messages_and_a_kernel_of_the_user_counts() -> None:
+    only = {**samples(0), "rate of the kernel": [2e9, 1e9, 3e9]}
+    found = {(v.part, v.key): v for v in values([only], "mine:solve")}
+    assert not any(part == "network" for part, _ in found)
+    assert found["processor", "rate"].text == '"2.00 +- 0.51 GFLOP/s"'
+    assert found["processor", "rate"].source.startswith("mine:solve on one core; POLY1, 5.00")
+
+
+def test_messages_that_disturb_each_other_wholly_are_a_bus() -> None:
+    slow = {**samples(0), "saturation": [1e9] * 3}
+    found = {(v.part, v.key): v.text for v in values([slow, samples(1)], None)}
+    assert ("network", "saturation") not in found
+    assert found["network", "contention_level"] == "1.0"
+
+
+@pytest.mark.parametrize("busy", [Load(0.5, 0.0), Load(0.0, 0.06)])
+def test_a_busy_host_is_not_measured(
+    mpi: library.Library, busy: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "load", lambda _seconds: busy)
+    with pytest.raises(UnsupportedError, match=r"too busy to be measured: .* of \d+ cores busy"):
+        measure(Asked())
+
+
+def test_this_host_is_measured(
+    mpi: library.Library, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "load", lambda _seconds: Load(0.25, 0.0))
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def solve():\n    return sum(1.0 for _ in range(1000))\n")
+    effort = Effort(rounds=3, calls=20, quanta=20, seconds=0.002)
+    reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
+    seen: list[str] = []
+    text = measure(
+        Asked(kernel="mine:solve", reference=reference, anyway=True, effort=effort),
+        lambda _place, _count, name: seen.append(name),
+    )
+    Path("m.toml").write_text(text)
+    machine = registry.machine("m.toml")
+    host = machine.part("host", Host)
+    assert host is not None
+    assert (host.id, host.busy, host.overloaded) == (identity(), 0.25, True)
+    assert machine.processor.rate is not None
+    assert 1e5 < machine.processor.rate < 1e9
+    assert host.weight == pytest.approx(machine.processor.rate / 1e6, rel=0.2)
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("-o m.json", "m.json: a machine file is TOML"),
+        ("-o /nowhere/m.toml", "there is no folder /nowhere"),
+        ("-o m.toml --kernel solve", "--kernel 'solve': write MODULE:FUNCTION"),
+        ("-o m.toml --reference sp3", "No machine is called 'sp3'"),
+        ("-o m.toml --directory /nowhere", "--directory: there is no folder /nowhere"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mpi", "measure", *command.split()]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("parcast: ")
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_without_mpi_the_command_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(library, "find_spec", lambda _name: None)
+    library.find.cache_clear()
+    assert main(["mpi", "measure", "-o", str(tmp_path / "m.toml")]) == 1
+    library.find.cache_clear()
+    assert "pip install 'parcast-mpi[mpich]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
