@@ -9,6 +9,9 @@ from collections.abc import Iterable
 class ParcastError(Exception):
     """Any error whose message is meant for the user."""
 
+    #: Lines of a file that show the place; the command prints them before the message.
+    excerpt: str = ""
+
 
 class FileError(ParcastError):
     """A file or a mapping given in its place cannot be read as what it should be."""

@@ -39,7 +39,7 @@ def bindings(count: int) -> st.SearchStrategy[list[dict[str, object]]]:
 @st.composite
 def models(draw: st.DrawFn) -> str:
     """Return the text of a model, to be read after `HEAD`."""
-    return f"L = {draw(_process(draw(st.sampled_from([1, 2, 2, 3])), ()))}\n"
+    return f"L = {draw(_process(draw(_DEPTHS), ()))}\n"
 
 
 def read(text: str) -> Model:
@@ -58,10 +58,7 @@ def _no_import(_: object) -> NoReturn:
 
 @st.composite
 def _process(draw: st.DrawFn, depth: int, indices: tuple[str, ...]) -> str:
-    kinds = ["use", "use", "delay"]
-    if depth > 0:
-        kinds += ["seq", "par", "loop", "loop", "loop", "loop", "if"]
-    kind = draw(st.sampled_from(kinds))
+    kind = draw(_KINDS if depth > 0 else _LEAVES)
     if kind == "use":
         return f"use({draw(_resource(indices))}, {draw(_time(indices))})"
     if kind == "delay":
@@ -77,70 +74,79 @@ def _process(draw: st.DrawFn, depth: int, indices: tuple[str, ...]) -> str:
         return f"if ({condition}) {{ {then} }}{tail}"
     name = f"i{len(indices)}"
     first, last = draw(_bound(indices)), draw(_bound(indices))
-    first = draw(st.sampled_from(["0", "1", first]))
-    step = draw(st.sampled_from(["", "", "", "", " by 2", " by M"]))
+    first = draw(st.sampled_from(("0", "1", first)))
+    step = draw(_STEPS)
     body = draw(_process(depth - 1, (*indices, name)))
-    word = draw(st.sampled_from(["seq", "par"]))
+    word = draw(_WORDS)
     return f"{word} ({name} = {first}, {last}{step}) {{ {body} }}"
 
 
-@st.composite
-def _bound(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+@cache
+def _bound(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     names = ["0", "1", "2", "N", "M", "P", "N-1", "P-1", "N/P", "2*N", "N*P-1", "M+3", "N/2"]
     names += [f"{i}{offset}" for i in indices for offset in ("", "+1", "-1", "+M")]
-    return draw(st.sampled_from(names))
+    return st.sampled_from(names)
 
 
-@st.composite
-def _affine(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
-    offset = draw(st.sampled_from(["", "+1", "-2", "+M", "+N"]))
-    if not indices:
-        return draw(st.sampled_from(["1", "N", "M", "3"])) + offset
-    index = draw(st.sampled_from(indices))
-    form = draw(st.sampled_from(["{i}", "{i}", "2*{i}", "-{i}", "M*{i}", "{i}+{j}"]))
-    return form.format(i=index, j=draw(st.sampled_from(indices))) + offset
-
-
-@st.composite
-def _resource(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
-    place = draw(_affine(indices))
-    return draw(
-        st.sampled_from(
-            [
-                "s",
-                "pool",
-                "many",
-                "free",
-                f"cyclic[({place}) mod P]",
-                f"cyclic[({place}) mod P]",
-                f"fixed[({place}) mod 4]",
-                f"line[{place}]",
-                f"blocks[floor(({place})/M)]",
-                f"blocks[floor(({place})/3)]",
-                f"grid[({place}) mod 3, floor(({draw(_affine(indices))})/2)]",
-                f"uneven[({place}) mod 4]",
-            ]
-        )
+@cache
+def _affine(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
+    forms = ["1", "N", "M", "3"]
+    if indices:
+        several = [form for i in indices for form in (i, i, f"2*{i}", f"-{i}", f"M*{i}")]
+        forms = [*several, *(f"{i}+{j}" for i in indices for j in indices)]
+    return st.sampled_from(
+        [form + offset for form in forms for offset in ("", "+1", "-2", "+M", "+N")]
     )
 
 
 @st.composite
-def _time(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+def _resource(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+    form = draw(_RESOURCES)
+    if "{" not in form:
+        return form
+    return form.format(draw(_affine(indices)), draw(_affine(indices)) if "{1}" in form else "")
+
+
+@cache
+def _time(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     names = ["1", "2", "tau", "ts", "tau+ts", "max(tau, 1)", "N", "floor(N/P)", "N*tau"]
     for i in indices:
         names += [f"max({i}, 0)", f"abs({i})", f"max({i}, M)*tau", f"floor(abs({i})/P)", f"{i}*{i}"]
         names += [f"max(N-{i}, 0)", f"ceil({i}*{i}/M)", f"({i} > M ? 2 : tau)", f"min(abs({i}), M)"]
         names += [f"({i} mod P)*ts"]
-    return draw(st.sampled_from(names))
+    return st.sampled_from(names)
 
 
-@st.composite
-def _condition(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+@cache
+def _condition(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     names = ["N > M", "bern(p)", "bern(1/4)", "P == 2"]
     for i in indices:
         names += [f"{i} mod 2 == 0", f"{i} mod P == 1", f"{i} > M", f"{i} <= N/2", f"{i} != 1"]
         names += [f"floor({i}/M) == 1", f"2*{i} >= N", f"{i} == M", f"(N-{i}) mod M == 0"]
-    one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
-    return draw(
-        st.sampled_from([one, one, f"{one} and {other}", f"{one} or {other}", f"not ({one})"])
+    both = [f"{one} {word} {other}" for one in names for word in ("and", "or") for other in names]
+    return st.sampled_from(names) | st.sampled_from([*(f"not ({one})" for one in names), *both])
+
+
+_DEPTHS = st.sampled_from((1, 2, 2, 2, 3))
+_LEAVES = st.sampled_from(("use", "use", "delay"))
+_KINDS = st.sampled_from(
+    ("use", "use", "delay", "seq", "par", "loop", "loop", "loop", "loop", "if")
+)  # fmt: skip
+_STEPS = st.sampled_from(("", "", "", "", " by 2", " by M"))
+_WORDS = st.sampled_from(("seq", "par"))
+_RESOURCES = st.sampled_from(
+    (
+        "s",
+        "pool",
+        "many",
+        "free",
+        "cyclic[({0}) mod P]",
+        "cyclic[({0}) mod P]",
+        "fixed[({0}) mod 4]",
+        "line[{0}]",
+        "blocks[floor(({0})/M)]",
+        "blocks[floor(({0})/3)]",
+        "grid[({0}) mod 3, floor(({1})/2)]",
+        "uneven[({0}) mod 4]",
     )
+)

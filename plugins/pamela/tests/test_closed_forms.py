@@ -8,7 +8,7 @@ import pytest
 
 import parcast_pamela
 from parcast import Registry
-from parcast_pamela.codegen import residual
+from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.language.reading import model_of, read_model
 

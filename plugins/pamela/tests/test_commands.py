@@ -54,9 +54,9 @@ def test_a_model_without_all_values_is_compiled_all_the_same(tmp_path, capsys):
         ("--latex", r"T^l = N \, \max"),
         ("--sympy", "bound = N*Max(P*ts, tl + ts)"),
         ("--python", "def model(P, N, tl, ts):"),
-        ("--numpy", "np.maximum(P * ts, tl + ts)"),
+        ("--numpy", "N * np.maximum(p1_, tl + ts)"),
         ("--numba", "@numba.njit"),
-        ("--c", "fmax(P * ts, tl + ts)"),
+        ("--c", "N * fmax(p1_, tl + ts)"),
     ],
 )
 def test_other_languages(file, option, said, capsys):
@@ -79,13 +79,14 @@ def test_sympy_reads_what_is_printed(file, capsys):
 def test_sweep(file, tmp_path, capsys):
     table, plot = tmp_path / "s.csv", tmp_path / "s.svg"
     assert main(["pamela", "sweep", file, "--over", "P=1..8*2", "--csv", str(table),
-                 "--plot", str(plot)]) == 0  # fmt: skip
+                 "--plot", str(plot), "--simulate"]) == 0  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:3] == ["1", "400", "s"]
+    assert lines[1].replace(" s", "").split()[:6] == ["1", "400", "400", "400", "400", "100"]
+    assert lines[3].replace(" s", "").split()[3] == "403"
     assert lines[-2].endswith("  s")
     assert lines[-1] == "regime changes, P = 3: N*tl + N*ts; 4: N*P*ts"
-    assert table.read_text().startswith("P,critical_path,contention,bound,upper,binds,regime")
-    assert plot.read_text().startswith("<?xml")
+    assert table.read_text().startswith("P,critical_path,contention,bound,upper,simulated,")
+    assert "simulated" in plot.read_text()
 
 
 def test_simulate(file, capsys):
@@ -131,10 +132,11 @@ def test_bad_input_is_one_sentence(arguments, file, capsys):
     assert captured.out == ""
 
 
-def test_the_line_is_shown_with_a_caret(tmp_path, capsys):
+@pytest.mark.parametrize("command", ["pamela compile {}", "compare {} loggp-cluster"])
+def test_the_line_is_shown_with_a_caret(command, tmp_path, capsys):
     path = tmp_path / "bad.pam"
     path.write_text("resource s\nL = use(t, 1)\n")
-    assert main(["pamela", "compile", str(path)]) == 2
+    assert main(command.format(path).split()) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "L = use(t, 1)"
     assert lines[1] == "    ^"

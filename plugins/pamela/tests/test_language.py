@@ -51,13 +51,13 @@ def test_a_wrong_model_is_refused(text):
         model_of(text)
     assert WRONG[text] in str(caught.value)
     if caught.value.place is not None:
-        assert caught.value.caret.endswith("^")
+        assert caught.value.excerpt.endswith("^")
 
 
 def test_the_caret_stands_below_the_column():
     with pytest.raises(ModelError) as caught:
         model_of("resource s\n\tL = use(s, tau)")
-    line, below = caught.value.caret.split("\n")
+    line, below = caught.value.excerpt.split("\n")
     assert line[below.index("^") :].startswith("tau")
 
 

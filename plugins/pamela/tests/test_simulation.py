@@ -74,12 +74,12 @@ def test_the_plain_form_gives_the_same(text, points):
         assert run(simulation, arbitration, 5) == run(simulation, arbitration, 5, compiled=False)
 
 
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_the_mean_is_not_below_the_bound(text, points):
     values, simulation = simulated(text, points[0])
     assume(simulation.random)
-    times = [run(simulation, "fifo", 2, number).time for number in range(150)]
+    times = [run(simulation, "fifo", 2, number).time for number in range(80)]
     mean = sum(times) / len(times)
     error = (sum((one - mean) ** 2 for one in times) / len(times) / (len(times) - 1)) ** 0.5
     assert float(values.bound) <= mean + 4 * error + 1e-9 * mean

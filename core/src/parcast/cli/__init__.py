@@ -68,6 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
         code = command(arguments, prog_name="parcast", standalone_mode=False, obj=registry)
         sys.stdout.flush()
     except ParcastError as error:
+        if error.excerpt:
+            print(error.excerpt, file=sys.stderr)
         return _complain(str(error))
     except BrokenPipeError:
         _discard_output()

@@ -140,6 +140,7 @@ def _binding(values: Values) -> str | None:
 
 
 def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    from parcast_pamela.accuracy import estimate
     from parcast_pamela.algebra.exact import ExactValues
 
     evaluate = ExactValues(bound)
@@ -152,6 +153,7 @@ def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> di
         "binds": binds(values, demands),
         "critical_path": float(values.critical_path),
         "contention": float(values.contention),
+        "estimate": estimate(values),
         "theta": theta if theta is not None and abs(theta) < float("inf") else None,
         "demands": demands,
         "elasticities": {name: share for name, share in found.elasticities.items() if share},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,19 +76,18 @@ def compile_(
     }  # fmt: skip
     if len(chosen) > 1:
         raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        given = _given(settings, bindings)
-        if chosen & {"python", "numpy", "numba", "c"}:
-            print(_source(compiled, chosen.pop()), end="")
-        elif chosen & {"latex", "sympy"}:
-            print("\n".join(_formulas(compiled, chosen.pop())))
+    compiled = _compiled(context, file, machine_model)
+    given = _given(settings, bindings)
+    if chosen & {"python", "numpy", "numba", "c"}:
+        print(_source(compiled, chosen.pop()), end="")
+    elif chosen & {"latex", "sympy"}:
+        print("\n".join(_formulas(compiled, chosen.pop())))
+    else:
+        values = _values(compiled, given, wanted=bool(given))
+        if as_json:
+            print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
         else:
-            values = _values(compiled, given, wanted=bool(given))
-            if as_json:
-                print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
-            else:
-                print("\n".join(_report(compiled, values, given)))
+            print("\n".join(_report(compiled, values, given)))
 
 
 @app.command()
@@ -105,31 +103,41 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to a .svg, .png or .pdf file.")
     ] = None,
+    simulated: Annotated[
+        bool, typer.Option("--simulate", help="Simulate each point beside its bounds.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model's bounds over a parameter's range, and say where the regime changes."""
-    from parcast_pamela.sweeping import changes, plot_sweep, sweep_model, write_csv
+    from parcast_pamela.sweeping import (
+        changes,
+        plot_sweep,
+        simulate_points,
+        sweep_model,
+        write_csv,
+    )
 
     name, numbers = _over(over)
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        given = _given(settings, bindings)
-        rows = sweep_model(compiled, name, numbers, given)
-        if csv is not None:
-            write_csv(rows, csv)
-        if plot is not None:
-            plot_sweep(rows, compiled.model.name, plot)
-        if as_json:
-            data = {"model": compiled.model.name, "over": name,
-                    "rows": [row.to_data() for row in rows]}  # fmt: skip
-            print(json.dumps(data, indent=1, allow_nan=False))
-        else:
-            from parcast.cli.output import print_table
+    compiled = _compiled(context, file, machine_model)
+    given = _given(settings, bindings)
+    rows = sweep_model(compiled, name, numbers, given)
+    if simulated:
+        rows = simulate_points(compiled, rows, given)
+    if csv is not None:
+        write_csv(rows, csv)
+    if plot is not None:
+        plot_sweep(rows, compiled.model.name, plot)
+    if as_json:
+        data = {"model": compiled.model.name, "over": name,
+                "rows": [row.to_data() for row in rows]}  # fmt: skip
+        print(json.dumps(data, indent=1, allow_nan=False))
+    else:
+        from parcast.cli.output import print_table
 
-            print_table(*rows[0].table(rows))
-            for before, after in changes(compiled, rows, given):
-                said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
-                print(f"regime changes, {shorten(said, 300)}")
+        print_table(*rows[0].table(rows))
+        for before, after in changes(compiled, rows, given):
+            said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
+            print(f"regime changes, {shorten(said, 300)}")
 
 
 @app.command()
@@ -154,12 +162,11 @@ def simulate(
     if arbitration not in {"fifo", "lifo", "random"}:
         raise ParcastError(f"--arbitration {arbitration!r} must be fifo, lifo or random")
     given = _given(settings, bindings)
-    with _carets():
-        compiled = _compiled(context, file, machine_model)
-        simulation = unfold(compiled.model, given)
-        options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
-        found = predicted(simulation, options, seed)
-        values = compiled.values(given)
+    compiled = _compiled(context, file, machine_model)
+    simulation = unfold(compiled.model, given)
+    options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
+    found = predicted(simulation, options, seed)
+    values = compiled.values(given)
     bounds = float(values.bound), float(values.upper)
     if as_json:
         data = {
@@ -180,19 +187,6 @@ def simulate(
     print(f"{'bounds':14} {bounds[0]:.6g} to {bounds[1]:.6g} s")
     print(f"{'events':14} {simulation.events:,}")
     print("\n".join(found.notes))
-
-
-@contextmanager
-def _carets() -> Iterator[None]:
-    """Show the line of a model with a caret before its error goes up to be printed."""
-    from parcast_pamela.errors import ModelError, ModelValueError
-
-    try:
-        yield
-    except (ModelError, ModelValueError) as error:
-        if error.place is not None:
-            print(error.place.caret, file=sys.stderr)
-        raise
 
 
 def _model(context: typer.Context, file: str, machine: str | None) -> Model:
@@ -251,14 +245,10 @@ def _values(compiled: Compiled, given: Mapping[str, Any], *, wanted: bool) -> An
 
 
 def _source(compiled: Compiled, target: str) -> str:
-    from parcast_pamela import codegen
+    from parcast_pamela.codegen import sources
 
-    try:
-        write = getattr(codegen, f"{target}_source")
-        source: str = write(compiled)
-    except ValueError as error:
-        raise ParcastError(f"{compiled.model.name}: {error}") from None
-    return source
+    write = getattr(sources, f"{target}_source")
+    return str(write(compiled))
 
 
 def _formulas(compiled: Compiled, target: str) -> list[str]:
@@ -278,7 +268,8 @@ def _exact(value: Exact) -> dict[str, Any]:
 
 
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
-    from parcast_pamela.codegen import residual
+    from parcast_pamela.accuracy import estimate
+    from parcast_pamela.codegen.sources import residual
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
     data: dict[str, Any] = {
@@ -294,12 +285,13 @@ def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
         found: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _SHOWN}
         log = values.theta
         found["theta"] = log if log is not None and abs(log) != float("inf") else None
+        found["estimate"] = estimate(values)
         data["values"] = found
     return data
 
 
 def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterator[str]:
-    from parcast_pamela.codegen import residual
+    from parcast_pamela.codegen.sources import residual
 
     for name, words in _SHOWN.items():
         formula = repr(getattr(compiled, name))

@@ -7,16 +7,11 @@ from parcast_pamela.language.tree import Place
 
 
 class ModelError(FileError):
-    """A model is wrong; the place is in the message, ``caret`` shows the line."""
+    """A model is wrong; the place is in the message, ``excerpt`` is its line with a caret."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(f"{place}: {message}" if place else message)
-        self.place = place
-
-    @property
-    def caret(self) -> str:
-        """The line of the model and a caret below it, or nothing."""
-        return self.place.caret if self.place else ""
+        self.place, self.excerpt = place, place.caret if place else ""
 
 
 class ModelValueError(InvalidPointError):
@@ -24,4 +19,4 @@ class ModelValueError(InvalidPointError):
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(f"{place}: {message}" if place else message)
-        self.place = place
+        self.place, self.excerpt = place, place.caret if place else ""

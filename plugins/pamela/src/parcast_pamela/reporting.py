@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parcast.units import format_seconds
+from parcast_pamela.accuracy import estimate
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
 from parcast_pamela.bounds import binds
@@ -25,6 +26,8 @@ def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Itera
     theta = values.theta
     if theta is not None and math.isfinite(theta):
         yield f"{'theta':14} {theta:.4g}"
+    if (likely := estimate(values)) is not None and values.bound != values.upper:
+        yield f"{'estimate':14} {likely:.6g}, were accesses random"
     shares = sorted(found.elasticities.items(), key=lambda pair: -abs(pair[1]))
     for name, share in shares:
         if share:

@@ -30,6 +30,7 @@ class Point:
     contention: float | None = None
     bound: float | None = None
     upper: float | None = None
+    simulated: float | None = None  #: T, or its mean
     binds: str = ""
     regime: str = ""
     message: str = ""
@@ -42,26 +43,20 @@ class Point:
     @staticmethod
     def table(rows: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text."""
-        header = [
-            rows[0].name,
-            "lower bound",
-            "upper bound",
-            "critical path",
-            "contention",
-            "binds",
-        ]
+        columns = {"lower bound": "bound", "upper bound": "upper", "simulated": "simulated",
+                   "critical path": "critical_path", "contention": "contention"}  # fmt: skip
+        if all(row.simulated is None for row in rows):
+            del columns["simulated"]
+        times = [[getattr(row, name) for name in columns.values()] for row in rows]
         cells = [
             [
                 str(row.value),
-                *(
-                    "" if time is None else format_seconds(time)
-                    for time in (row.bound, row.upper, row.critical_path, row.contention)
-                ),
+                *("" if time is None else format_seconds(time) for time in own),
                 row.message or row.binds,
             ]
-            for row in rows
+            for row, own in zip(rows, times, strict=True)
         ]
-        return header, cells
+        return [rows[0].name, *columns, "binds"], cells
 
 
 def sweep_model(
@@ -78,6 +73,32 @@ def sweep_model(
     if all(point.message for point in points):
         raise ModelValueError(points[0].message)
     return points
+
+
+def simulate_points(
+    compiled: Compiled, points: Sequence[Point], given: Mapping[str, Any]
+) -> list[Point]:
+    """Return points with T by discrete events; of a random model with its mean.
+
+    Raises
+    ------
+    UnsupportedError
+        If a point has too many events.
+    """
+    from parcast_pamela.simulating import Options, predicted
+    from parcast_pamela.simulation.program import unfold
+
+    return [
+        point
+        if point.message
+        else attrs.evolve(
+            point,
+            simulated=predicted(
+                unfold(compiled.model, {**given, point.name: point.value}), Options(), seed=0
+            ).time,
+        )
+        for point in points
+    ]
 
 
 def changes(
@@ -117,8 +138,8 @@ def _point(compiled: Compiled, name: str, number: int, given: Mapping[str, Any])
         float(values.contention),
         float(values.bound),
         float(values.upper),
-        binds(values, demands),
-        repr(active_branch(compiled.bound, evaluate)),
+        binds=binds(values, demands),
+        regime=repr(active_branch(compiled.bound, evaluate)),
     )
 
 
@@ -151,6 +172,8 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
     axes.plot(at, bound, label="lower bound")
     axes.plot(at, upper, ":", label="upper bound")
     axes.plot(at, [one.critical_path for one in known], "--", label="critical path alone")
+    if any(one.simulated is not None for one in known):
+        axes.plot(at, [one.simulated for one in known], "k.", label="simulated")
     axes.set(xscale="log", yscale="log", xlabel=points[0].name, ylabel="time [s]", title=title)
     axes.legend()
     try:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import attrs
 
 from parcast_pamela.algebra.extremes import Extremes
-from parcast_pamela.algebra.kernel import Polynomial, Symbol
 from parcast_pamela.algebra.patterns import Patterns
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.algebra.sums import UNROLLED
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from math import floor
 from typing import Any
 
-from parcast_pamela.algebra.kernel import BRACKETS, Atom, Polynomial
+from parcast_pamela.algebra.polynomials import BINDERS, BRACKETS, Atom, Polynomial, Symbol
 from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
 
 #: Residual sums of more terms are refused.
@@ -19,7 +20,9 @@ class ExactValues:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = dict(values)
-        self.known: dict[Polynomial, Exact] = {}
+        #: The loops under way, each with what is known of this iteration
+        self.loops: list[tuple[Symbol, dict[Any, Exact]]] = []
+        self.known: dict[Any, Exact] = {}  # outside of all loops
         self.steps = 0
 
     def value(self, one: Polynomial) -> Exact:
@@ -30,16 +33,35 @@ class ExactValues:
         ArithmeticRefusedError
             If it has none, or takes more than 50 million steps.
         """
-        bound = any(symbol.level for symbol in one.free)
-        if not bound and one in self.known:
-            return self.known[one]
-        total: Exact = 0
-        for monomial, coefficient in one.terms:
-            total += self._term(monomial, coefficient)
-        result = exact(total)
-        if not bound:
-            self.known[one] = result
-        return result
+        known = self._store(one.free)
+        found = known.get(one)
+        if found is None:
+            total: Exact = 0
+            for monomial, coefficient in one.terms:
+                total += self._term(monomial, coefficient)
+            found = known[one] = exact(total)
+        return found
+
+    @contextmanager
+    def at(self, index: Symbol, place: int) -> Iterator[None]:
+        """Give an index a value for a while."""
+        before = self.values.get(index.name)
+        self.values[index.name] = place
+        self.loops.append((index, {}))
+        try:
+            yield
+        finally:
+            self.loops.pop()
+            if before is not None:
+                self.values[index.name] = before
+
+    def _store(self, free: frozenset[Symbol]) -> dict[Any, Exact]:
+        """Return what is known in the innermost loop that something depends on."""
+        found = self.known
+        for index, known in self.loops:
+            if index in free:
+                found = known
+        return found
 
     def _term(self, monomial: Any, coefficient: Exact) -> Exact:
         result: Exact = coefficient
@@ -72,8 +94,11 @@ class ExactValues:
         if kind == "item":
             indices = tuple(map(self.value, arguments[1:]))
             return self.values[arguments[0].name].at(indices)  # type: ignore[no-any-return]
-        if kind in {"sum", "top", "prod", "most"}:
-            return self._over(kind, *arguments)
+        if kind in BINDERS:
+            known = self._store(atom.free)
+            if atom not in known:
+                known[atom] = self._over(kind, *arguments)
+            return known[atom]
         return FUNCTIONS["^" if kind == "pow" else kind][0](*map(self.value, arguments))
 
     def _over(
@@ -85,13 +110,10 @@ class ExactValues:
             raise ArithmeticRefusedError(
                 f"sums without a closed form take more than {MOST_STEPS:,} steps here"
             )
-        before = self.values.get(index.name)
         found = []
         for i in span:
-            self.values[index.name] = i
-            found.append(self.value(body))
-        if before is not None:
-            self.values[index.name] = before
+            with self.at(index, i):
+                found.append(self.value(body))
         if kind == "sum":
             return exact(sum(found))
         if kind == "prod":

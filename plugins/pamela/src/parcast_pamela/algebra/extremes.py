@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.algebra.sums import UNROLLED, Sums
 from parcast_pamela.algebra.terms import split
 

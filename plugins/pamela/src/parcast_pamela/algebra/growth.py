@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast_pamela.algebra.kernel import Atom, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
 if TYPE_CHECKING:
     from parcast_pamela.algebra.signs import Signs

@@ -1,9 +1,4 @@
-"""Hash-consed polynomials over atoms: two expressions are equal if and only if they are one.
-
-An expression is a sum of monomials with exact rational coefficients; a monomial is a product of
-atoms with whole exponents, negative ones included. Everything else is an atom: a symbol, an
-element of an array, ``floor``, ``max``, an Iverson bracket, a sum that has no closed form.
-"""
+"""Hash-consed polynomials over atoms: two expressions are equal if and only if they are one."""
 
 from __future__ import annotations
 
@@ -11,114 +6,32 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import attrs
-
+from parcast_pamela.algebra.polynomials import (
+    BINDERS,
+    BRACKETS,
+    Atom,
+    Monomial,
+    Polynomial,
+    Symbol,
+)
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.functions import Exact
 
-#: Kinds of atoms whose first argument is an index that is bound in the last
-BINDERS = frozenset({"sum", "top", "prod", "most"})
 #: Products of sums of more terms are refused.
 MOST_PRODUCTS = 100_000
-#: Kinds of atoms that are 0 or 1
-BRACKETS = frozenset({"ge0", "eq0"})
-
-
-@attrs.frozen(eq=False)
-class Symbol:
-    """A parameter or an index, with what is known of it.
-
-    ``low`` and ``high`` of an index are its range, which holds wherever the index occurs.
-    """
-
-    name: str
-    integer: bool = False
-    low: Any = None
-    high: Any = None
-    level: int = 0  #: of an index: 1 more than that of any index its range depends on
-    positive: bool = False  #: a parameter above 0, whatever ``low`` is
-
-
-class Atom:
-    """An indivisible factor; ``arguments`` are expressions, symbols or names."""
-
-    __slots__ = ("arguments", "free", "kind", "serial")
-
-    def __init__(
-        self, kind: str, arguments: tuple[Any, ...], serial: int, free: frozenset[Symbol]
-    ) -> None:
-        self.kind, self.arguments, self.serial, self.free = kind, arguments, serial, free
-
-    def __repr__(self) -> str:
-        return f"{self.kind}{self.arguments}"
-
-
-Monomial = tuple[tuple[Atom, int], ...]
-
-
-class Polynomial:
-    """A sum of monomials, made by its `Kernel` alone."""
-
-    __slots__ = ("free", "kernel", "terms")
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        terms: tuple[tuple[Monomial, Exact], ...],
-        free: frozenset[Symbol],
-    ) -> None:
-        self.kernel, self.terms, self.free = kernel, terms, free
-
-    def __add__(self, other: Polynomial | Exact) -> Polynomial:
-        return self.kernel.add(self, self.kernel.of(other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Polynomial | Exact) -> Polynomial:
-        return self.kernel.add(self, self.kernel.scaled(self.kernel.of(other), -1))
-
-    def __rsub__(self, other: Exact) -> Polynomial:
-        return self.kernel.add(self.kernel.of(other), self.kernel.scaled(self, -1))
-
-    def __neg__(self) -> Polynomial:
-        return self.kernel.scaled(self, -1)
-
-    def __mul__(self, other: Polynomial | Exact) -> Polynomial:
-        return self.kernel.multiply(self, self.kernel.of(other))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Polynomial | Exact) -> Polynomial:
-        return self.kernel.multiply(self, self.kernel.inverse(self.kernel.of(other)))
-
-    def __pow__(self, exponent: int) -> Polynomial:
-        result = self.kernel.number(1)
-        base = self if exponent >= 0 else self.kernel.inverse(self)
-        for _ in range(abs(exponent)):
-            result = result * base
-        return result
-
-    @property
-    def constant(self) -> Exact | None:
-        """The value of a number, or None."""
-        if not self.terms:
-            return 0
-        if len(self.terms) == 1 and not self.terms[0][0]:
-            return self.terms[0][1]
-        return None
-
-    def __repr__(self) -> str:
-        from parcast_pamela.algebra.printing import text
-
-        return text(self)
 
 
 class Kernel:
-    """Makes atoms and polynomials, each once."""
+    """Makes atoms and polynomials, each once.
+
+    `number`, `power`, `monomial`, `add`, `total`, `scaled`, `multiply` and `inverse` do the
+    arithmetic; another kernel, such as one of SymPy, has its own.
+    """
 
     def __init__(self) -> None:
         self._atoms: dict[Any, Atom] = {}
         self._polynomials: dict[Any, Polynomial] = {}
+        self._orders: dict[Monomial, list[tuple[int, int]]] = {}
         self._indices: dict[Any, Symbol] = {}
         self._symbols: dict[str, Symbol] = {}
         self._substituted: dict[Any, Polynomial] = {}
@@ -200,10 +113,11 @@ class Kernel:
 
     def total(self, items: Iterable[Polynomial]) -> Polynomial:
         """Return the sum of several."""
-        result = self.number(0)
+        terms: dict[Monomial, Exact] = {}
         for one in items:
-            result = self.add(result, one)
-        return result
+            for monomial, coefficient in one.terms:
+                terms[monomial] = terms.get(monomial, 0) + coefficient
+        return self._from({key: _whole(value) for key, value in terms.items() if value})
 
     def scaled(self, one: Polynomial, factor: Exact) -> Polynomial:
         """Return an expression times a number."""
@@ -282,7 +196,7 @@ class Kernel:
         make: Any,
     ) -> Polynomial:
         kept = tuple(pair for pair in monomial if not any(s in pair[0].free for s in values))
-        result = self._from({kept: coefficient})
+        result = self.monomial(kept, coefficient)
         moved = [pair for pair in monomial if pair not in kept]
         # a bracket that becomes 0 stands for what is never reached, which may divide by 0
         for atom, exponent in sorted(moved, key=lambda pair: pair[1] < 0):
@@ -312,9 +226,18 @@ class Kernel:
         return make(atom.kind, new, low, high, self.rebuilt(body, inner, make))  # type: ignore[no-any-return]
 
     def _from(self, terms: Mapping[Monomial, Exact]) -> Polynomial:
-        ordered = tuple(sorted(terms.items(), key=_order))
-        free = frozenset().union(*(atom.free for one, _ in ordered for atom, _ in one))
-        return self._made(ordered, free)
+        ordered = tuple(sorted(terms.items(), key=self._order))
+        found = self._polynomials.get(ordered)
+        if found is None:
+            free = frozenset().union(*(atom.free for one, _ in ordered for atom, _ in one))
+            found = self._polynomials[ordered] = Polynomial(self, ordered, free)
+        return found
+
+    def _order(self, term: tuple[Monomial, Exact]) -> list[tuple[int, int]]:
+        found = self._orders.get(term[0])
+        if found is None:
+            found = self._orders[term[0]] = [(atom.serial, exponent) for atom, exponent in term[0]]
+        return found
 
     def _made(
         self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
@@ -330,10 +253,6 @@ _LETTERS = "ijklmn"
 
 def _whole(value: Exact) -> Exact:
     return int(value) if value.denominator == 1 else value
-
-
-def _order(term: tuple[Monomial, Exact]) -> Any:
-    return [(atom.serial, exponent) for atom, exponent in term[0]]
 
 
 def _joined(left: Monomial, right: Monomial) -> Monomial:

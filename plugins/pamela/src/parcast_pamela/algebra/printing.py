@@ -11,7 +11,7 @@ import attrs
 from parcast_pamela.language.functions import Exact, size
 
 if TYPE_CHECKING:
-    from parcast_pamela.algebra.kernel import Atom, Monomial, Polynomial, Symbol
+    from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
 #: Names for indices, as far as no parameter has them
 _INDICES = "ijkmnqruvw"

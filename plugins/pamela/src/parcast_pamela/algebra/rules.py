@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from parcast_pamela.algebra.kernel import BRACKETS, Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.algebra.polynomials import BRACKETS, Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.signs import Signs
 from parcast_pamela.algebra.terms import denominators
 from parcast_pamela.language.functions import FUNCTIONS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from parcast_pamela.algebra.kernel import Atom, Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Atom, Polynomial, Symbol
 from parcast_pamela.language.functions import Exact
 
 _NAN = math.nan

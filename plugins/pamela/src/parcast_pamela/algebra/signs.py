@@ -11,7 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from parcast_pamela.algebra.growth import direction
-from parcast_pamela.algebra.kernel import Atom, Kernel, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.samples import POINTS, Sample
 from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
@@ -34,6 +35,7 @@ class Signs:
         self._stated: list[Polynomial] = []
         self._lows: dict[Symbol, Exact] = {}
         self._known: dict[Polynomial, bool] = {}
+        self._signs: dict[Monomial, bool] = {}
         self._shifted: dict[Symbol, Polynomial] = {}
         self._origins: dict[Symbol, Polynomial] = {}
         self._left, self._nested = _MOST, 0
@@ -54,6 +56,7 @@ class Signs:
         shifted = map(self._shift, self._stated)
         self.facts = tuple(one for one in shifted if not self._plainly_nonneg(one))
         self._known = {key: value for key, value in self._known.items() if value}
+        self._signs = {key: value for key, value in self._signs.items() if value}
         self._samples = self._fitting()
 
     def _plainly_nonneg(self, one: Polynomial) -> bool:
@@ -94,16 +97,20 @@ class Signs:
         """Return whether an expression is certainly 0 or more."""
         if (value := one.constant) is not None:
             return value >= 0
+        one = self._primitive(one)
         if one not in self._known:
-            outer, self._left = (
-                self._left,
-                min(self._left - 1, _MOST if not self._nested else _NESTED),
-            )
+            outer, most = self._left, _NESTED if self._nested else _MOST
+            self._left = min(outer - 1, most)
             self._nested += 1
             self._known[one] = self._prove(self._shift(one), (), _DEEPEST)
             self._nested -= 1
             self._left = outer if not self._nested else outer - 1
         return self._known[one]
+
+    def _primitive(self, one: Polynomial) -> Polynomial:
+        """Return an expression of the same sign whose coefficients are whole."""
+        bottom = math.lcm(*(c.denominator for _, c in one.terms))
+        return self.kernel.scaled(one, bottom)
 
     def _refuted(self, one: Polynomial, facts: Facts) -> bool:
         """Return whether an expression is below 0 at a point where all facts hold."""
@@ -185,7 +192,11 @@ class Signs:
         return kind == "pow" and self.nonneg(atom.arguments[0])
 
     def _monomial_sign(self, monomial: Monomial) -> bool:
-        return all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
+        found = self._signs.get(monomial)
+        if found is None:
+            found = all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
+            self._signs[monomial] = found
+        return found
 
     # proofs, of shifted expressions
 
@@ -312,6 +323,8 @@ class Signs:
                     )
                     if not self._monomial_sign(factor.terms[0][0]):
                         continue
+                    if self._left < 0:
+                        return False
                     if self._prove(one - factor * fact, facts, min(depth, 3)):
                         return True
         return False

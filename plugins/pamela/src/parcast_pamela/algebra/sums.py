@@ -11,7 +11,7 @@ from functools import cache
 import attrs
 
 from parcast_pamela.algebra.brackets import Brackets
-from parcast_pamela.algebra.kernel import Atom, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.rules import Rules
 from parcast_pamela.algebra.terms import split
 from parcast_pamela.language.functions import Exact

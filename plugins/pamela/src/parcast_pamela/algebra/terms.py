@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from parcast_pamela.algebra.kernel import Atom, Kernel, Polynomial
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.algebra.polynomials import Atom, Polynomial
 
 
 def linear_atoms(one: Polynomial) -> Iterable[Atom]:

@@ -13,8 +13,8 @@ from parcast_pamela.algebra.sums import Sums
 class Algebra:
     """A kernel, and the rules that work on its expressions."""
 
-    def __init__(self, *, simplify: bool = True) -> None:
-        self.kernel = Kernel()
+    def __init__(self, kernel: Kernel | None = None, *, simplify: bool = True) -> None:
+        self.kernel = kernel or Kernel()
         self.signs = Signs(self.kernel)
         self.rules = Rules(self.kernel, self.signs)
         self.sums = Sums(self.rules, closed=simplify)

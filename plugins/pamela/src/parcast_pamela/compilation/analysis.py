@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from parcast_pamela.algebra.exact import ExactValues
-from parcast_pamela.algebra.kernel import Atom, Polynomial
+from parcast_pamela.algebra.polynomials import Atom, Polynomial
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
 
@@ -129,8 +129,8 @@ def _over(
     span = range(int(values.value(low)), int(values.value(high)) + 1)
     slopes: list[tuple[Exact, Exact]] = []
     for i in span:
-        values.values[index.name] = i
-        slopes.append((values.value(body), exact(derivative(body, name, values))))
+        with values.at(index, i):
+            slopes.append((values.value(body), exact(derivative(body, name, values))))
     if kind == "sum":
         return exact(sum(slope for _, slope in slopes))
     return max(slopes, key=lambda pair: pair[0])[1] if slopes else 0

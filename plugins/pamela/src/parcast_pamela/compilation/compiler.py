@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 
 from parcast_pamela.algebra.exact import ExactValues
-from parcast_pamela.algebra.kernel import Polynomial
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.expressions import Lowering
@@ -59,6 +60,7 @@ class Compiled:
     demands: Mapping[str, Polynomial]  #: omega by resource
     bound: Polynomial  #: T^l
     upper: Polynomial  #: T^u
+    arrays: Mapping[str, tuple[tuple[Polynomial, Polynomial], ...]]  #: first and last indices
     guards: tuple[Guard, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -91,10 +93,13 @@ class Compiled:
             raise ModelValueError(f"{self.model.name}: {error}") from None
 
 
-def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -> Compiled:
+def compile_model(
+    model: Model, *, simplify: bool = True, transfers: str = "", kernel: Kernel | None = None
+) -> Compiled:
     """Return the formulas of a model; see `parcast_pamela.compilation.plain` for ``simplify``.
 
-    On the critical path a call of the equation ``transfers`` takes its own T^l.
+    On the critical path a call of the equation ``transfers`` takes its own T^l. ``kernel`` does
+    the arithmetic, parcast's own by default.
 
     Raises
     ------
@@ -108,7 +113,7 @@ def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -
             f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
             model.externs[missing[0]].place,
         )
-    lowering = Lowering(model, Algebra(simplify=simplify))
+    lowering = Lowering(model, Algebra(kernel, simplify=simplify))
     processes = Processes(lowering, transfers)
     try:
         part = processes.part(model.equations[model.root].body, Scope({}))
@@ -127,5 +132,13 @@ def compile_model(model: Model, *, simplify: bool = True, transfers: str = "") -
         demands={name: shown(one) for name, one in demands.items()},
         bound=shown(part.closed()),
         upper=shown(part.weighed + part.load),
+        arrays={
+            name: tuple(
+                (shown(low), shown(high))
+                for low, high in (lowering.range(s.first, s.last, Scope({})) for s in one.dims)
+            )
+            for name, one in model.parameters.items()
+            if one.dims
+        },
         guards=tuple(attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from parcast_pamela.algebra.kernel import Polynomial
+from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.parameters import Parameters
 from parcast_pamela.compilation.scope import Guard, Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.language.functions import Exact
 from parcast_pamela.language.model import Model

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from parcast_pamela.algebra.demands import Demand, Instances
-from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.language.tree import (

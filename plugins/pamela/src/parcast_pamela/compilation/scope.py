@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from parcast_pamela.algebra.kernel import Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 
 
 @attrs.frozen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import Any
+
+import numpy as np
 
 #: Kinds of nodes
 USE, DELAY, SEQUENCE, PARALLEL, REPEAT, FORK, CHOICE = range(7)
@@ -45,119 +46,152 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
 
     Returns
     -------
-    float, list
+    float, array
         When the whole ends, and how long the servers of each resource were busy, in seconds.
     """
     # a frame is a node under way: its place in its own loop, and how many children it awaits
-    node, parent, place, awaited, following = [len(kind) - 1], [-1], [0], [0], [-1]
-    spare = [0]
-    spare.pop()
-    busy = [0.0 for _ in range(len(servers))]
-    idle = [int(one) for one in servers]
-    head = [-1 for _ in range(len(servers))]
-    tail = [-1 for _ in range(len(servers))]
-    waiting = [0 for _ in range(len(servers))]
-    events = [(0.0, 0)]  # (time, order of making and frame)
-    events.pop()
-    # 4 frame + 0 starts a frame, + 1 tells it that a child ended, + 2 ends it, + 3 starts its
-    # next child
-    todo = [0]
+    frames, room = 1, 64
+    node, parent = np.full(room, len(kind) - 1), np.full(room, -1)
+    place, awaited, following = (
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.full(room, -1),
+    )
+    spare, spares = np.zeros(room, np.int64), 0
+    busy = np.zeros(len(servers))
+    idle = servers.copy()
+    head, tail = np.full(len(servers), -1), np.full(len(servers), -1)
+    waiting = np.zeros(len(servers), np.int64)
+    # a heap of ends of services: when, and the order of making with the frame
+    when, which, events = np.zeros(room), np.zeros(room, np.int64), 0
+    # what else is to be done at this instant, a stack: 4 frame + 0 starts a frame, + 1 tells it
+    # that a child ended, + 2 ends it, + 3 starts its next child
+    todo, many_todo = np.zeros(room, np.int64), 0
+    code, serving = 0, -1  # what is done next, and the frame whose time runs from now
     now, made = 0.0, 0
     while True:
-        while len(todo) > 0:
-            code = todo.pop()
-            step, frame = code & 3, code >> 2
-            at = node[frame]
-            what = kind[at]
-            if step == 0 and what == USE:
-                resource = first[at]
-                if servers[resource] == 0 or idle[resource] > 0:
-                    idle[resource] -= 1
-                    busy[resource] += time[at]
-                    made += 1
-                    heapq.heappush(events, (now + time[at], made * _FRAMES + frame))
-                else:
-                    following[frame] = -1
-                    if head[resource] < 0:
-                        head[resource] = frame
-                        tail[resource] = frame
-                    elif policy == LIFO:
-                        following[frame] = head[resource]
-                        head[resource] = frame
+        if serving >= 0:
+            made += 1
+            key, spot = now + time[node[serving]], events
+            events += 1
+            while spot > 0 and when[(spot - 1) >> 1] > key:
+                when[spot], which[spot] = when[(spot - 1) >> 1], which[(spot - 1) >> 1]
+                spot = (spot - 1) >> 1
+            when[spot], which[spot] = key, made * _FRAMES + serving
+            serving = -1
+        if code < 0 and many_todo > 0:
+            many_todo -= 1
+            code = todo[many_todo]
+        if code < 0:
+            if events == 0:
+                return now, busy
+            now, frame = when[0], which[0] % _FRAMES
+            events -= 1
+            key, last, spot = when[events], which[events], 0
+            while 2 * spot + 1 < events:
+                below = 2 * spot + 1
+                if below + 1 < events and (
+                    when[below + 1] < when[below]
+                    or (when[below + 1] == when[below] and which[below + 1] < which[below])
+                ):
+                    below += 1
+                if key < when[below] or (key == when[below] and last < which[below]):
+                    break
+                when[spot], which[spot] = when[below], which[below]
+                spot = below
+            when[spot], which[spot] = key, last
+            code = 4 * frame + 2
+            if kind[node[frame]] == USE:
+                resource = first[node[frame]]
+                idle[resource] += 1
+                if head[resource] >= 0:
+                    before, chosen = -1, head[resource]
+                    if policy == RANDOM:
+                        for _ in range(int(draw.random() * waiting[resource])):
+                            before, chosen = chosen, following[chosen]
+                    if before < 0:
+                        head[resource] = following[chosen]
                     else:
-                        following[tail[resource]] = frame
-                        tail[resource] = frame
-                    waiting[resource] += 1
-            elif step == 0 and what == DELAY:
-                made += 1
-                heapq.heappush(events, (now + time[at], made * _FRAMES + frame))
-            elif step == 2:
-                above = parent[frame]
-                spare.append(frame)
-                if above < 0:
-                    return now, busy
-                todo.append(4 * above + 1)
-            else:
-                # the next child, if it may start now; a parallel process awaits all of them
-                many = what in (PARALLEL, FORK)
-                if step == 1 and many:
-                    awaited[frame] -= 1
-                    if awaited[frame] == 0 and place[frame] >= count[at]:
-                        todo.append(4 * frame + 2)
-                    continue
-                if step == 0:
-                    place[frame] = 0
-                    awaited[frame] = 0
-                limit = 1 if what == CHOICE else count[at]
-                if place[frame] >= limit:
-                    if not many or awaited[frame] == 0:
-                        todo.append(4 * frame + 2)
-                    continue
-                if what == CHOICE:
-                    child = children[first[at] + (0 if draw.random() < time[at] else 1)]
-                elif what in (REPEAT, FORK):
-                    child = children[first[at]]
-                else:
-                    child = children[first[at] + place[frame]]
-                place[frame] += 1
-                if many:
-                    awaited[frame] += 1
-                    if place[frame] < limit:
-                        todo.append(4 * frame + 3)
-                if len(spare) > 0:
-                    below = spare.pop()
-                    node[below] = child
-                    parent[below] = frame
-                else:
-                    below = len(node)
-                    node.append(child)
-                    parent.append(frame)
-                    place.append(0)
-                    awaited.append(0)
-                    following.append(-1)
-                todo.append(4 * below)
-        if len(events) == 0:
-            return now, busy
-        now, code = heapq.heappop(events)
-        frame = code % _FRAMES
+                        following[before] = following[chosen]
+                    if tail[resource] == chosen:
+                        tail[resource] = before
+                    waiting[resource] -= 1
+                    idle[resource] -= 1
+                    busy[resource] += time[node[chosen]]
+                    serving = chosen
+            continue
+        step, frame = code & 3, code >> 2
         at = node[frame]
-        if kind[at] == USE:
+        what = kind[at]
+        code = -1
+        if step == 0 and what == USE:
             resource = first[at]
-            idle[resource] += 1
-            if head[resource] >= 0:
-                before, chosen = -1, head[resource]
-                if policy == RANDOM:
-                    for _ in range(int(draw.random() * waiting[resource])):
-                        before, chosen = chosen, following[chosen]
-                if before < 0:
-                    head[resource] = following[chosen]
-                else:
-                    following[before] = following[chosen]
-                if tail[resource] == chosen:
-                    tail[resource] = before
-                waiting[resource] -= 1
+            if servers[resource] == 0 or idle[resource] > 0:
                 idle[resource] -= 1
-                busy[resource] += time[node[chosen]]
-                made += 1
-                heapq.heappush(events, (now + time[node[chosen]], made * _FRAMES + chosen))
-        todo.append(4 * frame + 2)
+                busy[resource] += time[at]
+                serving = frame
+                continue
+            following[frame] = -1
+            if head[resource] < 0:
+                head[resource] = frame
+                tail[resource] = frame
+            elif policy == LIFO:
+                following[frame] = head[resource]
+                head[resource] = frame
+            else:
+                following[tail[resource]] = frame
+                tail[resource] = frame
+            waiting[resource] += 1
+        elif step == 0 and what == DELAY:
+            serving = frame
+        elif step == 2:
+            spare[spares] = frame
+            spares += 1
+            if parent[frame] < 0:
+                return now, busy
+            code = 4 * parent[frame] + 1
+        else:
+            # the next child, if it may start now; a parallel process awaits all of them
+            many = what in (PARALLEL, FORK)
+            if step == 0:
+                place[frame] = 0
+                awaited[frame] = 0
+            limit = 1 if what == CHOICE else count[at]
+            if step == 1 and many:
+                awaited[frame] -= 1
+                if awaited[frame] == 0 and place[frame] >= limit:
+                    code = 4 * frame + 2
+                continue
+            if place[frame] >= limit:
+                if not many or awaited[frame] == 0:
+                    code = 4 * frame + 2
+                continue
+            if what == CHOICE:
+                child = children[first[at] + (0 if draw.random() < time[at] else 1)]
+            elif what in (REPEAT, FORK):
+                child = children[first[at]]
+            else:
+                child = children[first[at] + place[frame]]
+            place[frame] += 1
+            if many:
+                awaited[frame] += 1
+                if place[frame] < limit:
+                    todo[many_todo] = 4 * frame + 3
+                    many_todo += 1
+            if spares > 0:
+                spares -= 1
+                below = spare[spares]
+            else:
+                below = frames
+                frames += 1
+                if frames > room:  # no frame stands in more than one place of each column
+                    more = np.zeros(room, np.int64)
+                    node, parent = np.append(node, more), np.append(parent, more)
+                    place, awaited = np.append(place, more), np.append(awaited, more)
+                    following, spare = np.append(following, more), np.append(spare, more)
+                    which, todo = np.append(which, more), np.append(todo, more)
+                    when = np.append(when, np.zeros(room))
+                    room *= 2
+            node[below] = child
+            parent[below] = frame
+            code = 4 * below

@@ -1,0 +1,123 @@
+"""Writes docs/case-studies.md: each case study of the paper as model, formula and plot.
+
+``uv run plugins/pamela/benchmarks/case_studies.py [DIRECTORY]``
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import parcast_pamela
+from parcast import Registry
+from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.language.reading import read_model
+from parcast_pamela.simulation.program import unfold
+from parcast_pamela.simulation.running import run
+from parcast_pamela.sweeping import plot_sweep, simulate_points, sweep_model
+
+WORKLOADS = Registry([parcast_pamela]).workloads
+POWERS = [2**k for k in range(6)]
+#: Section, title, model, machine, the parameter that is swept, its values, and other parameters
+STUDIES = (
+    ("2", "Machine repair", "machine-repair", None, "P", [1, 2, 4, 6, 8, 10, 12, 16, 24, 32], {}),
+    ("3.1", "Pipeline", "unit-pipeline", None, "N", POWERS, {}),
+    ("3.2", "Branching", "branching", None, "N", POWERS, {}),
+    ("3.3", "A vector on one unit", "vector-scale", "vec-sequential", "N", POWERS, {}),
+    ("3.3", "A vector on a pipeline", "vector-scale", "vec-pipeline", "N", POWERS, {}),
+    ("3.3", "A vector on a unit for each element", "vector-scale", "vec-parallel", "N", POWERS, {}),
+    ("3.4", "Vector operations in sequence", "vector-sequence", None, "N", POWERS, {}),
+    ("3.4", "Vector operations chained", "vector-chaining", None, "N", POWERS, {}),
+    ("3.5", "Memory banks", "memory-banks", None, "S", list(range(1, 17)), {"N": 200}),
+    ("3.6", "Partitioning by columns", "adi-j", None, "P", POWERS, {"N": 96}),
+    ("3.6", "Partitioning by rows", "adi-i", None, "P", POWERS, {"N": 96}),
+    ("3.8", "All pairs shortest path", "apsp", None, "P", [1, 2, 4, 8, 16, 32, 48, 96], {"N": 96}),
+)
+#: Transfers of table 1, and T, T^l and T^t of the paper
+TABLE_1 = (
+    ("(0,1)", "0.9, 0.9, 0.9"),
+    ("(0,2)", "1.5, 1.5, 1.5"),
+    ("(0,1)^2", "1.8, 1.8, 0.9"),
+    ("(0,2)^2", "3.0, 3.0, 1.5"),
+    ("(0,1) and (0,2)", "1.8, 1.8, 1.5"),
+    ("(0,1)^2 and (0,2)", "2.7, 2.7, 1.5"),
+    ("(0,1) and (0,2)^2", "3.3, 3.0, 1.5"),
+    ("(0,1)^3 and (0,2)^3", "5.4, 5.4, 1.5"),
+)
+
+
+def model_of(name, machine=None):
+    """Return a shipped model."""
+    return read_model(Path(str(WORKLOADS[name].path)), machine)
+
+
+def study(folder, section, title, name, machine, over, numbers, given) -> Iterator[str]:
+    """Yield the lines of one case study, and draw its plot."""
+    compiled = compile_model(model_of(name, machine))
+    rows = simulate_points(compiled, sweep_model(compiled, over, numbers, given), given)
+    plot = f"{machine or name}.svg"
+    plot_sweep(rows, title, folder / plot)
+    text = Path(str(WORKLOADS[name].path)).read_text()
+    code = [line for line in text.splitlines() if line and not line.startswith("//")]
+    yield from (f"## {title} (section {section})", "", "```", *code, "```", "")
+    yield f"- `{name}`{f' with --machine-model {machine}' if machine else ''}"
+    yield f"- T^l = `{compiled.bound!r}`"
+    yield f"- T^u = `{compiled.upper!r}`"
+    worst = max(row.simulated / row.bound for row in rows)
+    yield f"- T by simulation, FIFO, is at most {worst:.3f} times T^l in the plot"
+    yield from ("", f"![{title}]({plot})", "")
+
+
+def table_1() -> Iterator[str]:
+    """Yield table 1: T by simulation, T^l, and T^t by transfers without contention."""
+    yield "## Transfers on a line of transputers (section 3.7, table 1)"
+    yield ""
+    yield "Transfers of 1 MB at once, in seconds; an exponent says how many of the kind."
+    yield ""
+    yield "| transfers | paper: T, T^l, T^t | T | T^l | T^t |"
+    yield "|---|---|---|---|---|"
+    for row, (transfers, published) in enumerate(TABLE_1, 1):
+        model = model_of(f"t800-row{row}")
+        bound = float(compile_model(model).values({}).bound)
+        alone = float(compile_model(model, transfers="move").values({}).critical_path)
+        time = run(unfold(model, {})).time
+        yield f"| {transfers} | {published} | {time:.3f} | {bound:.3f} | {alone:.3f} |"
+    yield ""
+    yield "T of the seventh row depends on arbitration: 3.017 by FIFO here, 3.3 in the paper."
+    yield ""
+
+
+def graph() -> Iterator[str]:
+    """Yield the macro data flow graph."""
+    model = model_of("fem-mesh")
+    values = compile_model(model).values({})
+    alone = float(compile_model(model, transfers="move").values({}).critical_path)
+    time = run(unfold(model, {})).time
+    yield "## A macro data flow graph on a mesh (section 3.7)"
+    yield ""
+    yield "The paper's fourteen graphs are not published; `fem-mesh` is a small one of their kind:"
+    yield (
+        f"T = {time:.3f} s, theta = {values.theta:.2f}, T^l/T = {float(values.bound) / time:.2f}, "
+        f"T^t = {alone:.3f} s."
+    )
+
+
+def main():
+    """Write the page and its plots."""
+    folder = Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parent.parent / "docs")
+    lines = [
+        "# Case studies",
+        "",
+        "Made by `uv run plugins/pamela/benchmarks/case_studies.py`.",
+        "",
+    ]
+    for one in STUDIES:
+        lines += study(folder, *one)
+        print(one[2], flush=True)
+    lines += [*table_1(), *graph()]
+    (folder / "case-studies.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

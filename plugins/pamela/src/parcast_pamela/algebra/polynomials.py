@@ -1,0 +1,111 @@
+"""Expressions as values: symbols, atoms, monomials, and polynomials over them.
+
+An expression is a sum of monomials with exact rational coefficients; a monomial is a product of
+atoms with whole exponents, negative ones included. Everything else is an atom: a symbol, an
+element of an array, ``floor``, ``max``, an Iverson bracket, a sum that has no closed form.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast_pamela.language.functions import Exact
+
+if TYPE_CHECKING:
+    from parcast_pamela.algebra.kernel import Kernel
+
+#: Kinds of atoms whose first argument is an index that is bound in the last
+BINDERS = frozenset({"sum", "top", "prod", "most"})
+#: Kinds of atoms that are 0 or 1
+BRACKETS = frozenset({"ge0", "eq0"})
+
+
+@attrs.frozen(eq=False)
+class Symbol:
+    """A parameter or an index, with what is known of it.
+
+    ``low`` and ``high`` of an index are its range, which holds wherever the index occurs.
+    """
+
+    name: str
+    integer: bool = False
+    low: Any = None
+    high: Any = None
+    level: int = 0  #: of an index: 1 more than that of any index its range depends on
+    positive: bool = False  #: a parameter above 0, whatever ``low`` is
+
+
+class Atom:
+    """An indivisible factor; ``arguments`` are expressions, symbols or names."""
+
+    __slots__ = ("arguments", "free", "kind", "serial")
+
+    def __init__(
+        self, kind: str, arguments: tuple[Any, ...], serial: int, free: frozenset[Symbol]
+    ) -> None:
+        self.kind, self.arguments, self.serial, self.free = kind, arguments, serial, free
+
+    def __repr__(self) -> str:
+        return f"{self.kind}{self.arguments}"
+
+
+Monomial = tuple[tuple[Atom, int], ...]
+
+
+class Polynomial:
+    """A sum of monomials, made by its `Kernel` alone."""
+
+    __slots__ = ("free", "kernel", "terms")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        terms: tuple[tuple[Monomial, Exact], ...],
+        free: frozenset[Symbol],
+    ) -> None:
+        self.kernel, self.terms, self.free = kernel, terms, free
+
+    def __add__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.add(self, self.kernel.of(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.add(self, self.kernel.scaled(self.kernel.of(other), -1))
+
+    def __rsub__(self, other: Exact) -> Polynomial:
+        return self.kernel.add(self.kernel.of(other), self.kernel.scaled(self, -1))
+
+    def __neg__(self) -> Polynomial:
+        return self.kernel.scaled(self, -1)
+
+    def __mul__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.multiply(self, self.kernel.of(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Polynomial | Exact) -> Polynomial:
+        return self.kernel.multiply(self, self.kernel.inverse(self.kernel.of(other)))
+
+    def __pow__(self, exponent: int) -> Polynomial:
+        result = self.kernel.number(1)
+        base = self if exponent >= 0 else self.kernel.inverse(self)
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
+    @property
+    def constant(self) -> Exact | None:
+        """The value of a number, or None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    def __repr__(self) -> str:
+        from parcast_pamela.algebra.printing import text
+
+        return text(self)

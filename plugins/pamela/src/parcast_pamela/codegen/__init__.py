@@ -1,0 +1,1 @@
+"""Formulas as functions of other programs: Python, NumPy, numba and C."""

@@ -1,0 +1,133 @@
+"""Token games per CPU second, on rings of several sizes, against SNAKES and pm4py in one run.
+
+    uv run --with snakes --with pm4py python plugins/petri/benchmarks/token_games.py
+
+Each place of a ring gives its tokens to the next; our delays are constant or exponential, those of
+the peers are none. Compilation is apart. A peer that is not installed is left out and said to be.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from parcast_petri.arrays import arrays
+from parcast_petri.laws import Law
+from parcast_petri.net import Net, NetError, Transition
+from parcast_petri.token_game import Play
+
+FIRINGS = 1_000_000
+
+
+def ring(size: int, tokens: int, law: bool) -> Net:
+    """Return a ring whose transitions differ a little."""
+    delays = [1 + index % 7 * 0.01 for index in range(size)]
+    return Net(
+        places=tuple(f"p{index}" for index in range(size)),
+        initial={f"p{index * size // tokens}": 1 for index in range(tokens)},
+        transitions=tuple(
+            Transition(
+                name=f"t{index}",
+                pre={f"p{index}": 1},
+                post={f"p{(index + 1) % size}": 1},
+                delay=Law("exp", (delay,)) if law else delay,
+            )
+            for index, delay in enumerate(delays)
+        ),
+    )
+
+
+def rate(net: Net, form: str = "compiled", firings: int = FIRINGS) -> float:
+    """Return firings per CPU second."""
+    made = arrays(net, form)  # type: ignore[arg-type]
+    for most in (1000, firings):
+        play = Play(made, most=most)
+        start = time.process_time()
+        with suppress(NetError):  # a ring has no end
+            play.end()
+        seconds = time.process_time() - start
+    return firings / seconds
+
+
+def timed(call: Callable[[int], object], firings: int) -> float:
+    """Return what a peer does per CPU second."""
+    start = time.process_time()
+    call(firings)
+    return firings / (time.process_time() - start)
+
+
+def snakes(size: int, tokens: int) -> float:
+    """Return the firings per second of SNAKES on the ring, first enabled mode."""
+    from snakes.nets import PetriNet, Place, Value
+    from snakes.nets import Transition as Step
+
+    net = PetriNet("ring")
+    for index in range(size):
+        marked = any(place * size // tokens == index for place in range(tokens))
+        net.add_place(Place(f"p{index}", [1] if marked else []))
+    for index in range(size):
+        net.add_transition(Step(f"t{index}"))
+        net.add_input(f"p{index}", f"t{index}", Value(1))
+        net.add_output(f"p{(index + 1) % size}", f"t{index}", Value(1))
+    steps = list(net.transition())
+
+    def play(firings: int) -> None:
+        done = 0
+        while done < firings:
+            for step in steps:
+                for mode in step.modes():
+                    step.fire(mode)
+                    done += 1
+                    break
+
+    return timed(play, 5000)
+
+
+def pm4py(size: int, tokens: int) -> float:
+    """Return the firings per second of pm4py on the ring."""
+    from pm4py.objects.petri_net import semantics
+    from pm4py.objects.petri_net.obj import Marking, PetriNet
+    from pm4py.objects.petri_net.utils.petri_utils import add_arc_from_to
+
+    net = PetriNet("ring")
+    places = [PetriNet.Place(f"p{index}") for index in range(size)]
+    steps = [PetriNet.Transition(f"t{index}", f"t{index}") for index in range(size)]
+    net.places.update(places)
+    net.transitions.update(steps)
+    for index in range(size):
+        add_arc_from_to(places[index], steps[index], net)
+        add_arc_from_to(steps[index], places[(index + 1) % size], net)
+    marking = Marking({places[index * size // tokens]: 1 for index in range(tokens)})
+
+    def play(firings: int) -> None:
+        now = marking
+        for _ in range(firings):
+            enabled = semantics.enabled_transitions(net, now)
+            now = semantics.execute(min(enabled, key=lambda one: one.name), net, now)
+
+    return timed(play, 3000)
+
+
+def main() -> None:
+    """Print the table."""
+    ours = rate(ring(50, 20, law=False))
+    plain = rate(ring(50, 20, law=False), "plain", 20_000)
+    print(
+        f"{'ring, tokens':>16s}  {'constant':>12s}  {'exponential':>12s}   firings per CPU second"
+    )
+    for size, tokens in ((50, 20), (112, 16), (7168, 1024), (70_000, 10_000)):
+        each = [rate(ring(size, tokens, law=law)) for law in (False, True)]
+        print(f"{size:>8d} {tokens:>7d}  {each[0]:12,.0f}  {each[1]:12,.0f}")
+    print(f"plain Python at 50 places: {plain:,.0f}, {ours / plain:.0f} times slower")
+    for name, peer in (("SNAKES", snakes), ("pm4py", pm4py)):
+        try:
+            theirs = peer(50, 20)
+        except ImportError:
+            print(f"{name} is not installed; it is left out")
+            continue
+        print(f"{name} at 50 places: {theirs:,.0f}; ours is {ours / theirs:.0f} times that")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Timed Petri nets for parcast (Anglano, ICS 1998): programs on loaded nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from parcast import FamilyEntry, PartEntry, Query, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add the background of nodes."""
+    yield PartEntry("background", "parcast_petri.background:Background", "Jobs of others on nodes.")
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
+    """Add three levels of one model."""
+    yield SolverEntry(
+        "petri.mean",
+        "program",
+        "parcast_petri.mean:Mean",
+        "The paper's net: mean slowdowns of loaded nodes, one run.",
+        options="parcast_petri.options:Options",
+    )
+    yield SolverEntry(
+        "petri.sampled",
+        "program",
+        "parcast_petri.sampled:Sampled",
+        "Each computation's time drawn from the law of one loaded core.",
+        options="parcast_petri.options:SampledOptions",
+    )
+    yield SolverEntry(
+        "petri.explicit",
+        "program",
+        "parcast_petri.explicit:Explicit",
+        "Background jobs in the net, sharing processors with the program.",
+        options="parcast_petri.options:SampledOptions",
+    )
+    yield FamilyEntry(
+        "petri",
+        "parcast_petri:choose",
+        "explicit on several loaded nodes, or mean.",
+        kind="program",
+    )
+
+
+def choose(query: Query) -> str:
+    """Return the family's solver for a query."""
+    from parcast.errors import ParcastError
+    from parcast_petri.questions import loads
+
+    try:
+        several = len(loads(query)) > 1
+    except ParcastError:  # which the solver then says
+        several = False
+    return "petri.explicit" if several else "petri.mean"
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast petri``."""
+    from parcast_petri import net_commands, place_commands
+    from parcast_petri.commands import app as commands
+
+    net_commands.add(commands)
+    place_commands.add(commands)
+
+    app.add_typer(commands, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

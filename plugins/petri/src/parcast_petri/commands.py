@@ -1,0 +1,116 @@
+"""``parcast petri``: what only this family can do."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Timed Petri nets.")
+
+
+class Evaluation(StrEnum):
+    """When a delay that depends on the marking is evaluated."""
+
+    batch = "batch"
+    sequential = "sequential"
+
+
+class Scheduling(StrEnum):
+    """Who computes when a process and background jobs want to."""
+
+    ps = "ps"
+    priority = "priority"
+
+
+@app.callback()
+def _group() -> None:
+    """Timed Petri nets: programs on loaded nodes and shared networks."""
+
+
+@app.command()
+def solve(
+    file: Annotated[Path, typer.Argument(help="A timed net, in JSON or PNML.")],
+    *,
+    evaluation: Annotated[
+        Evaluation, typer.Option(help="Delays of the marking: after the instant, or at once.")
+    ] = Evaluation.batch,
+    bound: Annotated[int, typer.Option(min=1, help="No place may have more tokens.")] = 1 << 40,
+    firings: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 50_000_000,
+    seed: Annotated[int, typer.Option(help="Of random delays.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs."""
+    from parcast_petri.solution import solution
+    from parcast_petri.subjects import read_net
+
+    asked = read_net(file)
+    for note in asked.notes:
+        typer.echo(f"parcast: note: {file}: {note}", err=True)
+    found = solution(
+        asked.net, evaluation=evaluation.value, bound=bound, firings=firings, seed=seed
+    )
+    typer.echo(json.dumps(found.as_json()) if as_json else found.report())
+
+
+@app.command()
+def slowdown(
+    *,
+    demand: Annotated[str, typer.Option(help="CPU time of the process, such as 10 or 250ms.")],
+    background: Annotated[
+        list[str],
+        typer.Option(
+            help="Law of the jobs' CPU times, such as exp:1 or hyper:4,50ms; repeat it as LAW@U "
+            "for classes of utilization U."
+        ),
+    ],
+    utilization: Annotated[
+        float | None, typer.Option(help="What the jobs use of each core, below 1.")
+    ] = None,
+    cores: Annotated[int, typer.Option(min=1, help="Of the node.")] = 1,
+    own: Annotated[int, typer.Option(min=1, help="Processes that compute on the node.")] = 1,
+    arrivals: Annotated[
+        str, typer.Option(help="Law of the times between arrivals; its shape counts.")
+    ] = "exponential",
+    scheduling: Annotated[
+        Scheduling, typer.Option(help="Equal shares, or the background goes first.")
+    ] = Scheduling.ps,
+    idle: Annotated[bool, typer.Option("--idle", help="The node is idle at first.")] = False,
+    deadline: Annotated[
+        str | None, typer.Option(help="Give also the probability to be done by then.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=100, help="Where it must be simulated.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Of those runs.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
+    from parcast.units import to_base
+    from parcast_petri.load import stated
+    from parcast_petri.theory.slowdown import Slowdown
+
+    asked = Slowdown(
+        load=stated(cores, utilization, background, arrivals, scheduling.value),
+        demand=to_base(demand, "s"),
+        own=own,
+        idle=idle,
+        deadline=None if deadline is None else to_base(deadline, "s"),
+        seed=seed,
+        runs=runs,
+    )
+    found = asked.answer()
+    typer.echo(json.dumps(found) if as_json else _slowdown_report(found))
+
+
+def _slowdown_report(found: dict[str, Any]) -> str:
+    quantiles = ", ".join(f"{float(q):.0%} {value:.6g}" for q, value in found["quantiles"].items())
+    lines = [
+        f"slowed down by {found['factor']:.6g} in the long run ({found['method']})",
+        f"mean {found['mean']:.6g} s, standard deviation {found['std']:.6g} s",
+        f"quantiles, s: {quantiles}",
+    ]
+    if "deadline" in found:
+        lines.append(f"done by the deadline with probability {found['deadline']:.6g}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""The token game in plain functions, which numba compiles as they stand."""

@@ -1,0 +1,161 @@
+"""The load of one node: classes of background jobs, and what they do to a process in the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+
+from parcast.errors import ParcastError
+from parcast.query import Query
+from parcast_petri.background import Background, JobClass
+from parcast_petri.laws import Law
+
+_TAIL = 1e-13  # of a distribution of numbers of jobs, left out
+
+
+@attrs.frozen
+class Load:
+    """Background jobs on a node of some cores, each core used by them so much."""
+
+    cores: int
+    utilization: float  #: of each core
+    demands: tuple[Law, ...]  #: by class
+    shares: tuple[float, ...]  #: of the utilization, by class; they sum to 1
+    arrivals: Law = attrs.field(factory=lambda: Law("exp", (1.0,)))  #: of mean 1
+    scheduling: Literal["ps", "priority"] = "ps"
+
+    def rates(self) -> tuple[float, ...]:
+        """Return the arrivals per second of each class."""
+        used = self.cores * self.utilization
+        return tuple(used * s / law.mean for s, law in zip(self.shares, self.demands, strict=True))
+
+    @property
+    def second_moment_rate(self) -> float:
+        """The sum over classes of rate times the second moment of the demand."""
+        return sum(
+            rate * law.mean**2 * (1 + law.scv)
+            for rate, law in zip(self.rates(), self.demands, strict=True)
+        )
+
+    def factor(self, own: int = 1) -> float:
+        """Return by how much each of ``own`` busy processes is slowed down in the mean.
+
+        1/(1 - U) for one process on one core (Anglano, eq. 3), under any law of demands. In
+        general, with equal shares, E[min(n + m, c)/(n + m)] inverted over the numbers n of jobs
+        beside m processes that never stop. Where the background goes first, they have what it
+        leaves.
+        """
+        if self.utilization == 0:
+            return max(1.0, own / self.cores)
+        if self.cores == 1:
+            return own / (1 - self.utilization)
+        if self.scheduling == "priority":
+            left = self.jobs(0)
+            free = np.maximum(self.cores - np.arange(len(left)), 0)
+            return float(1 / (left @ np.minimum(1.0, free / own)))
+        jobs = self.jobs(own)
+        every = np.arange(len(jobs)) + own
+        return float(1 / (jobs @ (np.minimum(every, self.cores) / every)))
+
+    def jobs(self, own: int = 0) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Return the probabilities of 0, 1, 2, ... background jobs beside ``own`` processes.
+
+        They depend on the laws of demands by their means alone (Kelly, Reversibility and
+        Stochastic Networks, 1979, section 3.3).
+        """
+        used, found, total = self.cores * self.utilization, [1.0], 1.0
+        while found[-1] > _TAIL * total or len(found) <= self.cores:
+            n = len(found)
+            found.append(found[-1] * used * (n + own) / (n * min(n + own, self.cores)))
+            total += found[-1]
+        weights = np.array(found)
+        normed: np.ndarray[tuple[int], np.dtype[np.float64]] = weights / weights.sum()
+        return normed
+
+    def spread(self, demand: float) -> float:
+        """Return the standard deviation, for long demands, of the time on one core."""
+        left = 1 - self.utilization
+        return math.sqrt(demand * self.second_moment_rate / left**3)
+
+
+def load_of(background: Background | None, node: int, cores: int) -> Load | None:
+    """Return the load of a node, or None where it has none."""
+    used = background.of(node) if background else 0.0
+    if background is None or used == 0:
+        return None
+    classes: Sequence[tuple[float, str]] = [(c.share, c.demand) for c in background.classes]
+    classes = classes or [(1.0, background.demand)]
+    total = math.fsum(share for share, _ in classes)
+    arrivals = Law.read(background.arrivals, "1")
+    return Load(
+        cores=cores,
+        utilization=used,
+        demands=tuple(Law.read(text) for _, text in classes),
+        shares=tuple(share / total for share, _ in classes),
+        arrivals=arrivals.scaled(1 / arrivals.mean),
+        scheduling=background.scheduling,
+    )
+
+
+def loads_of(query: Query, nodes: Sequence[int]) -> dict[int, Load]:
+    """Return the loads of those of these nodes that have any."""
+    background = query.machine.part("background", Background)
+    cores = query.machine.nodes.cores
+    found = {node: load_of(background, node, cores) for node in sorted(set(nodes))}
+    return {node: load for node, load in found.items() if load is not None}
+
+
+def stated(
+    cores: int, utilization: float | None, laws: Sequence[str], arrivals: str, scheduling: str
+) -> Load:
+    """Return the load that a command line states.
+
+    Parameters
+    ----------
+    cores
+        Of the node.
+    utilization
+        Of each core; None: what the classes use together.
+    laws
+        ``LAW``, or ``LAW@UTILIZATION`` for each of several classes.
+    arrivals, scheduling
+        As in `Background`.
+
+    Raises
+    ------
+    ParcastError
+        If a law is wrong, or the utilizations are missing, contradict each other or reach 1.
+    """
+    parted = [text.rpartition("@") if "@" in text else (text, "", "") for text in laws]
+    if len(laws) > 1 and not all(share for _, _, share in parted):
+        raise ParcastError(
+            f"{len(laws)} classes of background jobs need each its utilization, such as exp:1@0.3"
+        )
+    try:
+        used = [float(share) for _, _, share in parted if share]
+    except ValueError:
+        raise ParcastError(
+            f"--background {laws}: write LAW@UTILIZATION, such as exp:1@0.3"
+        ) from None
+    total = math.fsum(used) if used else utilization
+    if total is None:
+        raise ParcastError("no --utilization is given; say what background jobs use of each core")
+    if used and utilization is not None and abs(utilization - total) > 1e-9:
+        raise ParcastError(f"--utilization {utilization:g}, but the classes use {total:g} together")
+    if not 0 < total < 1:
+        raise ParcastError(
+            f"--utilization {total:g} must be above 0 and below 1: a process gets what is left"
+        )
+    classes = tuple(
+        JobClass(share=share, demand=text)
+        for (text, _, _), share in zip(parted, used or [1.0], strict=True)
+    )
+    given: Any = scheduling
+    made = Background(utilization=total, classes=classes, arrivals=arrivals, scheduling=given)
+    load = load_of(made, 0, cores)
+    assert load is not None
+    return load

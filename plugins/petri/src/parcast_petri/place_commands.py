@@ -1,0 +1,83 @@
+"""``parcast petri place`` and ``blame``: which nodes to take, and whose load costs how much."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+Program = Annotated[str, typer.Argument(help="A program: a name or a file.")]
+Machine = Annotated[str, typer.Argument(help="A machine with nodes: a name or a file.")]
+Processes = Annotated[int, typer.Option("-p", min=1, help="Processes.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or petri.sharing.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Runs = Annotated[int, typer.Option(min=10, help="Runs by petri.explicit of each allocation.")]
+
+
+def place(
+    context: typer.Context,
+    program: Program,
+    machine: Machine,
+    *,
+    p: Processes,
+    quantile: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least quantile, such as 0.95; else mean.")
+    ] = None,
+    runs: Runs = 200,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Find which node each process should run on: least mean time, or least quantile."""
+    import time
+
+    from parcast_petri.placing import MOST_TRIED, Placing
+    from parcast_petri.subjects import query_of
+
+    began = time.perf_counter()
+    search = Placing(query_of(context.obj, program, machine, p, settings or []), quantile, runs)
+    found = search.best()
+    seconds = (time.perf_counter() - began) / len(search.tried)
+    every = len(search.kinds()) ** p <= MOST_TRIED
+    if as_json:
+        answer = {"mapping": found.mapping, "time": found.value, "quantile": quantile,
+                  "tried": len(search.tried), "exhaustive": every}  # fmt: skip
+        typer.echo(json.dumps(answer))
+        return
+    what = "mean" if quantile is None else f"{quantile:.0%} quantile"
+    how = "all that differ" if every else "a search, which may miss the best"
+    typer.echo(f"nodes {', '.join(map(str, found.mapping))}: {what} {found.value:.6g} s")
+    typer.echo(f"{len(search.tried)} allocations tried ({how}), {seconds * 1e3:.2g} ms each")
+
+
+def blame(
+    context: typer.Context,
+    program: Program,
+    machine: Machine,
+    *,
+    p: Processes,
+    runs: Runs = 1000,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Tell how much sooner the program would end without the load of each node."""
+    from parcast_petri.placing import blame as blamed
+    from parcast_petri.subjects import query_of
+
+    query = query_of(context.obj, program, machine, p, settings or [])
+    found = blamed(query, runs)
+    if as_json:
+        typer.echo(json.dumps({"nodes": [{"node": n, "seconds": s} for n, s in found]}))
+        return
+    for node, seconds in found:
+        typer.echo(f"node {node}: its load costs {seconds:.4g} s")
+    if not found:
+        typer.echo("no node that the program uses is loaded")
+
+
+def add(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (place, blame):
+        app.command()(command)

@@ -1,0 +1,1 @@
+"""Programs as timed nets: one transition for each thing that takes time."""

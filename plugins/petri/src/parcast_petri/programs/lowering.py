@@ -1,0 +1,339 @@
+"""A program's operations as a net: what each one costs is ``docs/program.md``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.errors import UnsupportedError
+from parcast.program.columns import OPS, Columns
+from parcast.program.matching import NOTHING, TIMING
+from parcast.program.operations import SENDS
+from parcast.program.ready import matched
+from parcast.query import Query
+from parcast_petri.load import Load
+from parcast_petri.net import Net
+from parcast_petri.programs.nodes import Nodes, Old, draw_jobs, own, own_speed
+from parcast_petri.programs.records import Records
+from parcast_petri.programs.sketch import OUTSET, Sketch, timed
+from parcast_petri.programs.transfers import Letter, Sharing, Transfers
+
+#: So many background jobs may be on a node when the program begins.
+MOST_OLD = 512
+
+#: The place that every process ends in.
+END = "end"
+
+
+@attrs.frozen
+class Computing:
+    """A computation: its moment and node, its seconds of a whole core, and of memory traffic."""
+
+    moment: int
+    node: int
+    cpu: float
+    memory: float
+
+
+@attrs.frozen(eq=False)
+class ProgramNet:
+    """The net of a program, and which of its moments say what."""
+
+    net: Net
+    records: Records
+    computing: tuple[Computing, ...]
+    old: tuple[Old, ...]  #: jobs that are there at first
+
+
+def program_net(query: Query, sharing: Sharing, nodes: Nodes | None = None) -> ProgramNet:
+    """Return the net of a query's program.
+
+    Parameters
+    ----------
+    query
+        A ``program`` on a machine.
+    sharing
+        How messages share the network where the machine says that they do.
+    nodes
+        What loaded nodes do to computations; None: nothing.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine lacks a number, or the net has no way to say what the program does.
+    """
+    return _Lowering(query, sharing, nodes or Nodes()).made()
+
+
+class _Lowering:
+    def __init__(self, query: Query, sharing: Sharing, nodes: Nodes) -> None:
+        found = matched(query)
+        self.query, self.nodes = query, nodes
+        self.table, self.matching = found.columns, found.matching
+        self.costs = Costs.of(query, found.unrolled.needs())
+        self.node = self.costs.placement.node.tolist()
+        self.sketch, self.records = Sketch(), Records()
+        self.cpu, self.seconds = _seconds(self.table, self.costs)
+        self.share = np.minimum(1.0, query.machine.nodes.cores / self.costs.placement.sharing)
+        self.wire = _wires(self.table, self.costs)
+        self.late = self.table.amount > self.costs.eager_limit
+        self.requests: dict[int, list[int]] = defaultdict(list)
+        pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
+        for wait, request in pairs:
+            self.requests[wait].append(request)
+        self.transfers = Transfers.of(self.sketch, self.costs, sharing, self._pairs())
+        self.computing: list[Computing] = []
+
+    def _pairs(self) -> frozenset[tuple[int, int]]:
+        sends = np.flatnonzero(self.table.dst >= 0)
+        node = self.costs.placement.node
+        here, there = node[self.table.rank_of(sends)], node[self.table.dst[sends]]
+        return frozenset(zip(here.tolist(), there.tolist(), strict=True))
+
+    def made(self) -> ProgramNet:
+        offsets = self.table.offsets.tolist()
+        for rank in range(self.query.p):
+            self.rank, self.first = rank, offsets[rank]
+            self.at, self.moment = f"start {rank}", OUTSET
+            self.sketch.place(self.at, 1)
+            for id_ in range(offsets[rank], offsets[rank + 1]):
+                self._operation(id_)
+            self.sketch.transition(f"end {rank}", {self.at: 1}, {END: 1})
+            self.records.ends.append(self.moment)
+        old = []
+        if self.nodes.explicit:
+            for node, load in self.nodes.loads.items():
+                old += draw_jobs(self.sketch, node, load, MOST_OLD)
+        net = self.sketch.net(self.query.workload.name)
+        return ProgramNet(net, self.records, tuple(self.computing), tuple(old))
+
+    def _name(self, id_: int) -> str:
+        rank = int(self.table.rank_of(id_))
+        return f"{rank}.{id_ - int(self.table.offsets[rank])}"
+
+    def _step(self, id_: int, word: str, pre: Any = (), post: Any = (), **rest: Any) -> int:
+        """Draw what the process does next; return the moment it is done."""
+        after = f"{word} done {self._name(id_)}"
+        self.moment = self.sketch.transition(
+            f"{word} {self._name(id_)}",
+            {self.at: 1, **dict.fromkeys(pre, 1)},
+            {after: 1, **dict.fromkeys(post, 1)},
+            **rest,
+        )
+        self.at = after
+        return self.moment
+
+    def _operation(self, id_: int) -> None:
+        match OPS[self.table.op[id_]]:
+            case "compute" | "elapse" as word:
+                self._work(id_, word)
+            case "send" | "isend" as word:
+                self._send(id_, word)
+            case "recv":
+                self._receive(id_)
+            case "irecv":
+                self._post(id_)
+                self._busy(id_, "irecv", self.costs.overhead_receive)
+            case "wait" | "waitall":
+                self._wait(id_)
+            case "sendrecv":
+                self._exchange(id_)
+            case "read" | "write" as word:
+                self._access(id_, word)
+            case "start":
+                self.records.starts.append(self.moment)
+
+    def _work(self, id_: int, word: str) -> None:
+        since, node = self.moment, self.node[self.rank]
+        load = self.nodes.loads.get(node)
+        cpu, seconds = float(self.cpu[id_]), float(self.seconds[id_])
+        if load is None or not cpu:
+            self._step(id_, word, **timed(seconds))
+        else:
+            cpu *= float(self.share[self.rank])
+            if self.nodes.explicit:
+                self._compete(id_, word, cpu, seconds, load)
+            else:
+                sharing = int(self.costs.placement.sharing[self.rank])
+                self._step(id_, word, delay=max(cpu * load.factor(sharing), seconds))
+            self.computing.append(Computing(self.moment, node, cpu, seconds))
+        self.records.busy(self.rank, "compute", since, self.moment)
+
+    def _compete(self, id_: int, word: str, cpu: float, memory: float, load: Load) -> None:
+        """Draw work at the speed that jobs leave, beside memory traffic that takes longer."""
+        node, traffic = self.node[self.rank], f"traffic {self._name(id_)}"
+        work = {"delay": cpu, "load": own(node), "speed": own_speed(node, load)}
+        if memory <= cpu:
+            self._step(id_, word, **work)
+            return
+        self._step(id_, "fork", post=[traffic])
+        moved = f"moved {self._name(id_)}"
+        self.sketch.transition(f"move {self._name(id_)}", {traffic: 1}, {moved: 1}, delay=memory)
+        self._step(id_, word, **work)
+        self._step(id_, "join", [moved])
+
+    def _busy(self, id_: int, word: str, seconds: float, pre: Any = (), post: Any = ()) -> None:
+        since = self.moment
+        self._step(id_, word, pre, post, **timed(float(seconds)))
+        self.records.busy(self.rank, "communication", since, self.moment)
+
+    def _leave(self, id_: int, word: str) -> None:
+        """Draw the sender's own time, and the message's way from there."""
+        name = self._name(id_)
+        self._busy(id_, word, float(self.seconds[id_]), post=[f"ready {name}"])
+        self.records.flight[id_] = self.moment
+        dst, rank = int(self.table.dst[id_]), self.rank
+        ready, arrived = {f"ready {name}": 1}, {self._arrived(id_): 1}
+        if self.late[id_]:
+            if self.matching.sent_to[id_] == TIMING:
+                raise UnsupportedError(
+                    f"{self.table.line(id_)}: recv(ANY) may take a message above the eager limit, "
+                    "which a net of anonymous tokens cannot tell apart; raise network.eager_limit"
+                )
+            begun = {f"met {name}": 1}
+            self.records.flight[id_] = self.sketch.transition(
+                f"meet {name}", {**ready, f"posted {name}": 1}, begun
+            )
+            ready, arrived = begun, {**arrived, f"sent {name}": 1}
+        if self.matching.sent_to[id_] == TIMING:
+            self.records.offer(self._arrived(id_), id_)
+        startup, transfer = self.wire
+        letter = Letter(
+            name=name,
+            ready=ready,
+            arrived=arrived,
+            src=self.node[rank],
+            dst=self.node[dst],
+            startup=float(startup[id_]),
+            transfer=float(transfer[id_]),
+            local=self.node[rank] == self.node[dst],
+        )
+        self.records.arrival[id_] = self.transfers.draw(letter)
+
+    def _arrived(self, send: int) -> str:
+        if self.matching.sent_to[send] == TIMING:
+            return _inbox(self.table.dst[send], self.table.tag[send])
+        return f"arrived {self._name(send)}"
+
+    def _send(self, id_: int, word: str) -> None:
+        self._leave(id_, word)
+        if self.late[id_] and word == "send":
+            since = self.moment
+            self._step(id_, "sent", [f"sent {self._name(id_)}"])
+            self.records.wait(self.rank, since, [(None, id_)], None)
+
+    def _post(self, id_: int, word: str = "post") -> None:
+        """Draw the posting of a receive, where its message waits for it."""
+        send = int(self.matching.received_from[id_])
+        if send >= 0 and self.late[send]:
+            self._step(id_, word, post=[f"posted {self._name(send)}"])
+
+    def _receive(self, id_: int) -> None:
+        send = int(self.matching.received_from[id_])
+        self._post(id_)
+        since = self.moment
+        if send == TIMING:
+            inbox = _inbox(self.rank, self.table.tag[id_])
+            self._step(id_, "recv", [inbox], **timed(float(self.costs.overhead_receive)))
+            self.records.take(inbox, self.rank, since, self.moment)
+            return
+        self._step(id_, "recv", [self._arrived(send)], **timed(float(self.costs.overhead_receive)))
+        self.records.wait(self.rank, since, [(None, send)], self.moment)
+
+    def _wait(self, id_: int) -> None:
+        since, awaited, places = self.moment, [], []
+        for request in self.requests[id_]:
+            send = int(self.matching.received_from[request])
+            if send != NOTHING:
+                if send == TIMING:
+                    raise UnsupportedError(
+                        f"{self.table.line(request)}: irecv(ANY) is matched by timing, which "
+                        "petri takes from recv(ANY) only"
+                    )
+                awaited.append((None, send))
+                places.append(self._arrived(send))
+            elif self.late[request]:
+                awaited.append((None, request))
+                places.append(f"sent {self._name(request)}")
+        self._step(id_, "wait", places, **timed(float(self.costs.overhead_receive)))
+        self.records.wait(self.rank, since, awaited, self.moment)
+
+    def _exchange(self, id_: int) -> None:
+        send, name = int(self.matching.received_from[id_]), self._name(id_)
+        if send == TIMING:
+            raise UnsupportedError(
+                f"{self.table.line(id_)}: a sendrecv from ANY is matched by timing, which petri "
+                "takes from recv(ANY) only"
+            )
+        self._leave(id_, "sendrecv")
+        self._post(id_)
+        since = self.moment
+        received = f"received {name}"
+        moment = self.sketch.transition(
+            f"receive {name}",
+            {self._arrived(send): 1},
+            {received: 1},
+            **timed(float(self.costs.overhead_receive)),
+        )
+        own = [f"sent {name}"] if self.late[id_] else []
+        self._step(id_, "exchanged", [received, *own])
+        awaited = [(moment, send), *([(None, id_)] if own else [])]
+        self.records.wait(self.rank, since, awaited, None)
+
+    def _access(self, id_: int, word: str) -> None:
+        since, name = self.moment, self._name(id_)
+        block = self.table.unrolled.blocks[int(self.table.order[id_])]
+        file = str(block.arguments["file"])
+        disks = [self.sketch.place(f"disk {n}", 1) for n in self.costs.disks_of(self.rank, file)]
+        seconds = float(self.costs.piece(float(self.table.amount[id_]), file))
+        self._step(id_, "ask", post=[f"piece {name} {disk}" for disk in disks])
+        for disk in disks:
+            piece, held = f"piece {name} {disk}", f"held {name} {disk}"
+            self.sketch.transition(
+                f"take {name} {disk}", {piece: 1, disk: 1}, {held: 1}, queue=disk
+            )
+            self.sketch.transition(
+                f"serve {name} {disk}", {held: 1}, {disk: 1, f"done {name} {disk}": 1},
+                **timed(seconds),
+            )  # fmt: skip
+        self._step(id_, word, [f"done {name} {disk}" for disk in disks])
+        self.records.busy(self.rank, "io", since, self.moment)
+
+
+def _inbox(rank: int, tag: int) -> str:
+    return f"inbox {rank} tag {tag}"
+
+
+def _seconds(table: Columns, costs: Costs) -> tuple[Any, Any]:
+    """Return each operation's own seconds without regard to memory, and with it."""
+    rank = np.repeat(np.arange(len(table.offsets) - 1), np.diff(table.offsets))
+    cpu, whole = np.zeros((2, len(table.op)))
+    at = np.flatnonzero(table.among(("compute",)))
+    if len(at):
+        cpu[at] = table.amount[at] / (costs.rate * costs.placement.speed[rank[at]])
+        whole[at] = costs.compute(rank[at], table.amount[at], _memory(table, at))
+    at = np.flatnonzero(table.among(("elapse",)))
+    cpu[at] = whole[at] = costs.elapse(rank[at], table.amount[at])
+    at = np.flatnonzero(table.among(SENDS))
+    whole[at] = costs.sending(table.amount[at])
+    return cpu, whole
+
+
+def _memory(table: Columns, at: Any) -> Any:
+    return 0.0 if table.memory is None else table.memory[at]
+
+
+def _wires(table: Columns, costs: Costs) -> tuple[Any, Any]:
+    """Return of each message its startup and the seconds of its bytes."""
+    startup, transfer = np.zeros((2, len(table.op)))
+    sends = np.flatnonzero(table.dst >= 0)
+    if len(sends):
+        within = costs.placement.same_node(table.rank_of(sends), table.dst[sends])
+        startup[sends] = np.where(within, costs.local_startup, costs.startup)
+        per_byte = np.where(within, costs.local_per_byte, costs.per_byte)
+        transfer[sends] = table.amount[sends] * per_byte
+    return startup, transfer

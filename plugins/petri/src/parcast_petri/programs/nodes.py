@@ -1,0 +1,75 @@
+"""What loaded nodes do to computations: stretch them, or share a core with jobs in the net."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from parcast_petri.laws import Law
+from parcast_petri.load import Load
+from parcast_petri.net import Given, Tokens
+from parcast_petri.programs.sketch import Sketch
+
+
+@attrs.frozen
+class Nodes:
+    """The loaded nodes, and whether their jobs are part of the net."""
+
+    loads: Mapping[int, Load] = attrs.field(factory=dict)
+    explicit: bool = False
+
+
+@attrs.frozen
+class Old:
+    """Jobs that are on a node when a run begins: their place, who ends them, and their law."""
+
+    node: int
+    place: str
+    transition: int
+    law: Law
+    share: float  #: of the jobs' work
+
+
+def own(node: int) -> str:
+    """Return the name of the load that counts a node's computing processes."""
+    return f"computing_{node}"
+
+
+def own_speed(node: int, load: Load, others: int = 0) -> Tokens:
+    """Return the speed of a process on a node, beside ``others`` that always compute."""
+    mine, jobs = (own(node) if not others else f"{own(node)} + {others}"), f"jobs_{node}"
+    if load.scheduling == "priority":
+        return Tokens.read(f"min(1, max(0, {load.cores} - {jobs})/max(1, {mine}))")
+    return Tokens.read(f"min(1, {load.cores}/max(1, {mine} + {jobs}))")
+
+
+def draw_jobs(sketch: Sketch, node: int, load: Load, most_old: int, others: int = 0) -> list[Old]:
+    """Draw the background jobs of a node; return those that are there at first.
+
+    Parameters
+    ----------
+    sketch
+        The net so far.
+    node, load
+        The node, which has a load.
+    most_old
+        How many jobs of a class may be there at first.
+    others
+        Processes that compute all the time.
+    """
+    speed = own_speed(node, load, others)
+    if load.scheduling == "priority":
+        speed = Tokens.read(f"min(1, {load.cores}/max(1, jobs_{node}))")
+    found = []
+    running = {"load": f"jobs_{node}", "speed": speed, "servers": None}
+    classes = zip(load.rates(), load.demands, load.shares, strict=True)
+    for number, (rate, law, share) in enumerate(classes):
+        name = f"{node} class {number}"
+        jobs = sketch.place(f"jobs {name}")
+        sketch.transition(f"arrive {name}", {}, {jobs: 1}, delay=load.arrivals.scaled(1 / rate))
+        sketch.transition(f"work {name}", {jobs: 1}, {}, delay=law, **running)
+        old = sketch.place(f"old jobs {name}")
+        moment = sketch.transition(f"finish {name}", {old: 1}, {}, delay=Given(most_old), **running)
+        found.append(Old(node, old, moment, law, share))
+    return found

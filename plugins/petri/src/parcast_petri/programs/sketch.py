@@ -1,0 +1,50 @@
+"""A net being drawn: places and transitions as they come up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from parcast_petri.net import Net, Transition
+
+#: The moment at which a run begins; every other moment is the index of a transition.
+OUTSET = -1
+
+
+@attrs.define(eq=False)
+class Sketch:
+    """Places and transitions so far; a moment is when a transition fires."""
+
+    places: dict[str, int] = attrs.field(factory=dict)  #: with their tokens at first
+    transitions: list[Transition] = attrs.field(factory=list)
+
+    def place(self, name: str, tokens: int = 0) -> str:
+        """Add a place, unless it is there, and return its name."""
+        self.places.setdefault(name, tokens)
+        return name
+
+    def transition(
+        self, name: str, pre: Mapping[str, int], post: Mapping[str, int], **rest: Any
+    ) -> int:
+        """Add a transition and the places that it names; return its moment."""
+        for place in (*pre, *post):
+            self.places.setdefault(place, 0)
+        self.transitions.append(Transition(name=name, pre=pre, post=post, **rest))
+        return len(self.transitions) - 1
+
+    def net(self, name: str) -> Net:
+        """Return what has been drawn."""
+        initial = {place: tokens for place, tokens in self.places.items() if tokens}
+        return Net(
+            name=name,
+            places=tuple(self.places),
+            transitions=tuple(self.transitions),
+            initial=initial,
+        )
+
+
+def timed(seconds: float) -> dict[str, Any]:
+    """Return the delay of a transition; one that takes no time is immediate."""
+    return {"delay": seconds} if seconds else {}

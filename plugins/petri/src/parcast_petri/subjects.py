@@ -1,0 +1,110 @@
+"""What commands about nets take: a file with a net, or a program on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast import Registry
+from parcast.errors import FileError, UnknownNameError, did_you_mean
+from parcast.lowering import lower
+from parcast.query import Query
+from parcast_petri.arrays import Arrays, arrays
+from parcast_petri.net import Net
+from parcast_petri.net_files import read_json
+from parcast_petri.options import Options
+from parcast_petri.pnml.reading import read_pnml
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.questions import drawn, loads, playable
+
+_NETS = (".json", ".pnml", ".xml", ".tapn")
+
+#: The machine of a program's net where none is given.
+ASSUMED = {
+    "name": "assumed",
+    "processor": {"rate": "1 GFLOP/s"},
+    "network": {"startup": "1 us", "bandwidth": "1 GB/s"},
+    "storage": {"bandwidth": "1 GB/s"},
+}
+
+
+@attrs.frozen
+class Subject:
+    """A net, how it is played, and what is to be said about how it came to be."""
+
+    net: Net
+    made: Arrays
+    notes: tuple[str, ...] = ()
+    root: Any = None  #: the elements of a PNML file
+
+
+def subject(
+    registry: Registry, what: str, machine: str | None, p: int, settings: Sequence[str]
+) -> Subject:
+    """Return the net of a file, or of a program at p processes.
+
+    Raises
+    ------
+    ParcastError
+        If there is no such program or machine, or no net of it.
+    """
+    path = Path(what)
+    if path.suffix.lower() in _NETS and path.exists():
+        found = read_net(path)
+        return attrs.evolve(found, made=arrays(found.net, "plain"))
+    notes = []
+    if machine is None:
+        notes.append("no --machine: 1 GFLOP/s, 1 us and 1 GB/s are assumed")
+    query = query_of(registry, what, machine or ASSUMED, p, settings)
+    program = drawn(query, Nodes(loads(query)))
+    return Subject(program.net, playable(query, program), tuple(notes))
+
+
+def read_net(path: Path) -> Subject:
+    """Return the net of a file, by its suffix."""
+    if path.suffix.lower() == ".json":
+        net = read_json(path)
+        return Subject(net, arrays(net, "plain"))
+    if path.suffix.lower() in _NETS:
+        document = read_pnml(path)
+        return Subject(document.net, arrays(document.net, "plain"), document.notes, document.root)
+    raise FileError(f"{path}: nets are read from {', '.join(_NETS)}")
+
+
+def query_of(
+    registry: Registry, program: str, machine: Any, p: int, settings: Sequence[str]
+) -> Query:
+    """Return the query about a program on a machine, as `petri.mean` is asked it."""
+    workload, found = registry.workload(program), registry.machine(machine)
+    parameters: dict[str, Any] = {}
+    options = Options()
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if name == "petri.sharing" and sign:
+            from parcast.files import structure
+
+            options = structure({"sharing": value}, Options, "option", "petri")
+        elif name in workload.parameters and sign:
+            parameters[name] = _number(name, value)
+        else:
+            hint = did_you_mean(name, [*workload.parameters, "petri.sharing"])
+            raise UnknownNameError(
+                f"--set {text}: give NAME=VALUE of a parameter or petri.sharing.{hint}"
+            )
+    query = Query(workload=workload, machine=found, p=p, d=found.storage.disks,
+                  parameters=parameters, options=options)  # fmt: skip
+    return lower(registry.lowerings, query, "program")[0]
+
+
+def _number(name: str, text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise FileError(f"--set {name}={text}: {text!r} is no number") from None

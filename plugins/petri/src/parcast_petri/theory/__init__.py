@@ -1,0 +1,1 @@
+"""One process on one loaded node, in closed form."""

@@ -1,0 +1,36 @@
+"""Nets by chance."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+from parcast_petri.net import Net, Tokens, Transition
+
+
+def random_net(random: Random) -> Net:
+    """Return a net that loses tokens as it runs, so that it ends."""
+    places = tuple("abcdef")
+    transitions = []
+    for index in range(random.randint(2, 8)):
+        pre = {p: random.randint(1, 2) for p in random.sample(places, random.randint(1, 2))}
+        post = {random.choice(places): 1} if sum(pre.values()) > 1 else {}
+        delay = random.choice([None, 0, 1, 2, Fraction(3, 2), Tokens.read("1 + bus + a")])
+        speed = random.choice([None, Tokens.read("1/max(1, bus)"), Tokens.read("1/(1 + b)")])
+        transitions.append(
+            Transition(
+                name=f"t{index}",
+                pre=pre,
+                post=post,
+                inhibitor={random.choice(places): 4} if random.random() < 0.3 else {},
+                priority=random.randint(0, 2),
+                delay=delay,
+                speed=None if delay is None else speed,
+                servers=1 if delay is None else random.choice([1, 2, None]),
+                load=None if delay is None else "bus",
+            )
+        )
+    if not any(one.load for one in transitions):
+        transitions.append(Transition(name="last", pre={"a": 1}, delay=1, load="bus"))
+    initial = {place: random.randint(0, 6) for place in places}
+    return Net(places=places, transitions=tuple(transitions), initial=initial)

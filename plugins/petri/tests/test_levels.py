@@ -1,0 +1,140 @@
+"""The three levels on one model: a ring of processes on loaded nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import parcast_petri
+from parcast import Registry
+from parcast.program.reader import read_source
+from parcast.testing import check_family, check_solver, random_program
+
+CASES = json.loads((Path(__file__).parent / "loads.json").read_text())
+REGISTRY = Registry([parcast_petri])
+RING = """
+def program(rank, size, s1=0.01, s2=0.1, s3=0.005):
+    elapse(s1)
+    send((rank + 1) % size, 1)
+    elapse(s2)
+    for step in range(size - 1):
+        recv((rank - 1) % size)
+        elapse(s3)
+        if step < size - 2:
+            send((rank + 1) % size, 1)
+        elapse(s2)
+"""
+FORK = """
+def program(rank, size, work=1):
+    elapse(work)
+"""
+
+
+def law(background) -> str:
+    mean = background["mean_demand"]
+    return {
+        "exp": f"exp:{mean}s",
+        "exp_fine": f"exp:{mean}s",
+        "h2scv4": f"hyper:4,{mean}s",
+        "pareto2.5": f"pareto:2.5,{mean}s",
+    }[background["kind"]]
+
+
+def machine(**background):
+    return REGISTRY.machine(
+        {
+            "name": "loaded",
+            "processor": {"rate": 1},
+            "network": {"startup": 0.04658, "bandwidth": 1e30},
+            "background": background,
+        }
+    )
+
+
+def ask(text, solver, machine, p, **settings):
+    workload = read_source(text, "ring.py", "ring")
+    (row,) = REGISTRY.compare(workload, machine, p=p, solvers=[solver], settings=settings).rows
+    return row
+
+
+def ring(case, solver, **settings):
+    network = {**machine().data["network"], "startup": case["message_time"]}
+    loaded = machine(nodes=case["background"]["utilization"], demand=law(case["background"]))
+    loaded = REGISTRY.machine({**loaded.data, "network": network})
+    length = {"s2": case["segments"]["S2"]}
+    return ask(RING, solver, loaded, case["P"], **length, **settings)
+
+
+@pytest.mark.parametrize("case", CASES["rings"], ids=lambda case: case["name"])
+def test_rings_with_all_nodes_loaded(case):
+    mean = ring(case, "petri.mean")
+    assert mean.time == pytest.approx(case["mean_only_prediction"], rel=1e-12)
+    assert "nodes" in mean.notes[0]
+    explicit = ring(case, "petri.explicit")
+    truth = case["sim"]
+    error = truth["std"] / explicit.details["replications"] ** 0.5
+    assert abs(explicit.time - truth["mean"]) < 4 * error + 0.005 * truth["mean"]
+    assert explicit.std == pytest.approx(truth["std"], rel=0.25)
+    assert explicit.quantiles["0.95"] == pytest.approx(truth["quantiles"]["0.95"], rel=0.06)
+    assert sum(explicit.parts.values()) == pytest.approx(explicit.time, rel=1e-9)
+
+
+def test_the_law_of_each_computation_alone_is_too_small_as_known():
+    case = CASES["independent"][0]
+    (of_ring,) = (one for one in CASES["rings"] if one["name"].endswith("P4_exp_m0.05_all0.3"))
+    asked = {**of_ring, "background": {**of_ring["background"], "utilization": [0.5] * 4}}
+    sampled = ring(asked, "petri.sampled")
+    assert sampled.time == pytest.approx(case["indep_segments"]["mean"], rel=0.015)
+    assert sampled.std == pytest.approx(case["indep_segments"]["std"], rel=0.15)
+
+
+@pytest.mark.parametrize("solver", ["petri.sampled", "petri.explicit"])
+@pytest.mark.parametrize("p", ["1", "4"])
+def test_the_maximum_of_independent_processes(solver, p):
+    case = CASES["fork_joins"][1]
+    loaded = machine(utilization=case["background"]["utilization"], demand=law(case["background"]))
+    row = ask(FORK, solver, loaded, int(p), work=case["demand"])
+    assert row.time == pytest.approx(case["means"][p]["mean"], rel=0.012)
+    assert row.std == pytest.approx(case["means"][p]["std"], rel=0.3)
+
+
+def test_one_loaded_node_is_answered_by_its_mean():
+    case = {**CASES["rings"][0]}
+    case["background"] = {**case["background"], "utilization": [0.5, 0, 0, 0]}
+    row = ring(case, "petri")
+    assert row.solver == "petri.mean"
+    assert row.time == pytest.approx(2 * case["dedicated_time"], rel=1e-12)
+    assert ring(CASES["rings"][0], "petri").solver == "petri.explicit"
+
+
+def test_a_deadline_has_a_probability_and_seeds_repeat():
+    case = CASES["rings"][0]
+    settings = {"petri.explicit.deadline": case["sim"]["quantiles"]["0.5"]}
+    rows = [ring(case, "petri.explicit", **settings) for _ in range(2)]
+    assert rows[0].details["deadline"]["probability"] == pytest.approx(0.5, abs=0.08)
+    assert rows[0].time == rows[1].time
+
+
+@pytest.mark.parametrize(
+    ("background", "message"),
+    [
+        ({"utilization": 1}, "utilization = 1 leaves a process no time"),
+        ({"nodes": [0.5, 1.5]}, r"nodes\[1\] = 1.5 leaves a process no time"),
+        ({"demand": "exponential"}, "not a number with a unit"),
+        ({"demand": "0s"}, "need some CPU time"),
+        ({"arrivals": "hyper:4"}, "needs the form"),
+        ({"used": 0.5}, "used"),
+    ],
+)
+def test_backgrounds_without_a_meaning_are_refused(background, message):
+    with pytest.raises(Exception, match=message):
+        machine(**background)
+
+
+def test_solvers_keep_their_promises():
+    queries = [random_program(seed, steps=4, without=["elapse"]).query for seed in range(4)]
+    for name in ("petri.mean", "petri.sampled", "petri.explicit"):
+        check_solver(REGISTRY, name, queries)
+    check_family(REGISTRY, "petri", queries)

@@ -1,0 +1,116 @@
+"""One loaded node: the closed forms against reference values, and simulations against both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parcast.cli import main
+from parcast_petri.laws import Law
+from parcast_petri.load import Load
+from parcast_petri.sampled import core_of, unsolved
+from parcast_petri.theory.slowdown import Slowdown
+from parcast_petri.theory.spread import standard_deviation
+
+CASES = json.loads((Path(__file__).parent / "loads.json").read_text())
+
+
+def load_of(case) -> Load:
+    background, mean = case["background"], case["background"]["mean_demand"]
+    if "parts" in background:
+        laws = tuple(Law("exp", (one,)) for _, one in background["parts"])
+        shares = tuple(share * one / mean for share, one in background["parts"])
+        return Load(1, background["utilization"], laws, shares)
+    spelled = {
+        "exp": f"exp:{mean}",
+        "h2": f"hyper:{background.get('scv')},{mean}",
+        "erlang": f"erlang:{background.get('k')},{mean}",
+        "pareto": f"pareto:{background.get('alpha')},{mean}",
+    }
+    return Load(1, background["utilization"], (Law.read(spelled[background["kind"]]),), (1.0,))
+
+
+@pytest.mark.parametrize("case", CASES["one_node"], ids=lambda case: case["name"])
+def test_mean_spread_and_quantiles_of_one_core(case):
+    load, theory, demand = load_of(case), case["theory"], case["demand"]
+    assert sum(load.rates()) == pytest.approx(case["background"]["lambda_"])
+    assert load.factor() == pytest.approx(theory["expansion_factor"], rel=1e-12)
+    assert standard_deviation(load, demand) == pytest.approx(theory["std_stationary"], rel=2e-5)
+    if unsolved(load):
+        assert "not of phase type" in unsolved(load)
+        return
+    core = core_of(load)
+    for name, idle in (("quantiles_stationary", False), ("quantiles_empty_start", True)):
+        for level in ("0.05", "0.5", "0.99"):
+            found = core.quantile(demand, float(level), idle=idle)
+            assert found == pytest.approx(theory[name][level], rel=1e-6)
+    assert core.undisturbed(demand, idle=False) == pytest.approx(theory["prob_undisturbed"])
+
+
+@pytest.mark.parametrize("case", CASES["cores"], ids=lambda case: case["name"])
+def test_the_factor_of_several_cores_and_processes(case):
+    used = case["background_utilization_per_core"]
+    load = Load(case["cores"], used, (Law.read("hyper:4,1"),), (1.0,))
+    assert load.factor(case["own_processes"]) == pytest.approx(case["expansion_exact"], rel=1e-9)
+
+
+@pytest.mark.parametrize("text", ["exp:1", "phase:0.3,1", "uniform:0,2", "pareto:2.5,1", "1"])
+def test_jobs_in_the_net_have_the_mean_and_spread_of_theory(text):
+    load = Load(1, 0.5, (Law.read(text),), (1.0,))
+    found = Slowdown(load=load, demand=3.0, runs=3000)._runs()
+    deviation = standard_deviation(load, 3.0)
+    assert abs(found.mean() - 6.0) < 4.5 * deviation / 3000**0.5
+    assert found.std() == pytest.approx(deviation, rel=0.15)
+
+
+@pytest.mark.parametrize("case", CASES["robust"], ids=lambda case: case["name"])
+def test_bursty_arrivals_and_a_background_that_goes_first(case):
+    bursty = "interarrivals" in case["name"]
+    load = Load(
+        1, 0.5, (Law.read("exp:1" if bursty else "hyper:4,1"),), (1.0,),
+        arrivals=Law.read("hyper:4,1"if bursty else "exp:1"),
+        scheduling="ps" if bursty else "priority",
+    )  # fmt: skip
+    found = Slowdown(load=load, demand=case["demand"], runs=3000, idle=not bursty)._runs()
+    truth = case["sim"]
+    if not bursty:  # bursty arrivals meet a node in the steady state of Poisson ones
+        assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 3000**0.5
+        assert load.spread(case["demand"]) == pytest.approx(case["theory"]["std"])
+    assert found.std() == pytest.approx(truth["std"], rel=0.15)
+
+
+def test_many_cores_in_the_net_have_the_factor_of_theory():
+    load = Load(4, 0.8, (Law.read("exp:0.1"),), (1.0,))
+    found = Slowdown(load=load, demand=2.0, own=3, runs=1000)._runs()
+    assert found.mean() == pytest.approx(2 * load.factor(3), rel=0.02)
+
+
+def test_the_command_gives_what_it_found_and_how(capsys):
+    asked = ["petri", "slowdown", "--cores", "1", "--utilization", "0.5", "--demand", "10",
+             "--background", "exp:1.0", "--own", "1", "--deadline", "20", "--json"]  # fmt: skip
+    assert main(asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["factor"], found["mean"], found["method"]) == (2, 20, "closed form")
+    assert found["std"] == pytest.approx(8.006735, rel=1e-5)
+    assert found["quantiles"]["0.95"] == pytest.approx(35.644092, rel=1e-6)
+    assert 0.5 < found["deadline"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--background", "exp:1", "--utilization", "1"], "must be above 0 and below 1"),
+        (["--background", "exp:1"], "no --utilization"),
+        (["--background", "exp:1", "--background", "exp:2"], "need each its utilization"),
+        (["--background", "exp:1@x"], "LAW@UTILIZATION"),
+        (["--background", "exp:1@0.3", "--utilization", "0.5"], "the classes use 0.3"),
+        (["--background", "hyper:0.5,1", "--utilization", "0.5"], "scv must be 1"),
+        (["--background", "expo:1", "--utilization", "0.5"], "no distribution 'expo'"),
+        (["--background", "exp:0", "--utilization", "0.5"], "need some CPU time"),
+    ],
+)
+def test_loads_without_a_meaning_exit_2_with_a_sentence(capsys, options, message):
+    assert main(["petri", "slowdown", "--demand", "10", *options]) == 2
+    assert message in capsys.readouterr().err

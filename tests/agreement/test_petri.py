@@ -1,0 +1,30 @@
+"""petri without loads, its messages served in turn, is the reference: every end, every part."""
+
+import pytest
+
+from parcast.testing import by_sweep, random_program
+from parcast_petri.arrays import arrays
+from parcast_petri.programs.lowering import program_net
+from parcast_petri.token_game import Play
+
+
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_every_end_and_part_is_that_of_the_reference(contention, eager):
+    for seed in range(100):
+        assert_agrees(random_program(seed, contention=contention, eager=eager))
+
+
+def test_receives_of_any_message_are_decided_alike():
+    for seed in range(100):
+        assert_agrees(random_program(seed, wildcards=True, eager=True, without=["colors", "loops"]))
+
+
+def assert_agrees(made):
+    drawn = program_net(made.query, "fcfs")
+    account = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
+    reference = by_sweep(made.expanded, made.costs)
+    assert (account.time, account.start) == (reference.time, reference.start), made.source
+    assert tuple(account.ends) == reference.ends, made.source
+    parts = [tuple(one.values()) for one in reference.parts]
+    assert [tuple(one) for one in account.spent] == parts, made.source
