@@ -103,7 +103,7 @@ class Specs:
 
         ::
 
-            yield Writer(".md", "parcast_roofline.markdown:write", "A Markdown table.")
+            yield Writer(".adoc", "parcast_roofline.asciidoc:write", "An AsciiDoc table.")
         """
         yield from ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,7 +164,8 @@ class Registry:
                 continue
             self._infos[info.name] = info
             try:
-                plugin = source.load() if isinstance(source, EntryPoint) else source
+                # Not by its class: with importlib_metadata installed it may be that package's.
+                plugin = source.load() if self.given is None else source
                 self._manager.register(plugin, name=info.name)
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(info.name, f"{type(error).__name__}: {error}", error)

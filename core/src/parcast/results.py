@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
+    from parcast.plot import Plot
+
 #: Raised when a key of the rows changes its meaning.
 SCHEMA = 1
 
@@ -120,6 +122,12 @@ class Results:
         from parcast.frames import to_dataset
 
         return to_dataset(self)
+
+    def plot(self) -> Plot:
+        """Return the picture that shows the rows best (see `parcast.plot.plot`)."""
+        from parcast.plot import plot
+
+        return plot(self)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text; columns that would say nothing are left out."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from parcast.cli import browse, solve, study
+from parcast.cli import advise, browse, solve, study
 from parcast.errors import ParcastError, did_you_mean
 from parcast.registry import Registry
 
@@ -30,6 +30,7 @@ def build(registry: Registry) -> typer.Typer:
     app.callback()(_options)
     solve.add_to(app)
     study.add_to(app)
+    advise.add_to(app)
     browse.add_to(app)
     registry.add_commands(app)
     return app

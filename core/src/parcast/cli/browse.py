@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 import attrs
 import typer
 
+from parcast.cli import names
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
 from parcast.entries import FamilyEntry, SolverEntry, load
@@ -33,7 +34,10 @@ def list_names(
     context: typer.Context,
     what: Annotated[
         str | None,
-        typer.Argument(help="solvers, machines, workloads, plugins, kinds, lowerings, …"),
+        typer.Argument(
+            help="solvers, machines, workloads, plugins, kinds, lowerings, …",
+            autocompletion=lambda incomplete: [n for n in _LISTS if n.startswith(incomplete)],
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -125,7 +129,12 @@ _LISTS: Mapping[str, Callable[[Registry], Rows]] = {
 
 def show(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A workload, machine, solver, or a file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A workload, machine, solver, or a file.", autocompletion=names.anything
+        ),
+    ],
     p: Annotated[
         int | None, typer.Option("-p", help="Show what a program does with so many processes.")
     ] = None,

@@ -32,7 +32,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*row)
     buffer = io.StringIO()
-    Console(file=buffer, width=100_000, markup=False, emoji=False, highlight=False).print(table)
+    plain = Console(
+        file=buffer, width=100_000, force_terminal=False, markup=False, emoji=False, highlight=False
+    )
+    plain.print(table)
     print("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 
 

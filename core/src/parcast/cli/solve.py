@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from parcast.cli import names
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.errors import InvalidPointError, UncertaintyError
@@ -19,6 +20,11 @@ from parcast.results import Results, Row
 from parcast.settings import split_assignment
 from parcast.units import format_seconds
 
+_SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
+Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)
+Machines = typer.Argument(help=_SEVERAL, autocompletion=names.machines)
+Workload = typer.Argument(help=_ONE, autocompletion=names.workloads)
+Machine = typer.Argument(help=_ONE, autocompletion=names.machines)
 Processes = Annotated[
     str | None,
     typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default).", metavar="LIST"),
@@ -58,14 +64,15 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="Names or files, separated by commas.")],
-    machine: Annotated[str, typer.Argument(help="Names or files, separated by commas.")],
+    workload: Annotated[str, Workloads],
+    machine: Annotated[str, Machines],
     solver: Annotated[
         list[str] | None,
         typer.Option(
             "-s",
             "--solver",
             help="Solvers or families, by commas or repeated; every family if not given.",
+            autocompletion=names.solvers,
         ),
     ] = None,
     p: Processes = None,
@@ -112,9 +119,12 @@ def compare(
 
 def predict(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="A name or a file.")],
-    machine: Annotated[str, typer.Argument(help="A name or a file.")],
-    solver: Annotated[str, typer.Option("-s", "--solver", help="A solver or a family.")],
+    workload: Annotated[str, Workload],
+    machine: Annotated[str, Machine],
+    solver: Annotated[
+        str,
+        typer.Option("-s", "--solver", help="A solver or a family.", autocompletion=names.solvers),
+    ],
     p: Processes = None,
     d: Disks = None,
     mapping: Mapping = "block",

@@ -7,6 +7,7 @@ import time
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,7 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
     opened = job.content
     if isinstance(opened, bytes):
         opened = _unpickled(opened)
-    else:
+    if current_thread() is not main_thread():
         opened = attrs.evolve(opened, references=References())  # threads share none
     started, finished = time.perf_counter(), []
     for block in blocks(batch.start, batch.stop, size):

@@ -63,7 +63,7 @@ def parcast_readers() -> Iterator[Reader]:
 
 @hookimpl
 def parcast_writers() -> Iterator[Writer]:
-    yield Writer(".md", "parcast_roofline.markdown:write", "A Markdown table.")
+    yield Writer(".adoc", "parcast_roofline.asciidoc:write", "An AsciiDoc table.")
 
 
 @hookimpl

@@ -80,10 +80,10 @@ def test_a_bad_file_is_one_sentence(
 
 def test_parcast_writers(registry: Registry, tmp_path: Path) -> None:
     results = registry.compare("stream-triad", "round-node", p=[1, 2])
-    registry.write(results, tmp_path / "table.md")
-    lines = (tmp_path / "table.md").read_text().splitlines()
-    assert lines[0].startswith("| p | d | solver | time |")
-    assert len(lines) == 4
+    registry.write(results, tmp_path / "table.adoc")
+    lines = (tmp_path / "table.adoc").read_text().splitlines()
+    assert lines[2].startswith("| p | d | solver | time")
+    assert len(lines) == 6
 
 
 def test_parcast_lowerings(registry: Registry) -> None:

@@ -10,6 +10,7 @@ Whatever else varies tells the series apart and is what their labels say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,6 +22,10 @@ from parcast.units import unit_factor
 
 #: More than these cannot be told apart in one picture.
 MOST: dict[str, int] = {"surface": 4, "curves": 8, "bars": 40}
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 _NAMES = {"p": "processes p", "d": "disks d"}
 
@@ -90,6 +95,16 @@ def choose(results: Results) -> Picture:
     return picture
 
 
+def visible(text: str) -> str:
+    """Return a text that any format can hold and show.
+
+    Control characters, such as those that turn the direction of writing, are replaced; a leading
+    underscore, which would hide a label, gets a space before it.
+    """
+    shown = _HIDDEN.sub("\ufffd", text)
+    return f" {shown}" if shown.startswith("_") else shown
+
+
 def value(row: Row, name: str) -> Any:
     """Return what a row has in a column."""
     return row.params.get(short(name)) if name.startswith("params.") else getattr(row, name)
@@ -120,6 +135,7 @@ def _picture(
 def _axis(results: Results, name: str) -> Axis:
     unit = results.provenance.get("over", {}).get(short(name), {}).get("unit", "")
     label = _NAMES.get(name, short(name))
+    label = visible(label)
     return Axis(name, f"{label} [{unit}]", unit_factor(unit)[1]) if unit else Axis(name, label)
 
 
@@ -134,7 +150,7 @@ def _label(results: Results, names: Sequence[str], values: Sequence[Any]) -> str
         unit = axis.label.partition("[")[2].rstrip("]")
         number = f"{one / axis.unit:.6g}" if is_number(one) else f"{one}"
         texts.append(f"{short(name)}={number} {unit}".rstrip())
-    return ", ".join(texts)
+    return visible(", ".join(texts))
 
 
 def _title(rows: Sequence[Row], told: set[str]) -> str:
@@ -152,4 +168,4 @@ def _title(rows: Sequence[Row], told: set[str]) -> str:
         if name not in told and len({getattr(row, name) for row in rows}) == 1
     }
     places = [same.pop(name) for name in ("p", "d") if name in same]
-    return ", ".join(filter(None, [" ".join(same.values()), *places]))
+    return visible(", ".join(filter(None, [" ".join(same.values()), *places])))

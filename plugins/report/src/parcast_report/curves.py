@@ -35,7 +35,7 @@ _BESIDE = 2
 
 def draw(figure: Figure, picture: Picture) -> None:
     """Draw a panel of times, one of speedups, and one of parts for each of up to four series."""
-    parts = [one for one in picture.series if _has_parts(one)]
+    parts = [one for one in picture.series if has_parts(one)]
     parts = parts if len(parts) <= _MOST_PARTS else []
     speedups = any(row.speedup for one in picture.series for row in one.rows)
     top = 1 + speedups
@@ -45,21 +45,26 @@ def draw(figure: Figure, picture: Picture) -> None:
     legend = 0.17 * len(picture.series) if len(picture.series) > _BESIDE else 0.0
     figure.set_size_inches(3.3 * columns if columns > 1 else 4.2, 3.0 * lines + legend)
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
-    _draw_times(panels[0], picture)
+    draw_times(panels[0], picture)
+    panels[0].legend(**(BELOW if len(picture.series) > _BESIDE else {}))
     if speedups:
-        _draw_speedups(panels[1], picture)
+        draw_speedups(panels[1], picture, named=False)
+        if panels[1].get_legend_handles_labels()[0]:
+            panels[1].legend()
     for axes, series in zip(panels[top:], parts, strict=False):
-        _draw_parts(axes, series, picture.axis)
+        draw_parts(axes, series, picture.axis)
     for axes in panels[count:]:
         axes.set_axis_off()
     figure.suptitle(picture.title, x=0.01, ha="left", fontsize=9.5)
 
 
-def _has_parts(series: Series) -> bool:
+def has_parts(series: Series) -> bool:
+    """Return whether the parts of every time are known."""
     return all(row.parts is not None and row.parts.total > 0 for row in series.rows)
 
 
-def _draw_times(axes: Axes, picture: Picture) -> None:
+def draw_times(axes: Axes, picture: Picture) -> None:
+    """Draw times with what is known of their spread, and measured ones."""
     rows = [row for series in picture.series for row in series.rows]
     size, unit = time_unit([row.time or 0.0 for row in rows])
     for index, series in enumerate(picture.series):
@@ -82,7 +87,6 @@ def _draw_times(axes: Axes, picture: Picture) -> None:
     if all(row.time for row in rows):
         log_axis(axes.yaxis)
     axes.set_title("time")
-    axes.legend(**(BELOW if len(picture.series) > _BESIDE else {}))
 
 
 def _marker(index: int, x: Sequence[float]) -> str:
@@ -139,13 +143,14 @@ def _draw_measured(axes: Axes, points: Mapping[float, float]) -> None:
         )
 
 
-def _draw_speedups(axes: Axes, picture: Picture) -> None:
-    """Draw speedups; which series is which stands beside the times."""
+def draw_speedups(axes: Axes, picture: Picture, *, named: bool) -> None:
+    """Draw speedups; which series is which may stand beside the times alone."""
     for index, series in enumerate(picture.series):
         rows = [row for row in series.rows if row.speedup]
         x = [picture.axis.at(row) for row in rows]
         y = [row.speedup or 0.0 for row in rows]
-        axes.plot(x, y, color=SERIES[index], marker=_marker(index, x), zorder=3)
+        label = (series.label or "predicted") if named else None
+        axes.plot(x, y, color=SERIES[index], marker=_marker(index, x), label=label, zorder=3)
     rows = [row for series in picture.series for row in series.rows]
     if picture.axis.name == "p":
         top = 2 * max(row.speedup or 0.0 for row in rows)
@@ -155,8 +160,6 @@ def _draw_speedups(axes: Axes, picture: Picture) -> None:
     _scales(axes, picture, "speedup over p=1, d=1")
     log_axis(axes.yaxis)
     axes.set_title("speedup")
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend()
 
 
 def _measured_speedups(rows: Sequence[Row]) -> dict[float, float]:
@@ -167,7 +170,7 @@ def _measured_speedups(rows: Sequence[Row]) -> dict[float, float]:
     return {p: times[1] / time for p, time in times.items()}
 
 
-def _draw_parts(axes: Axes, series: Series, axis: Axis) -> None:
+def draw_parts(axes: Axes, series: Series, axis: Axis) -> None:
     """Stack the parts of the time; all that a process spends is 100 %."""
     x = [axis.at(row) for row in series.rows]
     parts = [row.parts for row in series.rows if row.parts]

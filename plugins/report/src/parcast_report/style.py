@@ -30,6 +30,9 @@ PARTS: Mapping[str, str] = {
 }
 INK, FAINT = "#222222", "#DDDDDD"
 
+#: Lines on filled contours and the border around them: on any page, light or dark, the same.
+ON_BLUE, CASING = "#222223", "#FFFFFE"
+
 RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -37,6 +40,7 @@ RC: Any = {
     "axes.titlelocation": "left",
     "axes.labelsize": 8.5,
     "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -49,6 +53,7 @@ RC: Any = {
     "xtick.labelsize": 8.0,
     "ytick.labelsize": 8.0,
     "text.color": INK,
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "legend.frameon": False,
     "legend.fontsize": 8.0,
     "lines.linewidth": 1.5,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from parcast import Row
 from parcast_report.choosing import Picture, Series
-from parcast_report.style import BELOW, INK, RESOURCES, log2_axis, resource_handles
+from parcast_report.style import BELOW, CASING, ON_BLUE, RESOURCES, log2_axis, resource_handles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,22 +29,41 @@ def draw(figure: Figure, picture: Picture) -> None:
     figure.set_size_inches(7.4, 3.2 * count)
     panels = figure.subplots(count, 2, squeeze=False)
     for (left, right), series in zip(panels, picture.series, strict=True):
-        grid = {(row.p, row.d): row for row in series.rows}
-        processes = _thinned({p for p, _ in grid})
-        disks = _thinned({d for _, d in grid})
-        _draw_contours(figure, left, grid, processes, disks)
-        _draw_ridge(left, grid, processes)
-        _draw_map(right, grid, processes, disks)
-        for axes, what in (
-            (left, "speedup" if _speedups(series) else "time"),
-            (right, "what binds"),
-        ):
-            _scales(axes, processes, disks)
-            axes.set_title(what + (f": {series.label}" if series.label else ""))
+        draw_heights(left, series)
+        draw_map(right, series)
     figure.suptitle(picture.title, x=0.01, ha="left", fontsize=9.5)
 
 
-def _speedups(series: Series) -> bool:
+def draw_heights(axes: Axes, series: Series) -> None:
+    """Draw speedups, or where there are none times, with the ridge and the fastest point."""
+    grid, processes, disks = surface(series)
+    figure = cast("Figure", axes.get_figure(root=True))
+    _draw_contours(figure, axes, grid, processes, disks)
+    _draw_ridge(axes, grid, processes)
+    _scales(axes, processes, disks)
+    _entitle(axes, "speedup" if has_speedups(series) else "time", series)
+
+
+def draw_map(axes: Axes, series: Series) -> None:
+    """Draw what binds at every point."""
+    grid, processes, disks = surface(series)
+    _draw_map(axes, grid, processes, disks)
+    _scales(axes, processes, disks)
+    _entitle(axes, "what binds", series)
+
+
+def surface(series: Series) -> tuple[dict[tuple[int, int], Row], list[int], list[int]]:
+    """Return the rows by p and d, and the values of both that are shown."""
+    grid = {(row.p, row.d): row for row in series.rows}
+    return grid, _thinned({p for p, _ in grid}), _thinned({d for _, d in grid})
+
+
+def _entitle(axes: Axes, what: str, series: Series) -> None:
+    axes.set_title(what + (f": {series.label}" if series.label else ""))
+
+
+def has_speedups(series: Series) -> bool:
+    """Return whether every point has a speedup."""
     return all(row.speedup for row in series.rows)
 
 
@@ -81,11 +100,11 @@ def _draw_contours(
     else:
         cells = axes.contourf(processes, disks, heights, levels=levels, **style)
         drawn = axes.contour(
-            processes, disks, heights, levels=levels, colors=INK, linewidths=0.5, alpha=0.6
+            processes, disks, heights, levels=levels, colors=ON_BLUE, linewidths=0.5, alpha=0.6
         )
         places = _crossings(heights, levels, processes, disks)
         for text in axes.clabel(
-            drawn, fontsize=7, fmt="%g", manual=places, colors=INK, inline=False
+            drawn, fontsize=7, fmt="%g", manual=places, colors=ON_BLUE, inline=False
         ):
             text.set(rotation=0, alpha=1, path_effects=_casing(2.0))
     bar = figure.colorbar(cells, ax=axes, pad=0.02, format="%g", ticks=levels)
@@ -147,7 +166,7 @@ def _draw_ridge(axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequ
     if len(grid) == len({p for p, _ in grid}) * len({d for _, d in grid}):
         axes.plot(
             *zip(*ridge, strict=True),
-            color=INK,
+            color=ON_BLUE,
             linewidth=1.3,
             path_effects=_casing(3.0),
             label="fewest disks within 1 % of the least time",
@@ -155,7 +174,7 @@ def _draw_ridge(axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequ
     best = min(grid.values(), key=lambda row: (row.time or 0.0, row.p, row.d))
     axes.plot(
         best.p, best.d, linestyle="none", marker="*", markersize=9, clip_on=False,
-        markerfacecolor="#E69F00", markeredgecolor=INK, zorder=5,
+        markerfacecolor="#E69F00", markeredgecolor=ON_BLUE, zorder=5,
         label=f"fastest: p={best.p}, d={best.d}",
     )  # fmt: skip
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1, handlelength=1.4)
@@ -165,7 +184,7 @@ def _casing(width: float) -> list[Any]:
     """Return the white border that lets lines and labels stand out from any color."""
     from matplotlib import patheffects
 
-    return [patheffects.withStroke(linewidth=width, foreground="white")]
+    return [patheffects.withStroke(linewidth=width, foreground=CASING)]
 
 
 def _draw_map(

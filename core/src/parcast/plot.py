@@ -1,0 +1,41 @@
+"""A plot of results by one call, as a notebook shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import attrs
+
+from parcast.errors import PluginError
+from parcast.registry import Registry
+from parcast.results import Results
+
+
+@attrs.frozen
+class Plot:
+    """A picture; notebooks show it."""
+
+    svg: str = attrs.field(repr=False)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def plot(results: Results) -> Plot:
+    """Return the picture that ``-o NAME.svg`` writes.
+
+    Raises
+    ------
+    PluginError
+        If no plugin draws.
+    ParcastError
+        If there is nothing to draw, or more than one picture can show.
+    """
+    registry = Registry()
+    if ".svg" not in registry.writers:
+        raise PluginError("no plugin draws plots; install one: pip install parcast-report")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plot.svg"
+        registry.write(results, path)
+        return Plot(path.read_text(encoding="utf-8"))
