@@ -54,9 +54,11 @@ def test_help_imports_nothing_heavy(command: str) -> None:
     assert done.stdout.strip() in {"[]", str(allowed)}
 
 
-def test_the_readme_shows_what_the_command_prints() -> None:
-    readme = (ROOT / "README.md").read_text()
-    shown = readme.split("$ parcast ")[1].split("```")[0]
+SHOWN = [part.split("```")[0] for part in (ROOT / "README.md").read_text().split("$ parcast ")[1:]]
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: shown.partition("\n")[0])
+def test_the_readme_shows_what_a_command_prints(shown: str) -> None:
     command, _, output = shown.partition("\n")
     done = run(*command.split())
     assert done.returncode == 0, done.stderr
