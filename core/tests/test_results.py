@@ -239,3 +239,15 @@ def test_parts_add_and_scale_to_their_total():
     parts = Parts(1.0, 2.0, 3.0, 4.0)
     assert (parts + parts) == parts * 2.0 == Parts(2.0, 4.0, 6.0, 8.0)
     assert (parts * 0.5).total == 5.0
+
+
+def test_a_line_of_json_holds_what_the_row_gives(make_registry, workload, machine):
+    rows = list(make_registry("works").compare(workload, machine, p=[1, 4]).rows)
+    odd = {"x": float("nan"), "many": (1, 2**70), "deep": {"list": [np.float64(0.5), np.int64(3)]}}
+    rows.append(attrs.evolve(rows[0], details=odd, message="\udcff"))
+    rows.append(attrs.evolve(rows[0], details=odd, message="é", mapping=(0, 1)))
+    for row in rows:
+        line = row.to_json()
+        assert "\n" not in line
+        assert json.loads(line) == row.to_dict()
+        assert list(json.loads(line)) == list(row.to_dict())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import signal
@@ -12,6 +11,7 @@ from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 from parcast.errors import UnknownNameError
+from parcast.garbage import seldom_collect
 
 #: What libraries read to know how many threads to start: one in each of several processes.
 _THREADS = (
@@ -79,12 +79,8 @@ class _Context(SpawnContext):
 
 
 def _begin() -> None:
-    """Leave Ctrl-C to the parent, end with it however it ends, and seldom look for cycles.
-
-    The many small values of a batch end together; looking for cycles among them takes a tenth of
-    the time of cheap points.
-    """
-    gc.set_threshold(100_000, 20, 20)
+    """Leave Ctrl-C to the parent, end with it however it ends, and seldom look for cycles."""
+    seldom_collect()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -68,6 +69,15 @@ class Row:
         row["status"] = self.status.value
         row["parts"] = dict(vars(self.parts)) if self.parts else None
         return plain(row)  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        """Return what `to_dict` gives as one line of JSON, without making it."""
+        import msgspec
+
+        try:
+            return msgspec.json.encode(self, enc_hook=plain).decode()
+        except UnicodeEncodeError:  # a message may name a file whose name is not in UTF-8
+            return json.dumps(self.to_dict(), allow_nan=False)
 
 
 #: What JSON takes as it is; most values are one of these, or in a plain dict.

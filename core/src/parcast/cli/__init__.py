@@ -10,6 +10,7 @@ import typer
 
 from parcast.cli import advise, browse, solve, study
 from parcast.errors import ParcastError, did_you_mean
+from parcast.garbage import seldom_collect
 from parcast.registry import Registry
 
 HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
@@ -60,6 +61,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input."""
     _prepare_streams()
+    seldom_collect()
     try:
         registry = Registry()
         command = build(registry)

@@ -40,9 +40,6 @@ from parcast_spmd.structure import Component, Group, GroupResult
 #: Relative change between two node counts that counts as converged, and as a failure.
 TOLERANCE = 1e-13
 FAILURE = 1e-10
-#: Work of a sweep, in 0.6 us of numpy, that is worth loading numba for; by size alone, because
-#: the two forms differ in the last digits and the same question must get the same answer.
-SWEEP_STEPS = 300_000
 
 
 def solve_integral(component: Component) -> tuple[GroupResult, ...]:
@@ -115,7 +112,6 @@ class _Weight:
     def __init__(self, component: Component) -> None:
         self.component = component
         self.jobs = component.jobs
-        self.steps = sum(group.population * (len(group.private) + 1) for group in component.groups)
 
     def evaluate(self, nodes: Floats, reference: Floats) -> tuple[Floats, list[Floats]]:
         """Return log w(node) / w(reference) and, per group, throughput above private queues.
@@ -125,11 +121,10 @@ class _Weight:
         points = np.vstack([nodes, reference])
         logs = -(points - reference).sum(axis=1)
         rows = []
-        large = self.steps * (5.0 + points.shape[0] / 200.0) > SWEEP_STEPS
         for group in self.component.groups:
             delays = group.delay + points @ np.array(group.shared)
             private = np.array(group.private, dtype=np.float64)
-            rate, queues, ratio = node_sweep(group.population, delays, private, compile_it=large)
+            rate, queues, ratio = node_sweep(group.population, delays, private)
             logs = logs + group.count * ratio
             rows.append(np.vstack([rate, queues])[:, :-1])
         return logs[:-1], rows

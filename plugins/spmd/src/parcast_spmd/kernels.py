@@ -27,6 +27,10 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 #: The plain form takes about 0.1 us a step, the compiled one a tenth of that.
 PLAIN_STEPS = 1_000_000
 LOADED_STEPS = 2_000
+#: What a step of numpy over nodes takes, in steps of plain Python: once, and for each node.
+_CALL_STEPS, _NODE_STEPS = 30, 0.03
+#: So many jobs go through a kernel at once, for the sake of memory; a multiple of 8.
+_SLAB = 4096
 
 
 def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, means: Any) -> None:
@@ -107,28 +111,25 @@ def closed_kernel(population: Any, delay: Any, demands: Any, queues: Any, respon
     return rate
 
 
-def node_kernel(population: Any, delays: Any, demands: Any) -> Any:
-    """Return throughput, queue lengths and the log ratio of `node_sweep`."""
-    queues = np.zeros((demands.size, delays.size))
+def node_kernel(
+    first: Any, last: Any, delays: Any, demands: Any, queues: Any, rate: Any, products: Any
+) -> None:
+    """Take the jobs ``first`` to ``last`` of `node_sweep`: ``queues`` and ``rate`` go on.
+
+    Row by row ``products`` (all 1 before) holds what 8 jobs multiply the constants by, relative
+    to the last node, which keeps the digits that two large logarithms would lose. Logarithms are
+    not taken here, so that both forms give the same bits.
+    """
     responses = np.zeros((demands.size, delays.size))
-    logs = np.zeros(delays.size)
-    product = np.ones(delays.size)
-    rate = np.zeros(delays.size)
-    for i in range(1, population + 1):
+    for i in range(first, last + 1):
         cycle = delays.copy()
         for j in range(demands.size):
             responses[j] = demands[j] * (1.0 + queues[j])
             cycle += responses[j]
-        rate = i / cycle
+        rate[:] = i / cycle
         for j in range(demands.size):
             queues[j] = rate * responses[j]
-        # The ratio to the last node keeps the digits that two large logarithms would lose
-        product *= cycle / cycle[-1]
-        if i % 8 == 0:
-            logs += np.log(product)
-            product[:] = 1.0
-    logs += np.log(product)
-    return rate, queues, logs
+        products[(i - first) // 8] *= cycle / cycle[-1]
 
 
 def lattice_kernel(
@@ -306,9 +307,7 @@ def closed_mva(population: int, delay: float, demands: npt.ArrayLike) -> tuple[f
     return float(rate), np.array(listed, dtype=np.float64)
 
 
-def node_sweep(
-    population: int, delays: Floats, demands: Floats, *, compile_it: bool
-) -> tuple[Floats, Floats, Floats]:
+def node_sweep(population: int, delays: Floats, demands: Floats) -> tuple[Floats, Floats, Floats]:
     """Return, for every delay t, the throughput, queue lengths and log g(t) / g(t_last).
 
     g is the normalizing constant of one class at its own queues: a step of exact mean value
@@ -322,9 +321,6 @@ def node_sweep(
         Delays t in seconds, above 0 unless there are queues, shape (nodes,).
     demands
         Seconds per cycle at each queue, shape (queues,).
-    compile_it
-        Whether the whole question is large enough for the compiled form, whose results may
-        differ in the last digits of the logarithms.
 
     Returns
     -------
@@ -334,8 +330,15 @@ def node_sweep(
     if demands.size == 0:
         logs = population * np.log(delays / delays[-1])
         return population / delays, np.zeros((0, delays.size)), logs
-    kernel = compiled(node_kernel) if compile_it else node_kernel
-    rate, queues, logs = kernel(population, delays, demands)
+    steps = population * (demands.size + 1) * (_CALL_STEPS + delays.size * _NODE_STEPS)
+    kernel = compiled(node_kernel) if worth_compiling(node_kernel, steps) else node_kernel
+    queues, rate = np.zeros((demands.size, delays.size)), np.zeros(delays.size)
+    logs = np.zeros(delays.size)
+    for first in range(1, population + 1, _SLAB):
+        last = min(population, first + _SLAB - 1)
+        products = np.ones(((last - first) // 8 + 1, delays.size))
+        kernel(first, last, delays, demands, queues, rate, products)
+        logs += np.log(products).sum(axis=0)
     return rate, queues, logs
 
 

@@ -125,7 +125,7 @@ def _json(results: Results, found: Sequence[Advice], budget: Budget | None) -> I
     empty = attrs.evolve(results, rows=()).to_dict()
     yield f'{{"schema": {empty["schema"]}, "rows": ['
     for index, row in enumerate(results.rows):
-        yield (",\n" if index else "\n") + compact(row.to_dict())
+        yield (",\n" if index else "\n") + row.to_json()
     yield f'\n],\n"provenance": {compact(empty["provenance"])},\n'
     yield f'"advice": {compact([one.to_data(budget) for one in found])}}}\n'
 
