@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -67,9 +68,10 @@ def _brackets(grid: Floats, values: Floats) -> tuple[Floats, ...]:
     left = np.where(low & (here < top[:, None]), here, -1).max(axis=1)
     right = np.where(low & (here > top[:, None]), here, columns).min(axis=1)
     padded = np.concatenate([np.zeros((rows, 1)), grid, grid[:, -1:]], axis=1)
+    lines = np.arange(rows)
 
-    def at(index: Floats) -> Floats:
-        picked: Floats = np.take_along_axis(padded, (index + 1)[:, None].astype(int), axis=1)[:, 0]
+    def at(index: Any) -> Floats:
+        picked: Floats = padded[lines, index + 1]
         return picked
 
     return at(left), at(left + 1), at(top - 1), at(top), at(top + 1), at(right - 1), at(right)
