@@ -70,7 +70,8 @@ class Bound:
             time=time,
             lower=None if form == "barrier" else time,
             upper=None if form else max(upper, time),
-            binding=_binding(values),
+            # of a program's own critical path nothing tells computing from messages
+            binding=None if form and values.critical_path == values.bound else _binding(values),
             notes=tuple(notes),
             assumptions=assumptions(compiled),
             details=_details(compiled, bound, values),
