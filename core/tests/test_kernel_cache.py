@@ -27,3 +27,19 @@ def test_where_nothing_can_be_written_there_is_no_cache(
     (tmp_path / "parcast").write_text("a file where the directory would be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kernel_cache("parcast") is None
+
+
+def test_a_terminal_is_told_once_that_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    for name in ("one", "other"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+        kernel_cache("parcast")
+        assert capsys.readouterr().err == "parcast compiles its kernels, once; this takes seconds\n"
+        kernel_cache("parcast")
+        assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "piped"))
+    kernel_cache("parcast")
+    assert capsys.readouterr().err == ""
