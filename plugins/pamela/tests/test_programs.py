@@ -135,6 +135,18 @@ def test_messages_take_their_time_on_what_they_share(contention, seconds):
     assert bound(query_of(source, 4, contention=contention)).time == max(seconds, 2**-6 + 1)
 
 
+def test_a_message_of_a_process_to_itself_takes_the_local_network():
+    machine = {"nodes": {"cores": 1}}
+    local = {"startup": 0, "bandwidth": 2**30}
+    query = query_of("sendrecv(rank, 2**20, rank)", 1, machine=machine, local=local)
+    assert bound(query).time == reference(query) == 2**-10
+
+
+def test_bytes_that_are_written_with_the_rank_are_taken_apart():
+    query = query_of("allreduce(8 + 0 * rank)\ncompute(2**20)", 4)
+    assert 0 < bound(query).time <= reference(query)
+
+
 def test_accesses_take_their_time_at_the_disks():
     source = "write(2**20)\nbarrier()\nwrite(2**20, file='shared')"
     query = attrs.evolve(query_of(source, 4), d=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 import attrs
@@ -59,10 +58,20 @@ class Charges:
 
     costs: Costs
     speed: float  #: of every process
+    near: bool  #: some message may stay within a node
 
     @classmethod
-    def of(cls, costs: Costs, where: str) -> Charges:
+    def of(cls, costs: Costs, where: str, *, to_itself: bool) -> Charges:
         """Return the charges of a machine whose processes are alike.
+
+        Parameters
+        ----------
+        costs
+            What the machine charges.
+        where
+            The program, as errors name it.
+        to_itself
+            Whether some process sends a message to itself.
 
         Raises
         ------
@@ -81,13 +90,13 @@ class Charges:
                 f"{where}: several processes of a node share its way out here, and the model has "
                 "one for each; state nodes.cores = 1 or network.contention = none"
             )
-        return cls(costs, speed)
+        return cls(costs, speed, near=to_itself or bool(placement.sharing.max() > 1))
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
         costs = self.costs
         found = {name: float(getattr(costs, own)) for name, own in _NUMBERS.items()}
-        if costs.placement.sharing.max() > 1:  # a message may stay within a node
+        if self.near:
             found["startup"] = min(found["startup"], float(costs.local_startup))
             found["per_byte"] = min(found["per_byte"], float(costs.local_per_byte))
         if costs.rate is not None:
@@ -95,8 +104,6 @@ class Charges:
         if costs.memory_bandwidth is not None:
             shared = int(costs.placement.sharing.min())
             found["memory_rate"] = float(costs.memory_bandwidth) / shared
-        if not math.isinf(costs.eager_limit):
-            found["eager_limit"] = float(costs.eager_limit)
         return found | {"disks": costs.disks, "speed": self.speed}
 
     def number(self, name: str) -> Expr:

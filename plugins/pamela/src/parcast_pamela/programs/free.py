@@ -134,11 +134,12 @@ class Free:
     def _common(self, op: Op) -> list[str]:
         """Return what all processes do at least at an operation that all of them have."""
         charges = self.charges
+        own = {"dst", "src", "tag"}  # what may differ between processes
+        if any("rank" in names_in(expr) for name, expr in _numbers(op) if name not in own):
+            return []
         if is_collective(op):
             whole = [times(count, self._exchange(each)) for count, each in charges.rounds(op)]
             return self._delay(plus(*whole))
-        if any("rank" in names_in(e) for k, e in _numbers(op) if k not in {"dst", "src", "tag"}):
-            return []
         if op.name == "sendrecv" and self.aligned:
             n = op.arguments["bytes"]
             assert not isinstance(n, str | bool | None)

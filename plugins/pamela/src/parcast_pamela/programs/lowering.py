@@ -97,7 +97,8 @@ def model(
         As `lower` does.
     """
     unrolled = _unrolled(workload, query)
-    charges = Charges.of(Costs.of(query, unrolled.needs()), workload.name)
+    itself = _to_itself(unrolled)
+    charges = Charges.of(Costs.of(query, unrolled.needs()), workload.name, to_itself=itself)
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
             f"{workload.name} has no form barrier: a process waits for a message that another "
@@ -112,7 +113,7 @@ def model(
         where = workload.content.tree.where or workload.name
         lines = Barrier(charges, names, where).text(made.body)
     else:
-        free = Free(charges, names, _aligned(unrolled), _to_itself(unrolled))
+        free = Free(charges, names, _aligned(unrolled), itself)
         values = own | {"size": query.p}
         lines = free.text(cut(made.body, _joins(charges), lambda loop: _runs(loop, values)))
     assumed = [f"assume {truth(test, names)}" for test in made.assumed]
