@@ -17,7 +17,7 @@ from parcast_perturb.trace.columns import BYTES, END, KIND, START
 from .programs import Costs, random_program
 from .programs import neutral as as_neutral
 
-TRACES = Path("/work/shared/traces")
+TRACES = Path(__file__).parents[4] / "shared" / "traces"
 needs_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="no traces by others here")
 
 #: The cost that the ranks of actions.tit pay in the tests.
