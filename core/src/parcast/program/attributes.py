@@ -116,8 +116,7 @@ def _roots(expr: Expr, known: Mapping[str, Roots]) -> Roots:
 
 def _carried(loop: For) -> Iterator[str]:
     """Yield each variable that an iteration reads before it sets it, and that one sets."""
-    assigned = set(_assigned(loop.body))
-    yield from _exposed(loop.body, {loop.variable}, assigned)
+    yield from _exposed(loop.body, {loop.variable}, set(assigned(loop.body)))
 
 
 def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) -> Iterator[str]:
@@ -137,14 +136,15 @@ def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) ->
                 yield from _exposed(inner, {*sure, variable}, assigned)
 
 
-def _assigned(body: tuple[Statement, ...]) -> Iterator[str]:
+def assigned(body: tuple[Statement, ...]) -> Iterator[str]:
+    """Yield the variables that a body sets, those of its loops included."""
     for one in body:
         match one:
             case Assign(variable=variable):
                 yield variable
             case If(then=then, otherwise=otherwise):
-                yield from _assigned(then)
-                yield from _assigned(otherwise)
+                yield from assigned(then)
+                yield from assigned(otherwise)
             case For(variable=variable, body=inner):
                 yield variable
-                yield from _assigned(inner)
+                yield from assigned(inner)

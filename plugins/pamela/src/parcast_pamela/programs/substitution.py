@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import attrs
 
 from parcast.errors import FormulaError, UnsupportedError
 from parcast.expressions import Call, Expr, Name, Num, Value, evaluate, names_in
-from parcast.program.attributes import attributes, place
+from parcast.program.attributes import assigned, attributes, place
 from parcast.program.tree import Argument, Assign, For, If, Op, Statement, Tree
 
 #: Functions that the language has no word for
@@ -79,7 +79,7 @@ class _Substitution:
                     made += choice
                 case For():
                     made.append(self._loop(one, known))
-                    changed = {one.variable, *_assigned(one.body)}
+                    changed = {one.variable, *assigned(one.body)}
                     known = {**known, **dict.fromkeys(changed, _LOST)}
         return made, known
 
@@ -191,16 +191,3 @@ class _Substitution:
 
     def _refused(self, line: int, sentence: str) -> UnsupportedError:
         return UnsupportedError(f"{self.tree.where or self.tree.name}:{line}: {sentence}")
-
-
-def _assigned(body: tuple[Statement, ...]) -> Iterator[str]:
-    for one in body:
-        match one:
-            case Assign(variable=variable):
-                yield variable
-            case If(then=then, otherwise=otherwise):
-                yield from _assigned(then)
-                yield from _assigned(otherwise)
-            case For(variable=variable, body=inner):
-                yield variable
-                yield from _assigned(inner)
