@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from parcast import Query, Registry, UnsupportedError
+from parcast.cli import main
 from parcast.costs import Costs
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
@@ -236,3 +237,22 @@ def test_the_model_is_the_same_for_every_number_of_processes():
     query = Query(workload=REGISTRY.workload("stencil2d"), machine=REGISTRY.machine("ibm-sp2"), p=4)
     texts = {lower(query.workload, attrs.evolve(query, p=p))[0].content.text for p in (2, 9, 64)}
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("stencil2d ibm-sp2 --form fre", "Invalid value for '--form': 'fre' is not one of"),
+        ("btio ibm-sp2", "btio is of the kind 'phases'; a model is made of a 'program'"),
+        ("stencil2d ibm-sp2 -p 0", "p=0 must be a whole number"),
+        ("pipeline ibm-sp2 --form barrier", "pipeline has no form barrier"),
+        ("stencil2d ibm-sp2 -o no/such.pam", "no/such.pam cannot be written"),
+        ("stencil2d ibm-sp2 --set setps=3", "Did you mean 'steps'?"),
+    ],
+)
+def test_a_wrong_line_is_one_sentence(line, sentence, capsys):
+    assert main(["pamela", "generate", *line.split()]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""

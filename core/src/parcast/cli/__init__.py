@@ -113,7 +113,7 @@ def _usage(error: Exception) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(message)
         return 0
-    message, _, possible = message.partition(" (Possible options: ")
+    message, _, possible = message.replace("Value error, ", "").partition(" (Possible options: ")
     options = possible.rstrip(")").split(", ") if possible else []
     hint = did_you_mean(getattr(error, "option_name", ""), options)
     path = getattr(getattr(error, "ctx", None), "command_path", "parcast")
