@@ -184,7 +184,8 @@ class Signs:
         if kind in {"floor", "poly"}:
             return self.nonneg(atom.arguments[0])
         if kind == "max":
-            return any(map(self.nonneg, atom.arguments))
+            arms = atom.arguments
+            return any(-one in arms for one in arms) or any(map(self.nonneg, arms))
         if kind in {"sum", "prod"}:
             return self.nonneg(atom.arguments[3])
         if kind in {"log2", "log"}:
