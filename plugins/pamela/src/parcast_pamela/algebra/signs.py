@@ -19,6 +19,8 @@ from parcast_pamela.language.functions import Exact
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
 _DEEPEST, _MOST, _NESTED = 7, 40, 10
+#: Expressions of more terms have no proof but of their terms' signs.
+_LONGEST = 48
 
 _NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
 Facts = tuple[Polynomial, ...]
@@ -209,7 +211,7 @@ class Signs:
         if all(known and c > 0 for (_, c), known in pairs):
             return True
         self._left -= 1
-        if depth == 0 or self._left < 0:
+        if depth == 0 or self._left < 0 or len(one.terms) > _LONGEST:
             return False
         if all(known and c < 0 for (_, c), known in pairs) or self._refuted(one, facts):
             return False
