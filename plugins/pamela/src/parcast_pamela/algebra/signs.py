@@ -18,7 +18,7 @@ from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
-_DEEPEST, _MOST, _NESTED = 7, 40, 10
+_DEEPEST, _MOST, _NESTED = 6, 24, 8
 #: Expressions of more terms have no proof but of their terms' signs.
 _LONGEST = 48
 
