@@ -215,12 +215,10 @@ def _choices(registry: Registry, solvers: Iterable[str]) -> Iterator[tuple[str, 
 
 def _without_contention(point: _Point) -> _Point | None:
     network = point.machine.network
-    values: dict[str, Any] = {}
-    if network.contention not in {None, "none"}:
-        values["network.contention"] = "none"
-    if network.saturation is not None or network.contention_level:
-        values["network.contention_level"] = 0.0
-    return point.changed(values) if values else None
+    shared = network.contention not in {None, "none"}
+    if shared or network.saturation is not None or network.contention_level:
+        return point.changed({"network.contention": "none"})
+    return None
 
 
 def _without_shared_disks(point: _Point) -> _Point | None:
@@ -234,10 +232,9 @@ def _without_messages(point: _Point) -> _Point | None:
     if network.startup is None and network.bandwidth is None:
         return None
     names = ["startup", "overhead", "overhead_per_byte"]
-    names += ["contention_level"] * (network.saturation is not None)
     names += ["overhead_receive"] * (network.overhead_receive is not None)
-    values = {f"network.{name}": 0.0 for name in names}
-    values["network.bandwidth"] = ENDLESS
+    values: dict[str, Any] = {f"network.{name}": 0.0 for name in names}
+    values |= {"network.bandwidth": ENDLESS, "network.contention": "none"}
     if network.local is not None:
         values |= {"network.local.startup": 0.0, "network.local.bandwidth": ENDLESS}
     return point.changed(values)

@@ -22,6 +22,10 @@ def parcast_parts() -> Iterator[PartEntry]:
     )
 
 
+#: Messages share a network by equal parts; in turn, as the other families have them, without.
+SHARES = {"equal shares of the network": {"sharing": "fcfs"}}
+
+
 @hookimpl
 def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add three levels of one model."""
@@ -32,6 +36,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "The paper's net: mean slowdowns of loaded nodes, one run.",
         options="parcast_petri.options:Options",
         follows=("background",),
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.sampled",
@@ -40,6 +45,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "Each computation's time drawn from the law of one loaded core.",
         options="parcast_petri.options:SampledOptions",
         follows=("background",),
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.explicit",
@@ -48,6 +54,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "Background jobs in the net, sharing processors with the program.",
         options="parcast_petri.options:SampledOptions",
         follows=("background",),
+        choices=SHARES,
     )
     yield FamilyEntry(
         "petri",
