@@ -97,8 +97,8 @@ def model(
         As `lower` does.
     """
     unrolled = _unrolled(workload, query)
-    if workload.content.tree is None:
-        return _of_recorded(workload, query, form, stated=stated), {}
+    if workload.content.tree is None or unrolled.pools:
+        return _in_numbers(workload, query, form, stated=stated), {}
     itself = _to_itself(unrolled)
     charges = Charges.of(
         Costs.of(query, unrolled.needs()),
@@ -139,17 +139,17 @@ def model(
     return "\n".join([*head, "", equations, ""]), given
 
 
-def _of_recorded(workload: Workload, query: Query, form: Form, *, stated: bool) -> str:
-    """Return the text of the model of a recorded program, which has numbers only."""
+def _in_numbers(workload: Workload, query: Query, form: Form, *, stated: bool) -> str:
+    """Return the text of the model of a program that was recorded, or that has pools."""
     if form == "barrier":
         raise UnsupportedError(
-            f"{workload.name} was recorded and has no text whose operations all could take "
-            "together; ask pamela.form=free"
+            f"{workload.name} has no form barrier: it was recorded, or deals out tasks of a pool; "
+            "ask pamela.form=free"
         )
-    unrolled = matched(attrs.evolve(query, workload=workload)).unrolled
+    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).unrolled
     head = [
         f"// {workload.summary or workload.name}",
-        f"// source: made of {workload.name}, recorded at {query.p} processes",
+        f"// source: made of {workload.name} at {query.p} processes, in numbers",
         f"param {PROCESSES} : int >= 1{f' = {query.p}' if stated else ''}",
         f"assume {PROCESSES} == {query.p}",
         "",
@@ -159,7 +159,7 @@ def _of_recorded(workload: Workload, query: Query, form: Form, *, stated: bool) 
 
 def _unrolled(workload: Workload, query: Query) -> Unrolled:
     """Return the operations at the query's p, of a program that has a model."""
-    unrolled = matched(attrs.evolve(query, workload=workload)).native
+    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).native
     if any(block.op == "start" for block in unrolled.blocks):
         raise UnsupportedError(
             f"{workload.name} is timed from start(), which a bound of its processes cannot follow"
