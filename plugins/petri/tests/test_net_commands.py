@@ -53,7 +53,7 @@ def test_a_run_is_shown_step_by_step(ring, tmp_path, capsys):
     assert main(["petri", "animate", ring, "-p", "2", "-o", str(page)]) == 0
     text = page.read_text()
     steps = json.loads(text.partition("id='steps'>")[2].partition("</script>")[0])
-    assert len(steps["steps"]) == 12
+    assert len(steps["steps"]) == 10
     assert steps["initial"]["start 0"] == 1
 
 
