@@ -184,6 +184,7 @@ def arrays(
             k.SEQUENTIAL: int(evaluation == "sequential"),
             k.RANDOM: int(net.random),
             k.BURST: _burst(net),
+            k.ORDINARY: int(all(map(_plain, net.transitions))),
         },
         columns={
             **arc_columns(net, places, np.array(granted, np.int64)),
