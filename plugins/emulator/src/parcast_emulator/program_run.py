@@ -66,7 +66,7 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 
     Few operations are played by processes, many by the compiled kernels where they can.
     """
-    many = matched(query).unrolled.count() > FEW or "numba" in sys.modules
+    many = matched(query).unrolled.count() > FEW or f"{__package__}.programs.ranks" in sys.modules
     made = (compiled_run if many and why_not_compiled(query) is None else process_run)(
         query, polling
     )

@@ -15,7 +15,7 @@ from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 
 _Numbers = NDArray[np.int64]
-_Flags = NDArray[np.uint8]
+
 
 #: Of a message: its receiver waits for it, its sender does, one side of a rendezvous has come,
 #: its head is on the way.
@@ -37,7 +37,6 @@ _ACCESSES = ("read", "write")
 class Program(NamedTuple):
     """The operations of all ranks, one rank after another; an operation is its place here."""
 
-    offsets: _Numbers  #: of each rank, and the number of all
     rank: NDArray[np.int32]  #: of each operation
     op: NDArray[np.int8]
     amount: Floats  #: bytes of a message or an access
@@ -46,10 +45,8 @@ class Program(NamedTuple):
     received_from: _Numbers  #: the send that a receive takes; of any message: once decided
     box: NDArray[np.int32]  #: of operations that timing pairs: their destination and tag
     waited: _Numbers  #: the requests of all waits, one wait after another
-    waits: _Numbers  #: the first of these of each rank
     waiting: _Numbers  #: the wait that each belongs to
     striped: NDArray[np.bool_]  #: of accesses: whether all disks take a piece
-    node: _Numbers  #: of each rank
 
 
 class Charges(NamedTuple):
@@ -64,6 +61,7 @@ class Charges(NamedTuple):
     contention: int  #: a place in `CONTENTION`
     disks: int
     on_nodes: bool  #: files lie on the disks of nodes
+    into: int  #: the row of the ports in: that of the ports out where a port does both
     polling: float
     start: float  #: nothing is charged before
 
@@ -78,25 +76,35 @@ class State(NamedTuple):
     times: Floats
     heap: Any  #: events
     ready: _Numbers  #: ranks that can go on
-    at: _Numbers  #: of each rank, its operation
-    entered: NDArray[np.bool_]  #: whether it has begun that
-    missing: _Numbers  #: how much that it waits for is not known
-    next_wait: _Numbers
-    clock: Floats
+    rank: Any
     spent: Floats  #: of each rank: compute, communication, io, synchronization
-    flags: _Flags  #: of each message
-    left: Floats  #: when it began its transfer, or its first side came
-    arrival: Floats  #: NaN until it is known
-    out: Floats  #: when ports are free
-    into: Floats
+    message: Any  #: of each operation, where it is one
+    ports: Floats  #: when the ports of nodes are free: out and in
     disk: Floats  #: when shared disks are free
     turn: _Numbers  #: of each node, how often its files were accessed
     end_of_files: Floats  #: on each disk of a node
     accessed: _Numbers  #: operations, in the order of their accesses to disks of nodes
-    wanting: _Numbers  #: of each rank, its receive of any message
     first: _Numbers  #: of each box, the message there first: the root of a heap
-    lower: _Numbers  #: of each message in a box, the heaps below it
-    upper: _Numbers
+    links: Any  #: of each message in a box, the heaps below it
+
+
+_EVENT = [("time", "f8"), ("code", "i8"), ("tie", "i8")]
+_RANK = [
+    ("clock", "f8"),
+    ("at", "i8"),  # its operation
+    ("end", "i8"),  # behind its last
+    ("wait", "i8"),  # its next request to be waited for
+    ("wanting", "i8"),  # its receive of any message
+    ("missing", "i4"),  # how much that it waits for is not known
+    ("node", "i4"),
+    ("entered", "?"),  # whether it has begun its operation
+]
+_MESSAGE = [
+    ("left", "f8"),  # when it began its transfer, or its first side came
+    ("arrival", "f8"),  # NaN until it is known
+    ("met", "u1"),
+]
+_LINKS = [("lower", "i8"), ("upper", "i8")]
 
 
 def program_of(matched: Matched, costs: Costs) -> Program:
@@ -112,7 +120,6 @@ def program_of(matched: Matched, costs: Costs) -> Program:
     )[columns.order] if columns.among(_ACCESSES).any() else np.empty(0, np.bool_)  # fmt: skip
     timed = matching.timed()
     return Program(
-        columns.offsets,
         rank,
         columns.op,
         columns.amount,
@@ -121,10 +128,8 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         matching.received_from.copy() if timed else matching.received_from,
         _boxes(columns, rank, matched) if timed else np.empty(0, np.int32),
         columns.wait_request,
-        np.searchsorted(columns.wait_op, columns.offsets[:-1]),
         columns.wait_op,
         striped,
-        costs.placement.node.astype(np.int64),
     )
 
 
@@ -166,7 +171,9 @@ def _boxes(columns: Columns, rank: Any, matched: Matched) -> NDArray[np.int32]:
     return boxes
 
 
-def charges_of(costs: Costs, polling: float, start: float, *, on_nodes: bool) -> Charges:
+def charges_of(
+    costs: Costs, polling: float, start: float, *, on_nodes: bool, half: bool
+) -> Charges:
     """Return the costs as numbers."""
     return Charges(
         float(costs.startup),
@@ -178,40 +185,49 @@ def charges_of(costs: Costs, polling: float, start: float, *, on_nodes: bool) ->
         CONTENTION.index(costs.contention),
         costs.disks,
         on_nodes,
+        0 if half else 1,
         float(polling),
         float(start),
     )
 
 
-def beginning(program: Program, costs: Costs, cluster: Cluster, *, half: bool) -> State:
+def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster) -> State:
     """Return all ranks at their first operation."""
-    size, count = len(program.offsets) - 1, len(program.op)
+    size, count = len(columns.offsets) - 1, len(program.op)
     accesses = np.isin(program.op, [CODE[name] for name in _ACCESSES])
-    out = np.zeros(costs.placement.nodes)
     timed = count if len(program.box) else 0
-    heap = np.zeros(4 * size + 1024, np.dtype([("time", "f8"), ("code", "i8"), ("tie", "i8")]))
+    rank, message, links = (
+        _records(*made) for made in ((size, _RANK), (count, _MESSAGE), (timed, _LINKS))
+    )
+    rank.at, rank.end = columns.offsets[:-1], columns.offsets[1:]
+    rank.wait = np.searchsorted(columns.wait_op, rank.at)
+    rank.node, rank.wanting = costs.placement.node, NONE
+    message.arrival = np.nan
+    links.lower = links.upper = NONE
     return State(
         scalars=np.array([0, size, 0, 0]),
         times=np.zeros(3),
-        heap=heap.view(np.recarray),
+        heap=_records(4 * size + 1024, _EVENT),
         ready=np.arange(size)[::-1].copy(),
-        at=program.offsets[:-1].copy(),
-        entered=np.zeros(size, np.bool_),
-        missing=np.zeros(size, np.int64),
-        next_wait=program.waits.copy(),
-        clock=np.zeros(size),
+        rank=rank,
         spent=np.zeros((size, 4)),
-        flags=np.zeros(count, np.uint8),
-        left=np.zeros(count),
-        arrival=np.full(count, np.nan),
-        out=out,
-        into=out if half else out.copy(),
+        message=message,
+        ports=np.zeros((2, costs.placement.nodes)),
         disk=np.zeros(costs.disks),
         turn=np.zeros(len(cluster.disks) - 1, np.int64),
         end_of_files=np.zeros(len(cluster.node_of)),
         accessed=np.empty(int(accesses.sum()), np.int64),
-        wanting=np.full(size, NONE),
         first=np.full(int(program.box.max()) + 1 if timed else 0, NONE),
-        lower=np.full(timed, NONE),
-        upper=np.full(timed, NONE),
+        links=links,
     )
+
+
+def with_room(state: State, room: int) -> State:
+    """Return the state with room for so many more events, at least."""
+    heap = _records(max(2 * len(state.heap), int(state.scalars[EVENTS]) + room), _EVENT)
+    heap[: len(state.heap)] = state.heap
+    return state._replace(heap=heap)
+
+
+def _records(count: int, fields: Any) -> Any:
+    return np.zeros(count, np.dtype(fields, align=True)).view(np.recarray)

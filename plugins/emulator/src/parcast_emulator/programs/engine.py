@@ -12,7 +12,6 @@ from parcast.program.deadlock import Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 from parcast_emulator.engines.servers import Servers
 from parcast_emulator.programs.arrays import (
-    EVENTS,
     HANDLED,
     NOW,
     STARTED,
@@ -21,6 +20,7 @@ from parcast_emulator.programs.arrays import (
     beginning,
     charges_of,
     program_of,
+    with_room,
 )
 from parcast_emulator.programs.ranks import DONE, FULL, SYNCHRONIZATION, run
 from parcast_emulator.simulation import Progress
@@ -66,42 +66,39 @@ class Run:
         if state.times[STARTED] > 0:  # known only now, and nothing before it counts
             self.start = float(state.times[STARTED])
             state = self._ended(program, progress)
-        clock = state.clock
+        clock = state.rank.clock
         state.spent[:, SYNCHRONIZATION] += clock.max() - np.maximum(clock, self.start)
         self.ends = clock.tolist()
         self.parts = [Parts(*spent) for spent in state.spent.tolist()]
 
     def _ended(self, program: Program, progress: Progress) -> State:
+        columns = self.matched.columns
         program = program._replace(received_from=program.received_from.copy())
-        charges = charges_of(self.costs, self.polling, self.start, on_nodes=self.on_nodes)
-        state = beginning(program, self.costs, self.cluster, half=self.half)
+        charges = charges_of(
+            self.costs, self.polling, self.start, on_nodes=self.on_nodes, half=self.half
+        )
+        state = beginning(columns, program, self.costs, self.cluster)
         servers = Servers.of(self.cluster)
+        room = 2 * int(np.diff(columns.offsets).max()) + 8
         while True:
             why = run(_HANDLED, program, charges, state, self.cluster, servers)
             if why == DONE:
                 break
             if why == FULL:
-                state = _larger(state, program)
-            progress(float(max(state.times[NOW], state.clock.min())), float(state.scalars[HANDLED]))
-        _check(self.matched.columns, state)
+                state = with_room(state, room)
+            progress(
+                float(max(state.times[NOW], state.rank.clock.min())), float(state.scalars[HANDLED])
+            )
+        _check(columns, state)
         return state
-
-
-def _larger(state: State, program: Program) -> State:
-    """Return the state with a heap that has room for all that the next rank may ask for."""
-    longest = int(np.diff(program.offsets).max())
-    size = max(2 * len(state.heap), int(state.scalars[EVENTS]) + 2 * longest + 8)
-    heap = np.zeros(size, state.heap.dtype).view(np.recarray)
-    heap[: len(state.heap)] = state.heap
-    return state._replace(heap=heap)
 
 
 def _check(columns: Columns, state: State) -> None:
     """Refuse a run in which some process never came to its end."""
-    stuck = np.flatnonzero(state.at < columns.offsets[1:])
+    stuck = np.flatnonzero(state.rank.at < state.rank.end)
     if len(stuck):
-        rank, x = int(stuck[0]), int(state.at[stuck[0]])
+        rank, x = int(stuck[0]), int(state.rank.at[stuck[0]])
         raise InvalidPointError(
-            f"{columns.line(x)}: at p={len(state.at)} rank {rank} never leaves its "
+            f"{columns.line(x)}: at p={len(state.rank)} rank {rank} never leaves its "
             f"{OPS[columns.op[x]]}; order sends and receives so that they can meet"
         )

@@ -29,8 +29,8 @@ _UNSHARED, _BUS = CONTENTION.index("none"), CONTENTION.index("bus")
 @step
 def known(rank: int, state: Any) -> None:
     """Something that a rank waits for is known; it goes on if that was the last."""
-    state.missing[rank] -= 1
-    if state.missing[rank] == 0:
+    state.rank.missing[rank] -= 1
+    if state.rank.missing[rank] == 0:
         state.ready[state.scalars[READY]] = rank
         state.scalars[READY] += 1
 
@@ -38,20 +38,20 @@ def known(rank: int, state: Any) -> None:
 @step
 def meet(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """The sender or the receiver has come to a message that waits for both."""
-    if state.flags[message] & MET:
-        leave(message, max(now, state.left[message]), program, charges, state)
+    if state.message.met[message] & MET:
+        leave(message, max(now, state.message.left[message]), program, charges, state)
     else:
-        state.flags[message] |= MET
-        state.left[message] = now
+        state.message.met[message] |= MET
+        state.message.left[message] = now
 
 
 @step
 def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message begins its transfer, or asks for what it must pass."""
-    state.left[message] = now
+    state.message.left[message] = now
     size = program.amount[message]
     source, target = program.rank[message], program.target[message]
-    if program.node[source] == program.node[target]:
+    if state.rank.node[source] == state.rank.node[target]:
         end = now + charges.local_startup + size * charges.local_per_byte
         arrive(message, end, program, charges, state)
     elif charges.contention == _UNSHARED:
@@ -67,31 +67,31 @@ def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     if charges.contention == _BUS:
         state.times[BUS_FREE] = max(now, state.times[BUS_FREE]) + seconds
         arrive(message, state.times[BUS_FREE] + charges.startup, program, charges, state)
-    elif state.flags[message] & HEAD:
-        node = program.node[program.target[message]]
-        state.into[node] = max(now, state.into[node]) + seconds
-        arrive(message, state.into[node], program, charges, state)
+    elif state.message.met[message] & HEAD:
+        node = state.rank.node[program.target[message]]
+        state.ports[charges.into, node] = max(now, state.ports[charges.into, node]) + seconds
+        arrive(message, state.ports[charges.into, node], program, charges, state)
     else:
-        node = program.node[program.rank[message]]
-        begin = max(now, state.out[node])
-        state.out[node] = begin + seconds
-        state.flags[message] |= HEAD
+        node = state.rank.node[program.rank[message]]
+        begin = max(now, state.ports[0, node])
+        state.ports[0, node] = begin + seconds
+        state.message.met[message] |= HEAD
         push(state, begin + charges.startup, SERVE, message, 0)
 
 
 @step
 def arrive(message: int, time: float, program: Any, charges: Any, state: Any) -> None:
     """It is known when a message arrives."""
-    state.arrival[message] = time
+    state.message.arrival[message] = time
     if (
         len(program.box)
         and program.box[message] != NONE
         and program.amount[message] <= charges.eager_limit
     ):
         offer(message, program, charges, state)
-    if state.flags[message] & RECEIVER:
+    if state.message.met[message] & RECEIVER:
         known(program.target[message], state)
-    if state.flags[message] & SENDER:
+    if state.message.met[message] & SENDER:
         known(program.rank[message], state)
 
 
@@ -102,8 +102,8 @@ def arrive(message: int, time: float, program: Any, charges: Any, state: Any) ->
 def there(message: int, program: Any, charges: Any, state: Any) -> Any:
     """Return from when on a message may be taken."""
     if program.amount[message] <= charges.eager_limit:
-        return state.arrival[message]
-    return state.left[message]
+        return state.message.arrival[message]
+    return state.message.left[message]
 
 
 @step
@@ -117,15 +117,15 @@ def melded(one: int, other: int, program: Any, charges: Any, state: Any) -> Any:
         if above == NONE:
             root = one
         else:
-            state.lower[above] = one
+            state.links.lower[above] = one
         above = one
-        rest = state.upper[one]
-        state.upper[one] = state.lower[one]
+        rest = state.links.upper[one]
+        state.links.upper[one] = state.links.lower[one]
         one = rest
     last = one if one >= 0 else other
     if above == NONE:
         return last
-    state.lower[above] = last
+    state.links.lower[above] = last
     return root
 
 
@@ -134,9 +134,9 @@ def offer(message: int, program: Any, charges: Any, state: Any) -> None:
     """Put a message into its box, and see whether a receive may take it."""
     box, target = program.box[message], program.target[message]
     state.first[box] = melded(state.first[box], message, program, charges, state)
-    wanting = state.wanting[target]
+    wanting = state.rank.wanting[target]
     if wanting != NONE and program.box[wanting] == box and state.first[box] == message:
-        time = max(state.clock[target], there(message, program, charges, state))
+        time = max(state.rank.clock[target], there(message, program, charges, state))
         push(state, time, DECIDE, wanting, 0)
 
 
@@ -144,10 +144,10 @@ def offer(message: int, program: Any, charges: Any, state: Any) -> None:
 def want(receive: int, program: Any, charges: Any, state: Any) -> None:
     """A rank waits for any message."""
     rank = program.rank[receive]
-    state.wanting[rank] = receive
+    state.rank.wanting[rank] = receive
     first = state.first[program.box[receive]]
     if first != NONE:
-        time = max(state.clock[rank], there(first, program, charges, state))
+        time = max(state.rank.clock[rank], there(first, program, charges, state))
         push(state, time, DECIDE, receive, 0)
 
 
@@ -155,15 +155,17 @@ def want(receive: int, program: Any, charges: Any, state: Any) -> None:
 def decide(receive: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A rank takes the message that is there first, unless it has taken one before."""
     rank = program.rank[receive]
-    if state.wanting[rank] != receive:
+    if state.rank.wanting[rank] != receive:
         return
-    state.wanting[rank] = NONE
+    state.rank.wanting[rank] = NONE
     box = program.box[receive]
     message = state.first[box]
-    state.first[box] = melded(state.lower[message], state.upper[message], program, charges, state)
+    state.first[box] = melded(
+        state.links.lower[message], state.links.upper[message], program, charges, state
+    )
     program.received_from[receive] = message
     if program.amount[message] <= charges.eager_limit:
         known(rank, state)
     else:
-        state.flags[message] |= RECEIVER
+        state.message.met[message] |= RECEIVER
         leave(message, now, program, charges, state)

@@ -52,16 +52,16 @@ DONE, ENOUGH, FULL = range(3)
 def spend(rank: int, part: int, until: float, charges: Any, state: Any) -> None:
     """A rank is busy, or waits, until then."""
     start = charges.start
-    state.spent[rank, part] += max(until, start) - max(state.clock[rank], start)
-    state.clock[rank] = until
+    state.spent[rank, part] += max(until, start) - max(state.rank.clock[rank], start)
+    state.rank.clock[rank] = until
 
 
 @step
 def await_message(message: int, rank: int, side: int, state: Any) -> None:
     """A rank cannot go on before it is known when a message arrives."""
-    if math.isnan(state.arrival[message]):
-        state.flags[message] |= side
-        state.missing[rank] += 1
+    if math.isnan(state.message.arrival[message]):
+        state.message.met[message] |= side
+        state.rank.missing[rank] += 1
 
 
 @step
@@ -73,13 +73,13 @@ def late(message: int, program: Any, charges: Any) -> Any:
 @step
 def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A message is ready to go."""
-    spend(rank, COMMUNICATION, state.clock[rank] + program.seconds[x], charges, state)
-    now = state.clock[rank]
+    spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
+    now = state.rank.clock[rank]
     timed = len(program.box) and program.box[x] >= 0
     if not late(x, program, charges):
         leave(x, now, program, charges, state)
     elif timed:
-        state.left[x] = now
+        state.message.left[x] = now
         offer(x, program, charges, state)
     else:
         meet(x, now, program, charges, state)
@@ -90,7 +90,7 @@ def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A receive of a certain message is posted."""
     message = program.received_from[x]
     if late(message, program, charges):
-        meet(message, state.clock[rank], program, charges, state)
+        meet(message, state.rank.clock[rank], program, charges, state)
 
 
 @step
@@ -98,7 +98,7 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin an operation, and count what it waits for."""
     op = program.op[x]
     if op in (_COMPUTE, _ELAPSE):
-        spend(rank, COMPUTE, state.clock[rank] + program.seconds[x], charges, state)
+        spend(rank, COMPUTE, state.rank.clock[rank] + program.seconds[x], charges, state)
     elif op in (_SEND, _ISEND, _EXCHANGE):
         send(x, rank, program, charges, state)
         if op == _EXCHANGE:
@@ -107,7 +107,7 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
         if op != _ISEND and late(x, program, charges):
             await_message(x, rank, SENDER, state)
     elif op == _RECV and program.received_from[x] == TIMING:
-        state.missing[rank] += 1
+        state.rank.missing[rank] += 1
         want(x, program, charges, state)
     elif op in (_RECV, _IRECV):
         post(x, rank, program, charges, state)
@@ -116,16 +116,16 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     elif op in (_WAIT, _WAITALL):
         enter_wait(x, rank, program, charges, state)
     elif op in (_READ, _WRITE):
-        state.missing[rank] += 1
-        push(state, state.clock[rank], SERVE, x, 0)
+        state.rank.missing[rank] += 1
+        push(state, state.rank.clock[rank], SERVE, x, 0)
     elif op == _START:
-        state.times[STARTED] = max(state.times[STARTED], state.clock[rank])
+        state.times[STARTED] = max(state.times[STARTED], state.rank.clock[rank])
 
 
 @step
 def enter_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin to wait for requests."""
-    place = state.next_wait[rank]
+    place = state.rank.wait[rank]
     while place < len(program.waited) and program.waiting[place] == x:
         request = program.waited[place]
         if program.op[request] == _IRECV:
@@ -140,30 +140,34 @@ def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End an operation: all that it waits for is known."""
     op = program.op[x]
     if op == _SEND and late(x, program, charges):
-        waited(rank, state.left[x], state.arrival[x], charges, state)
+        waited(rank, state.message.left[x], state.message.arrival[x], charges, state)
     elif op == _RECV:
         message = program.received_from[x]
-        waited(rank, state.left[message], state.arrival[message], charges, state)
-        spend(rank, COMMUNICATION, state.clock[rank] + charges.receiving, charges, state)
+        waited(rank, state.message.left[message], state.message.arrival[message], charges, state)
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op == _IRECV:
-        spend(rank, COMMUNICATION, state.clock[rank] + charges.receiving, charges, state)
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op in (_WAIT, _WAITALL):
         leave_wait(x, rank, program, charges, state)
-        spend(rank, COMMUNICATION, state.clock[rank] + charges.receiving, charges, state)
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op == _EXCHANGE:
         message = program.received_from[x]
-        received = state.arrival[message] + charges.receiving
-        last, left = received, state.left[message]
-        if late(x, program, charges) and state.arrival[x] >= last:
-            left = state.left[x] if state.arrival[x] > last else min(left, state.left[x])
-            last = state.arrival[x]
-        waited(rank, left, max(last, state.arrival[message]), charges, state)
+        received = state.message.arrival[message] + charges.receiving
+        last, left = received, state.message.left[message]
+        if late(x, program, charges) and state.message.arrival[x] >= last:
+            left = (
+                state.message.left[x]
+                if state.message.arrival[x] > last
+                else min(left, state.message.left[x])
+            )
+            last = state.message.arrival[x]
+        waited(rank, left, max(last, state.message.arrival[message]), charges, state)
 
 
 @step
 def waited(rank: int, left: float, until: float, charges: Any, state: Any) -> None:
     """Charge a wait to the message that ended it: before and after it began its transfer."""
-    since = state.clock[rank]
+    since = state.rank.clock[rank]
     end = max(since, until)
     spend(rank, SYNCHRONIZATION, min(max(since, left), end), charges, state)
     spend(rank, COMMUNICATION, end, charges, state)
@@ -172,8 +176,8 @@ def waited(rank: int, left: float, until: float, charges: Any, state: Any) -> No
 @step
 def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End a wait for requests, when a round of checks finds them done."""
-    since = state.clock[rank]
-    first = place = state.next_wait[rank]
+    since = state.rank.clock[rank]
+    first = place = state.rank.wait[rank]
     last, left = -math.inf, since
     while place < len(program.waited) and program.waiting[place] == x:
         message = program.waited[place]
@@ -181,17 +185,17 @@ def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> Non
         if not own:
             message = program.received_from[message]
         if not own or late(message, program, charges):
-            end = state.arrival[message]
+            end = state.message.arrival[message]
             if end > last:
-                last, left = end, state.left[message]
+                last, left = end, state.message.left[message]
             elif end == last:
-                left = min(left, state.left[message])
+                left = min(left, state.message.left[message])
         place += 1
-    state.next_wait[rank] = place
+    state.rank.wait[rank] = place
     waited(rank, left, last, charges, state)
     each = charges.polling * (place - first)
     if each > 0:
-        found = noticed(since, state.clock[rank], each)
+        found = noticed(since, state.rank.clock[rank], each)
         spend(rank, COMMUNICATION, found, charges, state)
 
 
@@ -206,18 +210,18 @@ def noticed(since: float, done: float, each: float) -> Any:
 @step
 def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
     """Let a rank run until it waits for what is not known, or to its end."""
-    x, end = state.at[rank], program.offsets[rank + 1]
+    x, end = state.rank.at[rank], state.rank.end[rank]
     begun = x
     while x < end:
-        if not state.entered[rank]:
-            state.entered[rank] = True
+        if not state.rank.entered[rank]:
+            state.rank.entered[rank] = True
             enter(x, rank, program, charges, state)
-        if state.missing[rank] > 0:
+        if state.rank.missing[rank] > 0:
             break
         over(x, rank, program, charges, state)
-        state.entered[rank] = False
+        state.rank.entered[rank] = False
         x += 1
-    state.at[rank] = x
+    state.rank.at[rank] = x
     state.scalars[HANDLED] += x - begun
 
 
@@ -236,7 +240,7 @@ def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: An
         spend(rank, IO, end, charges, state)
         known(rank, state)
         return
-    node = program.node[rank]
+    node = state.rank.node[rank]
     first, after = cluster.disks[node], cluster.disks[node + 1]
     disk = first + state.turn[node] % (after - first)
     state.turn[node] += 1
@@ -270,7 +274,7 @@ def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers
     while state.scalars[HANDLED] < enough:
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
-            left = program.offsets[rank + 1] - state.at[rank]
+            left = state.rank.end[rank] - state.rank.at[rank]
             if state.scalars[EVENTS] + 2 * left > room:
                 return FULL
             state.scalars[READY] -= 1
