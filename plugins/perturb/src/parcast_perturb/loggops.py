@@ -71,7 +71,11 @@ class _Run:
             self.fresh[rank] = [number for number, left in enumerate(missing) if not left]
         self._start()
         while self.queue:
-            at, _, rank, number, message = heapq.heappop(self.queue)
+            at, turn, rank, number, message = heapq.heappop(self.queue)
+            free = self._free(rank, number, message)
+            if free > at:  # of those that wait for one time, the first to come is the first
+                heapq.heappush(self.queue, (free, turn, rank, number, message))
+                continue
             if message is not None:
                 self._message(at, rank, message)
             else:
@@ -113,6 +117,15 @@ class _Run:
         self.count += 1
         heapq.heappush(self.queue, (at, self.count, rank, number, message))
 
+    def _free(self, rank: int, number: int, message: _Message | None) -> int:
+        """Return when processor and network card can take a step, or a message that came."""
+        step = self.ranks[rank][number] if message is None else message.step
+        if message is None and step.kind == "recv":
+            return 0  # being posted takes nothing
+        cards = self.sending if message is None else self.receiving
+        busy = self.processor[rank][step.cpu]
+        return busy if step.kind == "calc" else max(busy, cards[rank][step.nic])
+
     def _release(self, rank: int, later: list[int]) -> None:
         for number in later:
             self.missing[rank][number] -= 1
@@ -127,17 +140,12 @@ class _Run:
 
     def _calc(self, at: int, rank: int, number: int) -> None:
         step = self.ranks[rank][number]
-        if (free := self.processor[rank][step.cpu]) > at:
-            return self._push(free, rank, number, None)
         self.processor[rank][step.cpu] = at + step.size
         self._begun(rank, number)
-        return self._ended(rank, number)
+        self._ended(rank, number)
 
     def _send(self, at: int, rank: int, number: int) -> None:
         step, model = self.ranks[rank][number], self.model
-        free = max(self.processor[rank][step.cpu], self.sending[rank][step.nic])
-        if free > at:
-            return self._push(free, rank, number, None)
         more = max(step.size - 1, 0)
         self._begun(rank, number)
         self.processor[rank][step.cpu] = at + model.overhead + more * model.overhead_per_byte
@@ -146,7 +154,6 @@ class _Run:
         self._push(at + model.overhead + model.latency, step.peer, NO_STEP, message)
         if step.size <= model.eager:
             self._ended(rank, number)
-        return None
 
     def _recv(self, at: int, rank: int, number: int) -> None:
         step = self.ranks[rank][number]
@@ -162,9 +169,6 @@ class _Run:
 
     def _message(self, at: int, rank: int, message: _Message) -> None:
         step, model = message.step, self.model
-        free = max(self.processor[rank][step.cpu], self.receiving[rank][step.nic])
-        if free > at:
-            return self._push(free, rank, NO_STEP, message)
         more = max(step.size - 1, 0)
         each = max(model.overhead_per_byte, model.per_byte)
         self.processor[rank][step.cpu] = at + model.overhead + more * each
@@ -173,11 +177,11 @@ class _Run:
         found = next((one for one in posted if _fits(steps[one], message)), None)
         if found is None:
             self.arrived[rank].append(message)
-            return None
+            return
         posted.remove(found)
         if step.size > model.eager:
             self._acknowledge(at, message, step)
-        return self._ended(rank, found)
+        self._ended(rank, found)
 
     def _acknowledge(self, at: int, message: _Message, step: Step) -> None:
         """End a send that waited for its receiver."""

@@ -31,7 +31,7 @@ _BEGINNINGS: Mapping[str, tuple[tuple[bytes, str], ...]] = {
 
 
 def read_trace(path: Path) -> Trace:
-    """Return the trace in a file, or in a folder of ``parcast mpi trace``.
+    """Return the trace in a file, or in a folder that is a trace of ``parcast mpi`` or OTF2.
 
     Raises
     ------
@@ -40,12 +40,10 @@ def read_trace(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    if path.is_dir() and not any(path.glob("rank-*.trace")):
-        raise FileError(f"{path} is a folder; give the trace's file in it")
     if not path.exists():
         raise FileError(f"{path} cannot be read: there is no such file")
     if path.is_dir():
-        target = "parcast_perturb.readers.tracer:read"
+        path, target = _inside(path)
     elif path.suffix.lower() not in FORMATS:
         raise FileError(
             f"{path}: no trace has the suffix {path.suffix!r}. Known: {', '.join(FORMATS)}."
@@ -54,6 +52,16 @@ def read_trace(path: Path) -> Trace:
         target = _reader(path)
     reader: Callable[[Path], Trace] = load(target)
     return reader(path)
+
+
+def _inside(folder: Path) -> tuple[Path, str]:
+    """Return the trace that a folder is, and its reader."""
+    if any(folder.glob("rank-*.trace")):
+        return folder, "parcast_perturb.readers.tracer:read"
+    anchors = list(folder.glob("*.otf2"))
+    if len(anchors) == 1:
+        return anchors[0], FORMATS[".otf2"]
+    raise FileError(f"{folder} is a folder; give the trace's file in it")
 
 
 def _reader(path: Path) -> str:

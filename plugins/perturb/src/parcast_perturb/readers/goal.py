@@ -232,6 +232,7 @@ class _Order:
             self._begin(self._next())
         if self.open:
             self._wait(sorted(self.open))
+        self.recorder.local("finalize", self.clock, self.clock)  # after what is computed last
 
     def _ready(self, number: int) -> None:
         needs = self.open.intersection(self.steps[number].ended)

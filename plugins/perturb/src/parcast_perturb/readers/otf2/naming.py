@@ -119,7 +119,8 @@ class Naming:
             name = self.regions[region]
             around = f"{name} in {self.regions[parent - 1]}" if parent else name
             numbers.append(recorder.recording.site(around))
-        return np.array(numbers, np.int64)[inverse.reshape(-1)]
+        found: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
+        return found
 
 
 def _codes(region: str) -> tuple[int, int, int, int]:

@@ -60,7 +60,8 @@ def _writer(kind: int, widths: tuple[int, ...]) -> Any:
 
     given = [getattr(types, f"uint{width}") for width in widths]
     wide = types.uint64
-    where = types.CPointer(types.int64)
+    pointer: Any = types.CPointer
+    where = pointer(types.int64)
     signature = types.int32(wide, wide, wide, where, types.voidptr, *given)
     return callback(_written(kind, len(widths)), signature)
 
@@ -69,7 +70,7 @@ def _written(kind: int, count: int) -> Callable[..., int]:
     """Return the function for a number of arguments; row 0 holds how many there are."""
     if count == 0:
 
-        def write(_1: Any, time: Any, _3: Any, rows: Any, _5: Any) -> int:  # type: ignore[misc]
+        def write(_1: Any, time: Any, _3: Any, rows: Any, _5: Any) -> int:
             at = WIDTH * (rows[0] + 1)
             rows[0] += 1
             rows[at], rows[at + 1] = kind, time
