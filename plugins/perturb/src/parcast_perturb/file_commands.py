@@ -20,7 +20,7 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="The new file.")]
 
 def add(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (convert, graph, replay):
+    for command in (convert, graph, replay, stragglers):
         app.command()(command)
 
 
@@ -133,3 +133,39 @@ def replay(
         typer.echo(f"{rank:6}{end:20,} ns")
     if len(ends) > 16:
         typer.echo(f"   (16 of {len(ends)} ranks; --json has all)")
+
+
+def stragglers(
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="Operations: .parquet or .csv.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how much stragglers slow a training job down, and which operations and ranks do it."""
+    import attrs
+
+    from parcast_perturb.training.slowdown import slowdown
+    from parcast_perturb.training.table import read
+
+    job = read(file)
+    found = slowdown(job)
+    if as_json:
+        typer.echo(json.dumps({"schema": 1, "table": str(file), **attrs.asdict(found)}))
+        return
+    rows = [
+        f"{file}: {job.ranks.size} ranks, {len(job.steps)} steps, {job.start.size:,} operations",
+        f"a step takes         {found.recorded:.6g} s as recorded",
+        f"                     {found.without_delays:.6g} s without delays of launches",
+        f"                     {found.without_stragglers:.6g} s if all alike took as long",
+        f"stragglers make it   {found.total:.4f} times as long",
+        (
+            f"the slowest ranks explain {found.slow_ranks:.1%} of it, the last stage "
+            f"{found.last_stage:.1%}"
+        ),
+        "",
+        "only these as recorded, all others alike:",
+    ]
+    groups = (("", found.by_type), ("stage ", found.by_stage), ("data rank ", found.by_part))
+    for word, ratios in groups:
+        order = sorted(ratios.items(), key=lambda one: -one[1])
+        rows += [f"  {word + str(name):30}{ratio:.4f}" for name, ratio in order]
+    typer.echo("\n".join(rows))
