@@ -45,7 +45,6 @@ def parcast_readers() -> Iterator[Reader]:
     yield Reader(".otf2", "parcast_perturb.traced:read", "A recorded run, by Score-P and others.")
     yield Reader(".tit", "parcast_perturb.traced:read", "A time-independent trace of SimGrid.")
     yield Reader(".goal", "parcast_perturb.traced:read", "A schedule of LogGOPSim.")
-    yield Reader(".prv", "parcast_perturb.traced:read", "A recorded run, by Extrae or Dimemas.")
 
 
 @hookimpl

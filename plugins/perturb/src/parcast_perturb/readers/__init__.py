@@ -17,10 +17,17 @@ FORMATS: Mapping[str, str] = {
     ".tit": "parcast_perturb.readers.time_independent:read",
     ".txt": "parcast_perturb.readers.time_independent:read",
     ".goal": "parcast_perturb.readers.goal:read",
+    ".et": "parcast_perturb.readers.chakra:read",
 }
 
 #: Readers of formats that share a suffix, by what stands in the file's first kilobyte.
 _BEGINNINGS: Mapping[str, tuple[tuple[bytes, str], ...]] = {
+    ".json": (
+        (b'_NODE"', "parcast_perturb.readers.chakra:read"),
+        (b'"traceEvents"', "parcast_perturb.readers.kineto:read"),
+        (b'"distributedInfo"', "parcast_perturb.readers.kineto:read"),
+        (b'"deviceProperties"', "parcast_perturb.readers.kineto:read"),
+    ),
     ".trace": ((b"PARCAST1", "parcast_perturb.readers.tracer:read"),),
     ".txt": (
         (b" entering at walltime ", "parcast_perturb.readers.dumpi:read"),

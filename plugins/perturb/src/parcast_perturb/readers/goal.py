@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -40,12 +40,13 @@ _ORDER = re.compile(r"([a-zA-Z]\w*)\s+(i?requires)\s+([a-zA-Z]\w*)")
 class Step:
     """One operation of a rank."""
 
-    kind: str  #: ``send``, ``recv`` or ``calc``
+    kind: str  #: ``send``, ``recv`` or ``calc``; of other graphs also a collective
     size: int  #: bytes, or ns
     peer: int = ANY
     tag: int = 0
     cpu: int = 0
     nic: int = 0
+    group: str = ""  #: of a collective; of all ranks if it has no name
     ended: list[int] = attrs.field(factory=list)  #: steps that must have ended before
     begun: list[int] = attrs.field(factory=list)  #: steps that must have begun before
 
@@ -56,6 +57,7 @@ class Schedule:
 
     where: str
     ranks: tuple[list[Step], ...] = attrs.field(repr=False)
+    groups: Mapping[str, list[int]] = attrs.field(factory=dict)  #: the ranks in each
 
 
 def read(path: Path) -> Trace:
@@ -200,6 +202,8 @@ def trace_of(given: Schedule) -> Trace:
         If a receive names no source or no tag, or steps require each other in a ring.
     """
     recording = Recording(len(given.ranks), given.where)
+    for name, members in given.groups.items():
+        recording.communicator(name, members)
     for recorder, steps in zip(recording.ranks, given.ranks, strict=True):
         _Order(recorder, steps, given.where).play()
     notes = ["a rank starts what is ready before it waits, in the order of the file"]
@@ -262,6 +266,9 @@ class _Order:
         elif step.kind == "send":
             self.recorder.send("isend", clock, clock, step.peer, step.size, step.tag,
                                request=number)  # fmt: skip
+        elif step.kind != "recv":
+            self.recorder.collective(f"i{step.kind}", clock, clock, step.size, step.group or 0,
+                                     step.peer, request=number)  # fmt: skip
         elif ANY in (step.peer, step.tag):
             raise UnsupportedError(
                 f"{self.where}: {self.recorder.place}: a receive names no source or no tag, and "
