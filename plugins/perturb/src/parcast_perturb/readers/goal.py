@@ -26,6 +26,9 @@ _ANYS = {"-1", "4294967295"}
 #: No schedule has more ranks; a larger number is another file given by mistake.
 _MOST_RANKS = 1 << 24
 
+#: A graph is held whole, so that a longer text would take gigabytes of memory.
+_MOST_BYTES = 512 << 20
+
 _OPERATION = re.compile(
     r"(?:(?P<label>[a-zA-Z]\w*)\s*:\s*)?(?:"
     r"(?P<send>send)\s+(?P<out>\d+)b\s+to\s+(?P<to>\d+)"
@@ -83,6 +86,9 @@ def schedule(path: Path) -> Schedule:
     FileError
         If a line is none of a schedule's.
     """
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule has up to "
+                        f"{_MOST_BYTES >> 20}")  # fmt: skip
     parser = _Parser(path)
     for where, text in _statements(path):
         parser.take(where, text)
