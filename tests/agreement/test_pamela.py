@@ -20,9 +20,9 @@ def bound(made, form):
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
-def test_no_run_is_faster_than_free(contention, eager):
+def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
-    for seed in range(8):
+    for seed in range(programs // 12):
         made = random_program(
             seed, contention=contention, eager=eager, without=["weights", "start", "local"]
         )
@@ -33,9 +33,9 @@ def test_no_run_is_faster_than_free(contention, eager):
     assert tight > 3
 
 
-def test_without_contention_no_run_is_slower_than_barrier():
+def test_without_contention_no_run_is_slower_than_barrier(programs):
     asked = 0
-    for seed in range(25):
+    for seed in range(programs // 6):
         made = random_program(seed, contention="none", without=["weights", "start", "colors"])
         if (found := bound(made, "barrier")) is not None:
             asked += 1

@@ -98,7 +98,12 @@ def model(
     """
     unrolled = _unrolled(workload, query)
     itself = _to_itself(unrolled)
-    charges = Charges.of(Costs.of(query, unrolled.needs()), workload.name, to_itself=itself)
+    charges = Charges.of(
+        Costs.of(query, unrolled.needs()),
+        workload.name,
+        to_itself=itself,
+        slowest=form == "barrier",
+    )
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
             f"{workload.name} has no form barrier: a process waits for a message that another "
