@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -30,15 +31,30 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own.
     """
+    njit: Any = numba.njit
+    with _cached() as cache:
+        return njit(function, cache=cache, nogil=True, no_cfunc_wrapper=True)
+
+
+def callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function now, for C to call; its ``address`` is what C wants."""
+    cfunc: Any = numba.cfunc
+    with _cached() as cache:
+        return cfunc(signature, cache=cache)(function)
+
+
+@contextmanager
+def _cached() -> Iterator[bool]:
+    """Let numba keep what is compiled here in parcast's directory; say whether there is one."""
     config: Any = numba.config
     before = config.CACHE_DIR
     directory = Path(before) if before else kernel_cache("parcast-perturb")
     if directory is None:
-        return numba.njit(function, nogil=True)
+        yield False
+        return
     config.CACHE_DIR = str(directory / sources())
     try:
-        njit: Any = numba.njit
-        return njit(function, cache=True, nogil=True, no_cfunc_wrapper=True)
+        yield True
     finally:
         config.CACHE_DIR = before
 
