@@ -41,6 +41,7 @@ from parcast_perturb.propagation.state import (
     QUEUE_LENGTH,
     QUEUED,
     RECEIVER,
+    RECORD,
     RELEASE,
     RELEASED,
     RELEASED_BY,
@@ -68,7 +69,8 @@ def fresh(state: Any, holders: int) -> Any:
     record = state.counters[FREE]
     state.counters[FREE] = state.record[record, NEXT]
     state.counters[FREE_COUNT] -= 1
-    state.record[record, :] = 0
+    for column in range(RECORD):
+        state.record[record, column] = 0
     state.record[record, NEXT] = NO
     state.record[record, SENDER] = NO
     state.record[record, RECEIVER] = NO

@@ -11,7 +11,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.deltas import deltas_of
-from parcast_perturb.propagation.kernel import advance
+from parcast_perturb.propagation.forms import form
 from parcast_perturb.propagation.room import more_records, state_of
 from parcast_perturb.propagation.state import (
     CLOCKED,
@@ -107,6 +107,7 @@ def propagate(
     table = Table(events.whole, events.times, events.slots, events.offsets)
     state = state_of(trace, replications, quantum)
     rounds = max(1, _EVENTS // (quantum * max(trace.size, 1))) if trace.mapped else -1
+    advance = form(trace.count * replications)
     while (reason := advance(table, deltas, state, rules, outcome, rounds)) != ENDED:
         if reason == MORE:
             state = more_records(state)

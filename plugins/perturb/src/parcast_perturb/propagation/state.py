@@ -90,6 +90,7 @@ RANK, AT_CALL = range(2)
 #: whether the root is one, a chain of theirs. Of one of these: its place.
 NEXT, HOLDERS, EVENT, SENDER, RECEIVER, SIDES, LATE, BLOCKING, ARRIVED, RELEASED = range(10)
 POST, ARRIVED_BY, RELEASED_BY = 10, 11, 12
+RECORD = 13  #: columns
 CAME, ROOT_CAME, CHAIN, DONE = 5, 6, 7, 8
 PLACE = 5
 
