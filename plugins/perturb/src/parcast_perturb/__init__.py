@@ -95,6 +95,8 @@ def parcast_workloads() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast perturb``."""
+    from parcast_perturb import study_commands
     from parcast_perturb.commands import app as commands
 
+    study_commands.add(commands)
     app.add_typer(commands, name="perturb", help="Perturbations of recorded runs.")

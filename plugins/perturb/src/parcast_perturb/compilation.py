@@ -7,8 +7,9 @@ between runs in a versioned user directory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -23,8 +24,36 @@ def step(function: Callable[..., Any]) -> Any:
     return function
 
 
-def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
-    """Return the compiled form of the function ``entry`` of the last module.
+def kernel(function: Callable[..., Any]) -> Any:
+    """Return what compiles a function at its first call, and calls it."""
+
+    @cache
+    def made() -> Any:
+        import numba
+
+        njit: Any = numba.njit
+        with _cached(sources()) as cached:
+            return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        return made()(*given)
+
+    return call
+
+
+def callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function now, for C to call; its ``address`` is what C wants."""
+    import numba
+
+    cfunc: Any = numba.cfunc
+    with _cached(sources()) as cached:
+        return cfunc(signature, cache=cached)(function)
+
+
+@contextmanager
+def _cached(name: str) -> Iterator[bool]:
+    """Let numba keep what is compiled here in parcast's directory; say whether there is one.
 
     A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own.
     """
@@ -33,14 +62,24 @@ def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
     config: Any = numba.config
     before = config.CACHE_DIR
     directory = Path(before) if before else kernel_cache("parcast-perturb")
-    if directory is not None:
-        config.CACHE_DIR = str(directory / sources())
+    if directory is None:
+        yield False
+        return
+    config.CACHE_DIR = str(directory / name)
     try:
-        njit: Any = numba.njit
-        cached = njit(nogil=True, no_cfunc_wrapper=True, cache=directory is not None)
-        return _copied(modules, entry, cached)[-1].__dict__[entry]
+        yield True
     finally:
         config.CACHE_DIR = before
+
+
+def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
+    """Return the compiled form of the function ``entry`` of the last module."""
+    import numba
+
+    njit: Any = numba.njit
+    with _cached(_of(modules)) as cached:
+        outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
+        return _copied(modules, entry, outer)[-1].__dict__[entry]
 
 
 def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[ModuleType]:
@@ -70,11 +109,22 @@ def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[Modu
     return copies
 
 
+def _of(modules: Sequence[ModuleType]) -> str:
+    """Return a name for modules, and those whose constants they share, as they are."""
+    package = Path(__file__).parent
+    shared = ("propagation/state.py", "trace/calls.py", "trace/columns.py", "compilation.py")
+    files = [Path(str(module.__file__)) for module in modules]
+    return _hash([*files, *(package / name for name in shared)])
+
+
 @cache
 def sources() -> str:
-    """Return a name for the kernel as it is.
+    """Return a name for all of the package as it is.
 
     numba looks for changes in a function's own file only, and kernels call those of others.
     """
-    files = sorted((Path(__file__).parent / "propagation").glob("*.py"))
+    return _hash(sorted(Path(__file__).parent.rglob("*.py")))
+
+
+def _hash(files: Sequence[Path]) -> str:
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
