@@ -99,8 +99,9 @@ def parcast_workloads() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast perturb``."""
-    from parcast_perturb import file_commands
+    from parcast_perturb import file_commands, study_commands
     from parcast_perturb.commands import app as commands
 
     file_commands.add(commands)
+    study_commands.add(commands)
     app.add_typer(commands, name="perturb", help="Perturbations of recorded runs.")
