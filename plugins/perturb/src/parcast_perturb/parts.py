@@ -73,10 +73,12 @@ def parts_of(content: Traced, delays: Floats) -> Parts:
     last = trace.events.offsets[1:] - 1
     ends = clocks.end[last]
     busy = spent(clocks.before, clocks.start)
-    stored = float(content.io.sum()) if content.io is not None else 0.0
+    stored, fetching = (
+        0.0 if some is None else float(some.sum()) for some in (content.io, content.fetching)
+    )
     whole = (
-        busy - stored,
-        spent(clocks.start, clocks.clock) + spent(turn, clocks.end),
+        busy - stored - fetching,
+        fetching + spent(clocks.start, clocks.clock) + spent(turn, clocks.end),
         stored,
         spent(clocks.clock, turn) + spent(ends, np.full(trace.size, ends.max())),
     )

@@ -75,9 +75,8 @@ class _Solver:
         replications = options.replications if asked.random else 1
         content: Traced = query.workload.content
         warm_up = content.starts is not None and len(content.starts) > 0
-        split = (
-            asked.known and self.policy == "clocked" and not (warm_up and content.io is not None)
-        )
+        cut = warm_up and (content.io is not None or content.fetching is not None)
+        split = asked.known and self.policy == "clocked" and not cut
         found = propagate(
             asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
             replications=replications, seed=query.seed, every_end=warm_up or split,

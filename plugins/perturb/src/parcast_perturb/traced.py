@@ -12,8 +12,11 @@ from parcast import Query, UnsupportedError, Workload
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError
 from parcast.program.columns import CODE, Columns
-from parcast.program.operations import ANY
+from parcast.program.deadlock import matched as fixed_program
+from parcast.program.frozen import frozen
+from parcast.program.operations import ANY, SENDS
 from parcast.program.ready import matched
+from parcast.program.unrolled import Block, Unrolled
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.trace.calls import CALLS, CODES, WAIT
@@ -59,6 +62,7 @@ class Traced:
     eager_limit: float = float("inf")
     starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
     io: Any = attrs.field(default=None, repr=False)  #: of the time before each event; None: none
+    fetching: Any = attrs.field(default=None, repr=False)  #: tasks of pools; as ``io``
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.
@@ -100,12 +104,16 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     Raises
     ------
     UnsupportedError
-        If messages share a resource, files share a disk, or timing decides who receives what.
+        If messages share a resource.
     """
-    unrolled = matched(query)
-    costs = Costs.of(query, unrolled.unrolled.needs())
-    columns = unrolled.columns
-    _refuse(query, costs, columns)
+    program = matched(query, pools=True)
+    costs = Costs.of(query, program.unrolled.needs())
+    _refuse(query, costs, program.unrolled)
+    decided = _decided(query, costs, program.unrolled)
+    if decided:
+        fixed = frozen(program.unrolled, costs)
+        program = fixed_program(fixed, program.algorithms, costs.eager_limit)
+    columns = program.columns
     trace, kept = _untimed(columns, query)
     gaps = _gaps(columns, costs, kept, _WORK)
     rows = np.flatnonzero(gaps)
@@ -124,35 +132,49 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
         _added(columns, costs, kept, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
-        _gaps(columns, costs, kept, _STORED) if columns.among({*_STORED}).any() else None,
+        *(_some(_gaps(columns, costs, kept, _WORK, sites)) for sites in (_STORED, ("pool",))),
     )
-    return attrs.evolve(given, kind="trace", content=content), ()
+    return attrs.evolve(given, kind="trace", content=content), decided
 
 
-def _refuse(query: Query, costs: Costs, columns: Columns) -> None:
+def _some(seconds: Floats) -> Floats | None:
+    return seconds if seconds.any() else None
+
+
+def _refuse(query: Query, costs: Costs, unrolled: Unrolled) -> None:
     """Refuse what delays along fixed edges cannot say."""
-    if costs.contention != "none" and columns.among({"send", "isend", "sendrecv"}).any():
+    if costs.contention != "none" and (unrolled.pools or _has(unrolled, SENDS)):
         raise UnsupportedError(
             f"machine {query.machine.name!r} has contention {costs.contention!r}; messages of a "
             "message graph never wait for each other. Set network.contention to none, or ask "
             "another family"
         )
-    if (columns.src == ANY).any():
-        raise UnsupportedError(
-            "the program receives from ANY, and a message graph has fixed edges; name the source"
-        )
-    io = columns.among({"read", "write"})
+
+
+def _has(unrolled: Unrolled, ops: frozenset[str]) -> bool:
+    return any(block.op in ops for block in unrolled.blocks)
+
+
+def _decided(query: Query, costs: Costs, unrolled: Unrolled) -> tuple[str, ...]:
+    """Return what timing decides, which the graph has as the machine without noise decides it."""
     private = costs.layout == "cluster" and costs.disks >= query.p
-    shared = any(
-        block.arguments.get("file") == "shared"
-        for block in columns.unrolled.blocks
-        if block.op in ("read", "write")
+    accesses = [block for block in unrolled.blocks if block.op in _STORED]
+    own = all(block.arguments["file"] == "own" for block in accesses)
+    found = {
+        "who takes a message from ANY": any(_from_any(block) for block in unrolled.blocks),
+        "who takes a task of a pool": bool(unrolled.pools),
+        "who waits for a disk": bool(accesses) and query.p > 1 and not (private and own),
+    }
+    return tuple(
+        f"{what} is fixed, as it is without noise: a message graph has no queues"
+        for what, there in found.items()
+        if there
     )
-    if io.any() and query.p > 1 and (shared or not private):
-        raise UnsupportedError(
-            "processes share disks, and a message graph has no queues; give every process a disk "
-            "of its own (layout cluster, d of at least p) or ask another family"
-        )
+
+
+def _from_any(block: Block) -> bool:
+    source = block.arguments.get("src")
+    return isinstance(source, int) and source == ANY
 
 
 def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
@@ -233,8 +255,10 @@ def _requests(
     return slots.astype(np.int32), count.astype(np.int32)
 
 
-def _gaps(columns: Columns, costs: Costs, kept: Ints, work: tuple[str, ...]) -> Floats:
-    """Return how long such work takes before each call."""
+def _gaps(
+    columns: Columns, costs: Costs, kept: Ints, work: tuple[str, ...], sites: tuple[str, ...] = ()
+) -> Floats:
+    """Return how long such work takes before each call, of all sites or those of some names."""
     size = len(columns.offsets) - 1
     seconds = np.zeros(len(columns.op))
     for op in work:
@@ -247,6 +271,9 @@ def _gaps(columns: Columns, costs: Costs, kept: Ints, work: tuple[str, ...]) -> 
             seconds[ids] = costs.elapse(rank, amount)
         else:
             seconds[ids] = costs.piece(amount, "own")
+    if sites:
+        named = np.array([site.name in sites for site in columns.unrolled.sites])
+        seconds[~named[columns.site]] = 0.0
     gaps = np.zeros(len(kept) + size)
     busy = np.flatnonzero(seconds)
     rank = columns.rank_of(busy)
