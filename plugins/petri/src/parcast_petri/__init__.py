@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
-    """Add the background of nodes."""
+    """Add the background of nodes, and what there is to say of networks."""
     yield PartEntry("background", "parcast_petri.background:Background", "Jobs of others on nodes.")
+    yield PartEntry("links", "parcast_petri.links:Links", "Ports, and further networks.")
+    yield PartEntry("traffic", "parcast_petri.links:Traffic", "Messages of others.")
 
 
 @hookimpl
@@ -44,7 +46,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     yield FamilyEntry(
         "petri",
         "parcast_petri:choose",
-        "explicit on several loaded nodes, or mean.",
+        "explicit on several loaded nodes or in random traffic, or mean.",
         kind="program",
     )
 
@@ -52,10 +54,11 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
 def choose(query: Query) -> str:
     """Return the family's solver for a query."""
     from parcast.errors import ParcastError
+    from parcast_petri.programs.traffic import random_traffic
     from parcast_petri.questions import loads
 
     try:
-        several = len(loads(query)) > 1
+        several = len(loads(query)) > 1 or random_traffic(query)
     except ParcastError:  # which the solver then says
         several = False
     return "petri.explicit" if several else "petri.mean"

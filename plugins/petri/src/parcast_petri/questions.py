@@ -45,7 +45,7 @@ def refusal(query: Query) -> str | None:
 def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
-    return program_net(query, options.sharing, nodes)
+    return program_net(query, options, nodes)
 
 
 def playable(query: Query, made: ProgramNet, form: Literal["auto", "compiled"] = "auto") -> Arrays:
