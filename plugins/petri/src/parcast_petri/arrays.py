@@ -13,7 +13,7 @@ from parcast.expressions import names_in
 from parcast_petri.delays import code, law
 from parcast_petri.kernel import layout as k
 from parcast_petri.memory import Memory
-from parcast_petri.net import Net, Tokens, Transition
+from parcast_petri.net import Given, Net, Tokens, Transition
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
 Form = Literal["compiled", "plain", "exact"]
@@ -69,17 +69,19 @@ class Arrays:
         new.m[: k.TRANSITIONS] = old.m[: k.TRANSITIONS]
         new.f[k.CLOCK] = old.f[k.CLOCK]
         for at in range(k.MARKING, k.HEADER):
-            if at not in (k.FREE, k.HEAP, k.BASE) and not k.DELAY <= at < k.LAST:
+            if at not in (k.FREE, k.HEAP, k.KEY, k.BASE) and not k.DELAY <= at < k.LAST:
                 new.fill(at, old.column(at))
         for start, to, size in zip(
             old.column(k.BASE), new.column(k.BASE), old.column(k.SIZE), strict=True
         ):
             items = old.column(k.HEAP, int(start), int(start + size))
             new.m[new.m[k.HEAP] + to : new.m[k.HEAP] + to + size] = items
+            keys = old.column(k.KEY, int(start), int(start + size))
+            new.f[new.m[k.KEY] + to : new.m[k.KEY] + to + size] = keys
             for position, item in enumerate(items, int(to)):
                 new.m[new.m[k.PLACE] + item] = position
-        end = old.sizes[k.KEY]
-        free = [*range(new.sizes[k.KEY] - 1, end - 1, -1)]
+        end = old.sizes[k.PLACE]
+        free = [*range(new.sizes[k.PLACE] - 1, end - 1, -1)]
         kept = old.column(k.FREE, 0, int(old.m[k.SPARE]))
         new.fill(k.FREE, [*free, *kept])
         new.m[k.SPARE] = len(free) + len(kept)
@@ -98,7 +100,7 @@ class Arrays:
         each = {at: [0] * transitions for at in (k.DEGREE, k.ACTIVE, k.FIRED, k.LAST)}
         each |= {at: [0] * pools for at in (k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED)}
         each[k.PROMISED] = [0] * queues
-        each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST, k.KEY)}
+        each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST)}
         each |= {at: [-1] * items for at in (k.OLDER, k.YOUNGER, k.PLACE)}
         return each | {
             k.MARKING: marking,
@@ -109,6 +111,7 @@ class Arrays:
             k.TIE: [*self.tie, *[0] * (items - transitions)],
             k.FREE: [*range(items - 1, fixed - 1, -1)],
             k.HEAP: [0] * base[-1],
+            k.KEY: [0] * base[-1],
             k.BASE: base[:-1],
             k.SIZE: [0] * len(sizes),
             k.TRACE: [0] * room,
@@ -192,6 +195,7 @@ def _attributes(
     laws = [law(t, exact=form == "exact") for t in net.transitions]
     index = {pool: at for at, pool in enumerate(pools)}
     return {
+        k.PLAIN: [_plain(t) for t in net.transitions],
         k.IMMEDIATES: [int(t.delay is None) for t in net.transitions],
         k.SERVERS: [-1 if t.servers is None else t.servers for t in net.transitions],
         k.AGE: [int(t.memory == "age") for t in net.transitions],
@@ -203,6 +207,13 @@ def _attributes(
         k.TABLE_AT: _starts([table for *_, table in laws]),
         k.TABLE: [value for *_, table in laws for value in table],
     }
+
+
+def _plain(one: Transition) -> int:
+    """Return 1 where a transition's timer, constant or drawn, is all that it has."""
+    timer = one.delay is not None and not isinstance(one.delay, Tokens | Given)
+    beside = one.inhibitor or one.speed or one.load or one.memory == "age"
+    return int(timer and one.servers == 1 and not beside)
 
 
 def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:

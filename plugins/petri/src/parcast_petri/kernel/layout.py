@@ -42,6 +42,7 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
     CHANGE_AT, CHANGE_PLACE, CHANGE_BY,
     TOUCH_AT, TOUCH,  # transitions whose enabling a firing may change
     STIR_AT, STIR,  # pools whose speed depends on a place or a load
+    PLAIN,  # whether a timer, constant or drawn, is all there is to it
     KIND, IMMEDIATES, SERVERS, AGE,
     POOL,  # -1: the clock's own time
     LOAD,  # where in the marking it is counted; -1: nowhere
@@ -68,8 +69,10 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
     LAST,  # when a transition fired last
     LEFT,  # work kept by age; -1: none
     VIRTUAL,  # by pool, the work done for each of its members
-    UPDATED, SPEED, STACK, KEY, TRACE_TIME,
-) = range(22, 80)  # fmt: skip
+    UPDATED, SPEED, STACK,
+    KEY,  # of what stands in ``HEAP``
+    TRACE_TIME,
+) = range(22, 81)  # fmt: skip
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1
