@@ -92,7 +92,9 @@ class _Lowering:
         for wires in self.networks:
             on = (self.network[sends] == wires.number) & (here != there)
             pairs = frozenset(zip(here[on].tolist(), there[on].tolist(), strict=True))
-            found.append(Rates(wires, pairs, waiting=self.options.servers == "single"))
+            waiting = self.options.servers == "single"
+            fair = self.options.sharing == "max_min" and wires.contention != "none"
+            found.append(Rates(wires, pairs, waiting=waiting, fair=fair))
         return found
 
     def made(self) -> ProgramNet:
@@ -106,6 +108,8 @@ class _Lowering:
             self.sketch.transition(f"end {rank}", {self.at: 1}, {END: 1})
             self.records.ends.append(self.moment)
         others = draw_others(self.sketch, self.query, self.nodes, self.rates[0])
+        for rates in self.rates:
+            self.sketch.links += rates.net_links()
         net = self.sketch.net(self.query.workload.name)
         return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
 

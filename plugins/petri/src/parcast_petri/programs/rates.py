@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
+from parcast_petri.net import Link as NetLink
 from parcast_petri.net import Tokens
 from parcast_petri.programs.networks import Wires
 
@@ -32,6 +33,7 @@ class Rates:
     others: dict[str, str] = attrs.field(factory=dict)
     taken: dict[str, str] = attrs.field(factory=dict)
     waiting: bool = False  #: whether messages that wait for their turn count too
+    fair: bool = False  #: max-min, not the least of equal shares
     _speeds: dict[tuple[int, int], Tokens] = attrs.field(factory=dict)
 
     def load(self, src: int, dst: int) -> str:
@@ -76,18 +78,33 @@ class Rates:
     def count(self, link: Link) -> str:
         """Return how many messages are on a link, as arithmetic of tokens."""
         waiting = tuple(f"queued_{load}" for load in link.loads) if self.waiting else ()
-        other = (self.others[link.name],) if link.name in self.others else ()
-        return " + ".join((*link.loads, *waiting, *other))
+        return " + ".join((*link.loads, *waiting, *self._other(link)))
 
     def speed(self, src: int, dst: int) -> Tokens:
         """Return the speed of a message, relative to one alone: its least share of a link."""
         if (src, dst) not in self._speeds:
-            self._speeds[src, dst] = Tokens.read(self._share(self.links(src, dst)))
+            fair = Tokens.fair(self.load(src, dst))
+            equal = self._share(self.links(src, dst))
+            self._speeds[src, dst] = fair if self.fair else Tokens.read(equal)
         return self._speeds[src, dst]
 
     def other_speed(self, link: Link) -> Tokens:
         """Return the speed of a message of others, which is on one link alone."""
+        if self.fair:
+            return Tokens.fair(self.others[link.name])
         return Tokens.read(self._share([link]))
+
+    def net_links(self) -> list[NetLink]:
+        """Return the links as a net has them, for max-min shares."""
+        if not self.fair:
+            return []
+        return [
+            NetLink(Tokens.read(self._left(link)), (*link.loads, *self._other(link)))
+            for link in self.all_links()
+        ]
+
+    def _other(self, link: Link) -> tuple[str, ...]:
+        return (self.others[link.name],) if link.name in self.others else ()
 
     def _share(self, links: list[Link]) -> str:
         if not self.taken and all(link.capacity == 1 for link in links):

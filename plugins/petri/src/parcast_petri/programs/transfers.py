@@ -170,6 +170,8 @@ def _refusal(wires: Wires, options: Options) -> str | None:
         )
     if sharing == "fcfs" and wires.backbone is not None:
         return "serves ports, no backbone; set petri.sharing to ps_transfer, ps_all or max_min"
+    if sharing == "fcfs" and wires.contention != "none" and options.servers == "single":
+        return "serves messages in order already; set petri.servers to infinite"
     if sharing == "fcfs" and wires.contention != "none" and options.startup == "inside":
         return "has its startups after the bus or the ports; set petri.startup to outside"
     return None
