@@ -14,9 +14,21 @@ if TYPE_CHECKING:
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
     """Add the background of nodes, and what there is to say of networks."""
-    yield PartEntry("background", "parcast_petri.background:Background", "Jobs of others on nodes.")
-    yield PartEntry("links", "parcast_petri.links:Links", "Ports, and further networks.")
-    yield PartEntry("traffic", "parcast_petri.links:Traffic", "Messages of others.")
+    for name, target, summary, choice in (
+        ("background", "background:Background", "Jobs of others on nodes.", "background jobs"),
+        ("links", "links:Links", "Ports, and further networks.", "links"),
+        ("traffic", "links:Traffic", "Messages of others.", "traffic of others"),
+    ):
+        yield PartEntry(name, f"parcast_petri.{target}", summary, choice=choice)
+
+
+#: Messages share a network by equal parts; in turn, as the other families have them, without.
+#: Processes share memory with those that move bytes at the time; with all of the node, without.
+SHARES = {
+    "equal shares of the network": {"sharing": "fcfs"},
+    "memory shared anew": {"memory": "fixed"},
+}
+FOLLOWED = ("background", "links", "traffic")
 
 
 @hookimpl
@@ -28,6 +40,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.mean:Mean",
         "The paper's net: mean slowdowns of loaded nodes, one run.",
         options="parcast_petri.options:Options",
+        follows=FOLLOWED,
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.sampled",
@@ -35,6 +49,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.sampled:Sampled",
         "Each computation's time drawn from the law of one loaded core.",
         options="parcast_petri.options:SampledOptions",
+        follows=FOLLOWED,
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.explicit",
@@ -42,6 +58,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.explicit:Explicit",
         "Background jobs in the net, sharing processors with the program.",
         options="parcast_petri.options:SampledOptions",
+        follows=FOLLOWED,
+        choices=SHARES,
     )
     yield FamilyEntry(
         "petri",
