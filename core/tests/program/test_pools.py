@@ -8,10 +8,11 @@ from parcast import Query, Registry, Status
 from parcast.costs import Costs
 from parcast.errors import FileError, InvalidPointError, UnsupportedError
 from parcast.machine import Machine, Network, Processor
+from parcast.program.frozen import frozen, is_decided_by_timing
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.program.tree import Pool
-from parcast.testing import by_events, by_sweep
+from parcast.testing import by_events, by_sweep, random_program
 
 MACHINE = Machine(
     name="m",
@@ -175,3 +176,16 @@ def test_what_they_need_of_a_machine_is_known():
     registry = Registry()
     row = registry.compare(query.workload, MACHINE, p=2).rows[0]
     assert row.status is Status.REFUSED
+
+
+def test_what_timing_decides_can_be_fixed_and_takes_as_long():
+    decided = 0
+    for seed in range(150):
+        made = random_program(seed, pools=True, wildcards=True, contention="none")
+        fixed = frozen(made.expanded, made.costs)
+        assert not fixed.pools
+        assert not is_decided_by_timing(fixed)
+        decided += is_decided_by_timing(made.expanded)
+        known = by_sweep(made.expanded, made.costs)
+        assert by_events(fixed, made.costs).ends == known.ends, made.source
+    assert decided > 100

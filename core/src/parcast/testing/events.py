@@ -1,6 +1,6 @@
 """The cost table of ``docs/program.md``, evaluated event by event in the order of time.
 
-Written apart from `parcast.testing.sweep`, so that the two check each other: processes are
+Written apart from `parcast.program.played`, so that the two check each other: processes are
 generators that yield when they go on, or None to sleep until something wakes them.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
 from parcast.program import ANY, Operation, Unrolled
+from parcast.program.reference import Reference
 from parcast.query import Parts
-from parcast.testing.reference import Reference
 
 #: What happens first among the events of one time: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.

@@ -30,6 +30,7 @@ from parcast_petri.kernel.layout import (
     FIRINGS,
     FIRST_POOL,
     FULL,
+    GENERAL,
     GRANTS,
     HEAD,
     HEAP,
@@ -45,6 +46,7 @@ from parcast_petri.kernel.layout import (
     MAIN,
     MARKING,
     NEGATIVE,
+    ORDINARY,
     OUT,
     OWNER,
     PENDING,
@@ -83,6 +85,7 @@ from parcast_petri.kernel.layout import (
     VIRTUAL,
     WAITING,
 )
+from parcast_petri.kernel.ordinary import play_ordinary
 from parcast_petri.kernel.queues import grant, leave, line_up, request
 from parcast_petri.kernel.shares import share
 from parcast_petri.kernel.timers import (
@@ -261,6 +264,10 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
     """Play until nothing is enabled, or so many firings in all; return why it ended."""
     if m[STARTED] == 0 and not enable(m, f, draw):
         return NEGATIVE
+    if m[ORDINARY] and m[ROOM] == 0:
+        found = play_ordinary(m, f, draw, firings)
+        if found != GENERAL:
+            return found
     while True:
         stop_place = m[STOP_PLACE]
         if stop_place >= 0 and m[m[MARKING] + stop_place] >= m[STOP_TOKENS]:

@@ -22,6 +22,8 @@ STAGES, GIVEN = 11, 12
 NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE, FAIR = range(10)
 #: Why `run` returns
 DEAD, STOPPED, LIMIT, ENDLESS, UNBOUNDED, TRACED, FULL, NEGATIVE = range(8)
+#: Why `play_ordinary` returns besides
+GENERAL = 8
 #: How far a request for a queue's resource is (in ``ACTIVE``)
 NOT_ASKED, ASKING, IN_LINE, GRANTED = range(4)
 #: Where an item is that stands in no heap
@@ -34,6 +36,7 @@ FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES, SER
 #: What it does not: how many there are, and options.
 TRANSITIONS, POOLS, QUEUES, HEAPS, COUNTED, ROOM = range(10, 16)
 BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST, LINKS = range(16, 23)
+ORDINARY = 23  # whether all transitions have `PLAIN` timers
 
 #: Columns of ``m`` that a run does not change. Entries of i in X stand from ``X_AT[i]`` to before
 #: ``X_AT[i + 1]``.
@@ -77,7 +80,7 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST, LINKS = range(16, 23)
     LEFT_ON,  # what a link has left to give
     KEY,  # of what stands in ``HEAP``
     TRACE_TIME,
-) = range(23, 89)  # fmt: skip
+) = range(24, 90)  # fmt: skip
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1

@@ -17,9 +17,27 @@ import numpy as np
 
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
-from parcast.program import ANY, Operation, Unrolled
+from parcast.program.operations import ANY
+from parcast.program.reference import Reference
+from parcast.program.unrolled import Operation, Unrolled
 from parcast.query import Parts
-from parcast.testing.reference import Reference
+
+
+@attrs.frozen
+class Step:
+    """An operation that a process has done, tasks that it took among them."""
+
+    order: int  #: its place in the process's own list; of a task, that of the pool
+    operation: Operation
+    seconds: float  #: from its beginning to its end
+    source: int  #: who sent what a receive took
+
+
+def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
+    """Return what each process does, in its order; arguments are those of `by_sweep`."""
+    played = _Sweep(unrolled, costs)
+    played.result()
+    return [process.done for process in played.processes]
 
 
 def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
@@ -88,6 +106,16 @@ class _Process:
     overhead: float = 0  #: its own time after the wait
     requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
+    since: float = 0  #: when the operation at its place began
+    done: list[Step] = attrs.field(factory=list)
+
+    def note(self) -> None:
+        """Write down the operation at its place, which has ended."""
+        first = self.awaited[0][0] if self.awaited else None
+        taken = first.message if isinstance(first, _Receive) else None
+        order, operation = self.operations[self.place]
+        source = ANY if taken is None else taken.source
+        self.done.append(Step(order, operation, self.clock - self.since, source))
 
     def spend(self, part: str, until: float) -> None:
         self.spent.append((part, self.clock, until))
@@ -140,10 +168,12 @@ class _Sweep:
                 while process.place < len(process.operations):
                     if not process.entered:
                         process.entered = moved = True
+                        process.since = process.clock
                         self.enter(rank, process, *process.operations[process.place])
                     if process.held or not self.leave(process):
                         break
                     process.entered, moved = False, True
+                    process.note()
                     process.place += 1
 
     def enter(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
