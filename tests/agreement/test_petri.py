@@ -4,6 +4,7 @@ import pytest
 
 from parcast.testing import by_sweep, random_program
 from parcast_petri.arrays import arrays
+from parcast_petri.options import Options
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.token_game import Play
 
@@ -21,7 +22,7 @@ def test_receives_of_any_message_are_decided_alike(programs):
 
 
 def assert_agrees(made):
-    drawn = program_net(made.query, "fcfs")
+    drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"))
     account = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
     reference = by_sweep(made.expanded, made.costs)
     assert (account.time, account.start) == (reference.time, reference.start), made.source

@@ -25,9 +25,10 @@ def test_the_ring_ends_when_two_independent_programs_say(case):
         ring = Ring(works, Fraction(case["startup"]), transfer, forwarding == "always_forward")
         for sharing, expected in of_sharing.items():
             for servers, (end, last) in zip((None, 1), expected, strict=True):
-                ends, arrived = ring.ends(sharing, servers)
-                found = (str(max(ends)), str(arrived))
+                ends, run = ring.run(sharing, servers)
+                found = (str(max(ends)), str(run.time))
                 assert found == (end, last), (forwarding, sharing, servers)
+                assert run.firings == case["firings"][forwarding][sharing]
 
 
 def test_floats_come_near_the_exact_ends():
@@ -40,13 +41,14 @@ def test_floats_come_near_the_exact_ends():
 
 def test_a_loop_is_a_place_of_iterations_and_a_place_that_counts():
     net, _ = paper_net(Ring([(1, 1, 1, 1)] * 5, 1, 1).processes(), "none")
-    (enter, *_) = [one for one in net.transitions if one.name.startswith("enter")]
+    (enter, *_) = [one for one in net.transitions if one.name == "T 0.1"]
     (leave, *_) = [one for one in net.transitions if one.name.startswith("exit")]
-    assert enter.post == {"iterations 0.2": 3}
-    assert leave.pre == {"count 0.2": 3, "mutex 0.2": 1}
+    assert enter.post == {"start 0.2": 4}
+    assert leave.pre == {"count 0.2": 4, "mutex 0.2": 1}
     assert leave.delay is None
     run = play(net, "exact")
-    assert run.fired["T 0.2.0"] == 3
+    assert run.fired["T 0.2.0"] == 4
+    assert (run.fired["send 0.2.0"], run.fired["pass 0.2.0"]) == (3, 1)
     assert run.fired["exit 0.2"] == 1
 
 

@@ -70,6 +70,51 @@ def measure(
 
 
 @app.command()
+def load(
+    *,
+    core: Annotated[int, typer.Option(min=0, help="The core that the jobs run on.")] = 0,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(help="A file with two numbers a line: seconds of arrival and of the core."),
+    ] = None,
+    utilization: Annotated[
+        float | None, typer.Option(help="Or: what jobs that come at random use of the core.")
+    ] = None,
+    demand: Annotated[
+        str, typer.Option(help="Law of a job's seconds of the core, such as exp:50ms.")
+    ] = "exp:50ms",
+    seconds: Annotated[str, typer.Option(help="How long jobs come.")] = "10 s",
+    seed: Annotated[int, typer.Option(help="Of random jobs.")] = 0,
+) -> int:
+    """Load a core with background jobs: each a process that burns the core for its time."""
+    import time
+
+    from parcast.distributions import Distribution
+    from parcast.errors import FileError, UnsupportedError
+    from parcast.units import to_base
+    from parcast_mpi.loading.generator import generate
+    from parcast_mpi.loading.jobs import random_jobs, read_file
+
+    if (jobs is None) == (utilization is None):
+        raise FileError("give either --jobs, a file, or --utilization of random jobs")
+    if jobs is not None:
+        found = read_file(jobs)
+    else:
+        assert utilization is not None
+        law = Distribution.read(demand, "s")
+        found = random_jobs(law, utilization, to_base(seconds, "s"), seed)
+    begun = time.monotonic()
+    try:
+        used = generate(found, core)
+    except UnsupportedError as error:
+        print(f"parcast: {error}", file=sys.stderr)
+        return 1
+    passed = time.monotonic() - begun
+    print(f"{len(found)} jobs used {used:.4g} s of core {core} in {passed:.4g} s")
+    return 0
+
+
+@app.command()
 def trace(
     command: Annotated[
         list[str],

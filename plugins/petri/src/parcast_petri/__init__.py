@@ -13,17 +13,22 @@ if TYPE_CHECKING:
 
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
-    """Add the background of nodes."""
-    yield PartEntry(
-        "background",
-        "parcast_petri.background:Background",
-        "Jobs of others on nodes.",
-        choice="background jobs",
-    )
+    """Add the background of nodes, and what there is to say of networks."""
+    for name, target, summary, choice in (
+        ("background", "background:Background", "Jobs of others on nodes.", "background jobs"),
+        ("links", "links:Links", "Ports, and further networks.", "links"),
+        ("traffic", "links:Traffic", "Messages of others.", "traffic of others"),
+    ):
+        yield PartEntry(name, f"parcast_petri.{target}", summary, choice=choice)
 
 
 #: Messages share a network by equal parts; in turn, as the other families have them, without.
-SHARES = {"equal shares of the network": {"sharing": "fcfs"}}
+#: Processes share memory with those that move bytes at the time; with all of the node, without.
+SHARES = {
+    "equal shares of the network": {"sharing": "fcfs"},
+    "memory shared anew": {"memory": "fixed"},
+}
+FOLLOWED = ("background", "links", "traffic")
 
 
 @hookimpl
@@ -35,7 +40,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.mean:Mean",
         "The paper's net: mean slowdowns of loaded nodes, one run.",
         options="parcast_petri.options:Options",
-        follows=("background",),
+        follows=FOLLOWED,
         choices=SHARES,
     )
     yield SolverEntry(
@@ -44,7 +49,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.sampled:Sampled",
         "Each computation's time drawn from the law of one loaded core.",
         options="parcast_petri.options:SampledOptions",
-        follows=("background",),
+        follows=FOLLOWED,
         choices=SHARES,
     )
     yield SolverEntry(
@@ -53,13 +58,13 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.explicit:Explicit",
         "Background jobs in the net, sharing processors with the program.",
         options="parcast_petri.options:SampledOptions",
-        follows=("background",),
+        follows=FOLLOWED,
         choices=SHARES,
     )
     yield FamilyEntry(
         "petri",
         "parcast_petri:choose",
-        "explicit on several loaded nodes, or mean.",
+        "explicit on several loaded nodes or in random traffic, or mean.",
         kind="program",
     )
 
@@ -67,10 +72,11 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
 def choose(query: Query) -> str:
     """Return the family's solver for a query."""
     from parcast.errors import ParcastError
+    from parcast_petri.programs.traffic import random_traffic
     from parcast_petri.questions import loads
 
     try:
-        several = len(loads(query)) > 1
+        several = len(loads(query)) > 1 or random_traffic(query)
     except ParcastError:  # which the solver then says
         several = False
     return "petri.explicit" if several else "petri.mean"

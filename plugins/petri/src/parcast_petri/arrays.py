@@ -10,7 +10,6 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.expressions import names_in
 from parcast_petri.arcs import Whole, arc_columns
 from parcast_petri.delays import code, law
 from parcast_petri.kernel import layout as k
@@ -111,6 +110,8 @@ class Arrays:
         each = {at: [0] * transitions for at in (k.DEGREE, k.ACTIVE, k.FIRED, k.LAST)}
         each |= {at: [0] * pools for at in (k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED)}
         each[k.PROMISED] = [0] * queues
+        each |= {at: [0] * len(self.net.links) for at in (k.OPEN, k.LEFT_ON)}
+        each[k.RATE] = [0] * len(marking)
         each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST)}
         each |= {at: [-1] * items for at in (k.OLDER, k.YOUNGER, k.PLACE)}
         return each | {
@@ -174,6 +175,7 @@ def arrays(
         tie[t] = rank
     codes = [code(t.delay, places) if isinstance(t.delay, Tokens) else [] for t in net.transitions]
     codes += [code(pool, places) for pool in pools]
+    codes += [code(link.capacity, places) for link in net.links]
     return Arrays(
         net=net,
         form=form,
@@ -184,12 +186,14 @@ def arrays(
             k.SEQUENTIAL: int(evaluation == "sequential"),
             k.RANDOM: int(net.random),
             k.BURST: _burst(net),
+            k.LINKS: len(net.links),
             k.ORDINARY: int(all(map(_plain, net.transitions))),
         },
         columns={
             **arc_columns(net, places, np.array(granted, np.int64)),
             **_concerned(net, places, pools, queues),
             **_attributes(net, places, pools, form),
+            **_shared(net, places),
             k.CODE_AT: _starts(codes),
             k.CODE: [op for code in codes for op, _ in code],
             k.OPERAND: [*(operand for code in codes for _, operand in code), 0],
@@ -265,7 +269,7 @@ def _concerned(
     """Return the columns of pools and queues that must be looked at when tokens move."""
     stirred: list[list[int]] = [[] for _ in places]
     for index, pool in enumerate(pools):
-        for name in sorted(names_in(pool.expr)):
+        for name in sorted(net.read_by(pool)):
             stirred[places[name]].append(index)
     number = {queue: at for at, queue in enumerate(queues)}
     grants = [number.get(name, -1) for name in places]
@@ -275,4 +279,16 @@ def _concerned(
         k.QUEUE: [-1 if t.queue is None else number[t.queue] for t in net.transitions],
         k.RESOURCE: [places[queue] for queue in queues],
         k.GRANTS: grants,
+    }
+
+
+def _shared(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any]]:
+    """Return the columns of links: what is on them, and the other way round."""
+    members = [[places[name] for name in link.loads] for link in net.links]
+    on = [[at for at, one in enumerate(members) if place in one] for place in places.values()]
+    return {
+        k.MEMBER_AT: _starts(members),
+        k.MEMBER: [place for one in members for place in one],
+        k.ON_AT: _starts(on),
+        k.ON: [link for one in on for link in one],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import attrs
 
@@ -33,11 +33,14 @@ class Background:
     demand: str = "exp:1s"
     arrivals: str = "exponential"  #: law of the times between arrivals, of which the shape counts
     classes: tuple[JobClass, ...] = ()  #: instead of ``demand``
-    scheduling: Literal["ps", "priority"] = "ps"  #: equal shares, or the background goes first
+    scheduling: str = "ps"  #: equal shares; "priority": the background first; "rr:10ms": turns
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.laws import Law
+        from parcast_petri.load import Turns
 
+        if self.scheduling not in ("ps", "priority"):
+            Turns.read(self.scheduling)
         for node, used in enumerate(self.nodes or (self.utilization,)):
             if not used < 1:
                 where = f"nodes[{node}]" if self.nodes else "utilization"

@@ -19,13 +19,6 @@ class Evaluation(StrEnum):
     sequential = "sequential"
 
 
-class Scheduling(StrEnum):
-    """Who computes when a process and background jobs want to."""
-
-    ps = "ps"
-    priority = "priority"
-
-
 @app.callback()
 def _group() -> None:
     """Timed Petri nets: programs on loaded nodes and shared networks."""
@@ -76,8 +69,9 @@ def slowdown(
         str, typer.Option(help="Law of the times between arrivals; its shape counts.")
     ] = "exponential",
     scheduling: Annotated[
-        Scheduling, typer.Option(help="Equal shares, or the background goes first.")
-    ] = Scheduling.ps,
+        str,
+        typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH]."),
+    ] = "ps",
     idle: Annotated[bool, typer.Option("--idle", help="The node is idle at first.")] = False,
     deadline: Annotated[
         str | None, typer.Option(help="Give also the probability to be done by then.")
@@ -92,7 +86,7 @@ def slowdown(
     from parcast_petri.theory.slowdown import Slowdown
 
     asked = Slowdown(
-        load=stated(cores, utilization, background, arrivals, scheduling.value),
+        load=stated(cores, utilization, background, arrivals, scheduling),
         demand=to_base(demand, "s"),
         own=own,
         idle=idle,

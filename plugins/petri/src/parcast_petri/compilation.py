@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from parcast.kernel_cache import kernel_cache
-from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, timers
+from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
 
 
 @cache
@@ -25,7 +25,7 @@ def compiled() -> Callable[..., Any]:
 
     from parcast_petri import entry
 
-    for module in (heaps, delays, timers, enabling, queues, ordinary, game):
+    for module in (heaps, delays, timers, enabling, queues, shares, ordinary, game):
         for helper in vars(module).values():
             if isinstance(helper, FunctionType) and helper.__module__ == module.__name__:
                 register_jitable(helper)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from parcast.expressions import Expr, Name, Num
+from parcast.expressions import Expr, Name, Num, names_in
 from parcast_petri.kernel import layout as k
 from parcast_petri.laws import Law
-from parcast_petri.net import Given, NetError, Tokens, Transition
+from parcast_petri.net import FAIR, Given, NetError, Tokens, Transition
 
 _OPS = {"+": k.ADD, "-": k.SUBTRACT, "*": k.MULTIPLY, "/": k.DIVIDE, "neg": k.NEGATE,
         "min": k.MINIMUM, "max": k.MAXIMUM}  # fmt: skip
@@ -24,6 +24,9 @@ def code(tokens: Tokens, places: Mapping[str, int]) -> list[tuple[int, Any]]:
             return [(k.NUMBER, _exactly(expr.value))]
         if isinstance(expr, Name):
             return [(k.TOKENS, places[expr.id])]
+        if expr.f == FAIR:
+            (member,) = names_in(expr)
+            return [(k.FAIR, places[member])]
         found = of(expr.args[0])
         if len(expr.args) == 1:
             return [*found, (_OPS["neg" if expr.f == "-" else expr.f], 0)]

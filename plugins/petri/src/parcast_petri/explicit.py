@@ -14,6 +14,7 @@ from parcast_petri.answers import of_run, of_runs
 from parcast_petri.kernel import layout as k
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.replay import Beginnings, Replay, untouched
 
 
@@ -30,11 +31,11 @@ class Explicit:
         loads = questions.loads(query)
         made = questions.drawn(query, Nodes(loads, explicit=True))
         details = {"transitions": len(made.net.transitions)}
-        if not loads:
+        if not made.others.loads and not made.others.sources:
             play = questions.played(query, made)
             return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
         playable = questions.playable(query, made, "compiled")
-        begin = Beginnings(playable, made.old, loads)
+        begin = Beginnings(playable, made.others)
         idle = options.begin == "idle"
         replay = Replay(
             playable, untouched if idle else begin.draw, query.seed, slots=begin.room() + 64
@@ -47,7 +48,9 @@ class Explicit:
             return [account.time for account in accounts]
 
         found = replicate(sample, tolerance=options.tolerance, most=options.most)
-        notes = [f"{len(loads)} loaded nodes, their jobs in the net"]
+        notes = [f"{len(loads)} loaded nodes, their jobs in the net"] if loads else []
+        if random_traffic(query):
+            notes.append("traffic of others in the net")
         return of_runs(
             query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
         )

@@ -9,12 +9,47 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.errors import ParcastError
+from parcast.errors import ParcastError, UnitError, UnsupportedError
 from parcast.query import Query
+from parcast.units import to_base
 from parcast_petri.background import Background, JobClass
 from parcast_petri.laws import Law
 
 _TAIL = 1e-13  # of a distribution of numbers of jobs, left out
+
+
+@attrs.frozen
+class Turns:
+    """Round robin: seconds of a turn, and what each takes besides to begin."""
+
+    quantum: float
+    switch: float = 0.0
+
+    @classmethod
+    def read(cls, text: str) -> Turns:
+        """Return what ``rr:quantum[,switch]`` spells.
+
+        Raises
+        ------
+        ParcastError
+            If it spells nothing.
+        """
+        word, _, rest = text.partition(":")
+        values = rest.split(",")
+        if word != "rr" or len(values) > 2:
+            raise ParcastError(
+                f"scheduling = {text!r} must be ps, priority or rr:QUANTUM[,SWITCH], such as "
+                "rr:10ms,5us"
+            )
+        try:
+            found = cls(*(to_base(one, "s") for one in values))
+        except UnitError as error:
+            raise ParcastError(f"scheduling = {text!r}: {error}") from None
+        if not (0 < found.quantum < math.inf and 0 <= found.switch < math.inf):
+            raise ParcastError(
+                f"scheduling = {text!r}: the quantum must be above 0, and the switch 0 or more"
+            )
+        return found
 
 
 @attrs.frozen
@@ -26,7 +61,8 @@ class Load:
     demands: tuple[Law, ...]  #: by class
     shares: tuple[float, ...]  #: of the utilization, by class; they sum to 1
     arrivals: Law = attrs.field(factory=lambda: Law("exp", (1.0,)))  #: of mean 1
-    scheduling: Literal["ps", "priority"] = "ps"
+    scheduling: Literal["ps", "priority", "rr"] = "ps"
+    turns: Turns | None = None  #: of round robin
 
     def rates(self) -> tuple[float, ...]:
         """Return the arrivals per second of each class."""
@@ -47,10 +83,13 @@ class Load:
         1/(1 - U) for one process on one core (Anglano, eq. 3), under any law of demands. In
         general, with equal shares, E[min(n + m, c)/(n + m)] inverted over the numbers n of jobs
         beside m processes that never stop. Where the background goes first, they have what it
-        leaves.
+        leaves. Turns take their switches besides, of the process and of the jobs.
         """
         if self.utilization == 0:
             return max(1.0, own / self.cores)
+        if self.turns is not None and self.turns.switch:
+            whole, used = self._with_switches()
+            return whole * attrs.evolve(self, utilization=used, turns=None).factor(own)
         if self.cores == 1:
             return own / (1 - self.utilization)
         if self.scheduling == "priority":
@@ -60,6 +99,29 @@ class Load:
         jobs = self.jobs(own)
         every = np.arange(len(jobs)) + own
         return float(1 / (jobs @ (np.minimum(every, self.cores) / every)))
+
+    def _with_switches(self) -> tuple[float, float]:
+        """Return what a long demand grows to by switches, and the utilization with them."""
+        from parcast_petri.theory.spread import tail
+
+        assert self.turns is not None
+        quantum, switch = self.turns.quantum, self.turns.switch
+        used = self.utilization
+        for rate, law in zip(self.rates(), self.demands, strict=True):
+            ends, number = quantum * np.arange(4096, dtype=np.float64), 0.0
+            while True:  # the mean number of turns is the sum of P(demand > k quanta)
+                longer = tail(law, ends)
+                number += float(longer.sum())
+                if longer[-1] < 1e-6 or ends[-1] > 1e6 * quantum:
+                    break
+                ends = ends + 4096 * quantum
+            used += rate * switch * number / self.cores
+        if used >= 1:
+            raise UnsupportedError(
+                f"background jobs use {used:.3g} of each core with their switches, and leave a "
+                "process no time; give longer quanta"
+            )
+        return 1 + switch / quantum, used
 
     def jobs(self, own: int = 0) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Return the probabilities of 0, 1, 2, ... background jobs beside ``own`` processes.
@@ -91,13 +153,16 @@ def load_of(background: Background | None, node: int, cores: int) -> Load | None
     classes = classes or [(1.0, background.demand)]
     total = math.fsum(share for share, _ in classes)
     arrivals = Law.read(background.arrivals, "1")
+    scheduling: Any = background.scheduling
+    turns = None if scheduling in ("ps", "priority") else Turns.read(scheduling)
     return Load(
         cores=cores,
         utilization=used,
         demands=tuple(Law.read(text) for _, text in classes),
         shares=tuple(share / total for share, _ in classes),
         arrivals=arrivals.scaled(1 / arrivals.mean),
-        scheduling=background.scheduling,
+        scheduling="rr" if turns else scheduling,
+        turns=turns,
     )
 
 
@@ -154,8 +219,7 @@ def stated(
         JobClass(share=share, demand=text)
         for (text, _, _), share in zip(parted, used or [1.0], strict=True)
     )
-    given: Any = scheduling
-    made = Background(utilization=total, classes=classes, arrivals=arrivals, scheduling=given)
+    made = Background(utilization=total, classes=classes, arrivals=arrivals, scheduling=scheduling)
     load = load_of(made, 0, cores)
     assert load is not None
     return load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import chain
@@ -10,7 +11,7 @@ from typing import Literal
 import attrs
 
 from parcast.errors import ParcastError, did_you_mean
-from parcast.expressions import Call, Expr, names_in, parse
+from parcast.expressions import Call, Expr, Name, names_in, parse
 from parcast_petri.laws import Law
 
 Number = int | float | Fraction
@@ -20,6 +21,10 @@ _MOST_TOKENS = 2**62
 
 #: What expressions of tokens may use.
 OPERATORS = frozenset({"+", "-", "*", "/", "min", "max", "neg"})
+
+#: The word for a share of links.
+FAIR = "max_min"
+_FAIR = re.compile(rf"{FAIR}\(\s*(\w+)\s*\)")
 
 
 class NetError(ParcastError):
@@ -37,14 +42,21 @@ class Tokens:
     expr: Expr = attrs.field(repr=False, eq=False)
 
     @classmethod
+    def fair(cls, load: str) -> Tokens:
+        """Return the max-min fair share that a load's members have of a net's links."""
+        return cls(f"{FAIR}({load})", Call(FAIR, (Name(load),)))
+
+    @classmethod
     def read(cls, text: str) -> Tokens:
-        """Return the expression that ``text`` spells.
+        """Return the expression that ``text`` spells, or the share that ``max_min(load)`` names.
 
         Raises
         ------
         NetError
             If it is no arithmetic, or uses more than `OPERATORS`.
         """
+        if found := _FAIR.fullmatch(text.strip()):
+            return cls.fair(found[1])
         try:
             expr = parse(text)
         except ParcastError as error:
@@ -96,6 +108,14 @@ class Transition:
     queue: str | None = None  #: an input place granted in order of request (immediate only)
 
 
+@attrs.frozen
+class Link:
+    """What the members of some loads share, max-min fairly with those of all other links."""
+
+    capacity: Tokens
+    loads: tuple[str, ...]
+
+
 def _marked(initial: Mapping[str, int]) -> dict[str, int]:
     return {place: tokens for place, tokens in initial.items() if tokens != 0}
 
@@ -114,6 +134,7 @@ class Net:
     transitions: tuple[Transition, ...]
     initial: Mapping[str, int] = attrs.field(converter=_marked)  #: places without tokens left out
     name: str = "net"
+    links: tuple[Link, ...] = ()  #: what speeds of `Tokens.fair` are shares of
 
     def __attrs_post_init__(self) -> None:
         _refuse_twice("place", self.places)
@@ -127,6 +148,24 @@ class Net:
         for transition in self.transitions:
             if not (fine and _ordinary(transition)):
                 _check(transition, places, known)
+            if transition.speed is not None:
+                self._check_share(transition.name, transition.speed)
+        for number, link in enumerate(self.links):
+            if unknown := {*link.loads, *names_in(link.capacity.expr)} - known:
+                raise NetError(f"links[{number}] names no place {min(unknown)!r}")
+
+    def _check_share(self, name: str, speed: Tokens) -> None:
+        shares = [one for one in calls(speed.expr) if one.f == FAIR]
+        if shares and not any(names_in(speed.expr) <= {*link.loads} for link in self.links):
+            raise NetError(f"transition {name!r}: {speed.text} is on none of the net's links")
+
+    def read_by(self, tokens: Tokens) -> set[str]:
+        """Return the places and loads that a number depends on."""
+        found = set(names_in(tokens.expr))
+        if any(one.f == FAIR for one in calls(tokens.expr)):
+            for link in self.links:
+                found |= {*link.loads, *names_in(link.capacity.expr)}
+        return found
 
     @property
     def loads(self) -> tuple[str, ...]:
@@ -189,6 +228,10 @@ def _check(transition: Transition, places: frozenset[str], known: set[str]) -> N
             name = min(unknown)
             hint = did_you_mean(name, known)
             raise NetError(f"{where}: {number.text!r} names no place {name!r}.{hint}")
+    if isinstance(transition.delay, Tokens) and any(
+        one.f == FAIR for one in calls(transition.delay.expr)
+    ):
+        raise NetError(f"{where}: {transition.delay.text} is a speed, no delay")
     if transition.servers is not None and transition.servers < 1:
         raise NetError(f"{where} has {transition.servers} servers; give 1 or more, or none at all")
     delay = transition.delay

@@ -11,11 +11,11 @@ from typing import Any
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
 from parcast.files import read_text
 from parcast_petri.laws import Law
-from parcast_petri.net import Delay, Given, Net, NetError, Tokens, Transition
+from parcast_petri.net import Delay, Given, Link, Net, NetError, Tokens, Transition
 
 _KINDS = ("immediate", "deterministic", "random")
 _UNLIMITED = ("infinite", "inf", "unlimited")
-_NET = frozenset({"name", "places", "transitions", "initial_marking"})
+_NET = frozenset({"name", "places", "transitions", "initial_marking", "links"})
 _TRANSITION = frozenset(
     {"name", "pre", "post", "inhibitor", "priority", "kind", "delay", "policy", "speed",
      "servers", "memory", "load", "queue"}
@@ -63,9 +63,23 @@ def net_of(data: object) -> Net:
     transitions = tuple(_transition(one, f"transitions[{i}]") for i, one in enumerate(listed))
     name = table.get("name", "net")
     try:
-        return Net(places=tuple(places), transitions=transitions, initial=marking, name=str(name))
+        return Net(
+            places=tuple(places),
+            transitions=transitions,
+            initial=marking,
+            name=str(name),
+            links=tuple(_link(one, f"links[{i}]") for i, one in enumerate(table.get("links", ()))),
+        )
     except ParcastError as error:
         raise FileError(str(error)) from None
+
+
+def _link(data: object, where: str) -> Link:
+    table = _table(data, where, frozenset({"capacity", "loads"}))
+    loads = table.get("loads")
+    if not isinstance(loads, list) or not all(isinstance(one, str) for one in loads):
+        raise FileError(f"{where}: loads must be a list of names")
+    return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads))
 
 
 def _table(data: object, where: str, known: frozenset[str]) -> Mapping[str, Any]:
@@ -171,7 +185,9 @@ def number(given: object, where: str) -> Fraction | Tokens:
 
 def net_data(net: Net) -> dict[str, Any]:
     """Return a net as `net_of` reads it, every number exact."""
+    links = [{"capacity": one.capacity.text, "loads": list(one.loads)} for one in net.links]
     return {
+        **({"links": links} if links else {}),
         "name": net.name,
         "places": list(net.places),
         "initial_marking": dict(net.initial),

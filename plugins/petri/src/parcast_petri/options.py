@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
 from parcast.formulas import Unit, Whole
-from parcast_petri.programs.transfers import Sharing
+
+#: How messages share what the machine's contention says they share.
+Sharing = Literal[
+    "none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer", "max_min", "fcfs"
+]
+Startup = Literal["outside", "inside"]
+Servers = Literal["infinite", "single"]
+Sends = Literal["nonblocking", "blocking"]
+Memory = Literal["ps", "fixed"]
 
 
 @attrs.frozen(kw_only=True)
@@ -16,9 +24,20 @@ class Options:
 
     #: How messages share what ``network.contention`` names: ``fixed_batch`` and
     #: ``fixed_sequential`` divide the bandwidth once, by the messages when one starts (the
-    #: paper), ``ps_all`` and ``ps_transfer`` whenever it changes, startups counted or not, and
+    #: paper), ``ps_all`` and ``ps_transfer`` whenever it changes, startups counted or not,
+    #: ``max_min`` as ``ps_transfer`` and deals out again what one port leaves of another's, and
     #: ``fcfs`` serves one message at a time, as the other families do.
     sharing: Sharing = "ps_transfer"
+    #: Whether the startup of a message is divided as its bytes are
+    startup: Startup = "outside"
+    #: Whether messages of one statement of a process are on their way together or in turn
+    servers: Servers = "infinite"
+    #: Whether a sender goes on at once (above ``network.eager_limit`` it never does) or waits
+    #: until its message has arrived
+    sends: Sends = "nonblocking"
+    #: How processes share their node's memory bandwidth: ``ps`` among those that move bytes
+    #: at the time, ``fixed`` among all of the node, as the other families do
+    memory: Memory = "ps"
 
 
 @attrs.frozen(kw_only=True)
@@ -35,3 +54,9 @@ class SampledOptions(Options):
     quantile: Annotated[float, Unit("1", most=1.0)] | None = None
     #: Whether nodes are in their steady state or idle when the program begins
     begin: Literal["steady", "idle"] = "steady"
+
+
+def sampled(options: Options | None, **sampling: Any) -> SampledOptions:
+    """Return the options of a model, with those of sampling it."""
+    model = {one.name: getattr(options or Options(), one.name) for one in attrs.fields(Options)}
+    return SampledOptions(**model, **sampling)

@@ -16,7 +16,7 @@ from parcast.expressions import Call, Expr, Name, Num
 from parcast_petri.arrays import Form, arrays
 from parcast_petri.net import Net, Number, Tokens
 from parcast_petri.programs.sketch import Sketch
-from parcast_petri.token_game import Play
+from parcast_petri.token_game import Play, Run
 
 PaperSharing = Literal["none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer"]
 
@@ -38,6 +38,7 @@ class Segment:
     receives: str | None = None  #: the buffer it waits for
     count: int = 1  #: messages that it waits for
     sends: tuple[Send, ...] = ()
+    times: int | None = None  #: in a loop: it sends in so many of the first iterations; None: all
 
 
 @attrs.frozen
@@ -87,42 +88,47 @@ class _Drawn:
 
     def draw(self, process: Process) -> None:
         """Draw all but the sends."""
-        self.sketch.place(f"start {self.number}.0", 1)
-        for step, item in enumerate(process):
+        starts = [self.control(step, item) for step, item in enumerate(process)]
+        ends = [*starts[1:], {f"end {self.number}": 1}]
+        for place, tokens in starts[0].items():
+            self.sketch.place(place, tokens)
+        for step, (item, before, after) in enumerate(zip(process, starts, ends, strict=True)):
             if isinstance(item, Loop):
-                self.loop(step, item)
+                self.loop(f"{self.number}.{step}", item, before, after)
             else:
-                self.segment(
-                    f"{self.number}.{step}", item, self.control(step), self.control(step + 1)
-                )
+                self.segment(f"{self.number}.{step}", item, before, after)
 
-    def control(self, step: int) -> dict[str, int]:
-        return {f"start {self.number}.{step}": 1}
+    def control(self, step: int, item: Segment | Loop) -> dict[str, int]:
+        """Return the tokens that begin an item: one, or as many as a loop has iterations."""
+        return {f"start {self.number}.{step}": item.count if isinstance(item, Loop) else 1}
 
-    def loop(self, step: int, loop: Loop) -> None:
+    def loop(self, name: str, loop: Loop, start: dict[str, int], end: dict[str, int]) -> None:
         """Draw a loop: its tokens are iterations, and a mutex lets one go on at a time."""
-        name = f"{self.number}.{step}"
-        iterations, mutex, done = f"iterations {name}", f"mutex {name}", f"count {name}"
+        (iterations,), mutex, done = start, f"mutex {name}", f"count {name}"
         self.sketch.place(mutex, 1)
-        self.sketch.transition(f"enter {name}", self.control(step), {iterations: loop.count})
         last = len(loop.segments) - 1
         for position, one in enumerate(loop.segments):
             before = {iterations: 1, mutex: 1} if position == 0 else {f"in {name}.{position}": 1}
             after = {mutex: 1, done: 1} if position == last else {f"in {name}.{position + 1}": 1}
             self.segment(f"{name}.{position}", one, before, after)
-        self.last = self.sketch.transition(
-            f"exit {name}", {done: loop.count, mutex: 1}, self.control(step + 1)
-        )
+        self.last = self.sketch.transition(f"exit {name}", {done: loop.count, mutex: 1}, end)
 
     def segment(
         self, name: str, segment: Segment, before: dict[str, int], after: dict[str, int]
     ) -> None:
         waits = {segment.receives: segment.count} if segment.receives else {}
         sent = {f"snd {name}.{k}": 1 for k in range(len(segment.sends))}
-        self.last = self.sketch.transition(
-            f"T {name}", {**before, **waits}, {**after, **sent}, delay=segment.work
-        )
         self.sends += zip(sent, segment.sends, strict=True)
+        done = {**after, **sent}
+        if segment.times is not None:
+            done = {f"choice {name}": 1}
+        self.last = self.sketch.transition(
+            f"T {name}", {**before, **waits}, done, delay=segment.work
+        )
+        if segment.times is not None:
+            left = self.sketch.place(f"sends left {name}", segment.times)
+            self.sketch.transition(f"send {name}", {**done, left: 1}, {**after, **sent})
+            self.last = self.sketch.transition(f"pass {name}", done, after, inhibitor={left: 1})
 
     def draw_sends(self) -> None:
         """Draw the transitions of all sends."""
@@ -175,22 +181,28 @@ class Ring:
         found: list[Process] = []
         for rank, (first, local, relay, multiply) in enumerate(self.works):
             send = Send(f"buf {(rank + 1) % size}", self.startup, self.transfer)
+            times = None if self.forward_always else size - 2
+            buffer = f"buf {rank}"
             body = (
-                Segment(work=relay, receives=f"buf {rank}", sends=(send,)),
+                Segment(work=relay, receives=buffer, sends=(send,), times=times),
                 Segment(work=multiply),
             )
-            last = (attrs.evolve(body[0], sends=()), body[1])
-            turns = size - 1 if self.forward_always else size - 2
-            loop = [Loop(turns, body)] if turns else []
-            rest = [] if self.forward_always else list(last)
-            found.append([Segment(work=first, sends=(send,)), Segment(work=local), *loop, *rest])
+            before = [Segment(work=first, sends=(send,)), Segment(work=local)]
+            found.append([*before, Loop(size - 1, body)])
         return found
+
+    def run(
+        self, sharing: PaperSharing, servers: int | None = None, form: Form = "exact"
+    ) -> tuple[list[Any], Run]:
+        """Return when each process ends, and the run of the net to its final marking."""
+        net, ends = paper_net(self.processes(), sharing, servers)
+        evaluation: Any = "sequential" if sharing == "fixed_sequential" else "batch"
+        run = Play(arrays(net, form, evaluation=evaluation)).finish()
+        return [run.last[one] for one in ends], run
 
     def ends(
         self, sharing: PaperSharing, servers: int | None = None, form: Form = "exact"
     ) -> tuple[list[Any], Any]:
         """Return when each process ends, and when the last message has arrived."""
-        net, ends = paper_net(self.processes(), sharing, servers)
-        evaluation: Any = "sequential" if sharing == "fixed_sequential" else "batch"
-        run = Play(arrays(net, form, evaluation=evaluation)).finish()
-        return [run.last[one] for one in ends], run.time
+        ends, run = self.run(sharing, servers, form)
+        return ends, run.time

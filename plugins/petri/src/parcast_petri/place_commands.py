@@ -1,17 +1,18 @@
-"""``parcast petri place`` and ``blame``: which nodes to take, and whose load costs how much."""
+"""``parcast petri place``, ``blame`` and ``uncertainty``: answers from many questions."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated
 
+import attrs
 import typer
 
 Program = Annotated[str, typer.Argument(help="A program: a name or a file.")]
 Machine = Annotated[str, typer.Argument(help="A machine with nodes: a name or a file.")]
 Processes = Annotated[int, typer.Option("-p", min=1, help="Processes.")]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or petri.sharing.")
+    list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or an option of petri.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Runs = Annotated[int, typer.Option(min=10, help="Runs by petri.explicit of each allocation.")]
@@ -77,7 +78,40 @@ def blame(
         typer.echo("no node that the program uses is loaded")
 
 
+def uncertainty(
+    context: typer.Context,
+    program: Program,
+    machine: Machine,
+    *,
+    p: Processes,
+    runs: Runs = 200,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Answer under every word for sharing: how far apart they are is the model's uncertainty."""
+    from parcast.errors import UnsupportedError
+    from parcast_petri.subjects import query_of
+    from parcast_petri.uncertainty import answers
+
+    found = list(answers(query_of(context.obj, program, machine, p, settings or []), runs))
+    times = [one.time for one in found if one.time is not None]
+    if not times:
+        raise UnsupportedError(found[0].reason)
+    asked = next((one.time for one in found if one.asked), None)
+    if as_json:
+        every = [attrs.asdict(one) for one in found]
+        typer.echo(json.dumps({"time": asked, "least": min(times), "most": max(times),
+                               "answers": every}))  # fmt: skip
+        return
+    for one in found:
+        mark = "*" if one.asked else " "
+        said = f"{one.time:.6g} s" if one.time is not None else f"no answer: {one.reason}"
+        typer.echo(f"{mark} {one.option:8}{one.word:18}{said}")
+    spread = (max(times) - min(times)) / (asked or min(times))
+    typer.echo(f"between {min(times):.6g} and {max(times):.6g} s: {spread:.1%} apart")
+
+
 def add(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (place, blame):
+    for command in (place, blame, uncertainty):
         app.command()(command)

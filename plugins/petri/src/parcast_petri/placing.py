@@ -15,7 +15,7 @@ from parcast.query import Query
 from parcast_petri.background import Background
 from parcast_petri.explicit import Explicit
 from parcast_petri.mean import Mean
-from parcast_petri.options import SampledOptions
+from parcast_petri.options import sampled
 
 #: So many allocations or fewer are all tried.
 MOST_TRIED = 2000
@@ -77,11 +77,8 @@ class Placing:
         solver: Any = Mean()
         if self.quantile is not None:
             solver = Explicit()
-            options = SampledOptions(
-                sharing=self.query.options.sharing,
-                tolerance=1e-9,
-                most=self.runs,
-                quantile=self.quantile,
+            options = sampled(
+                self.query.options, tolerance=1e-9, most=self.runs, quantile=self.quantile
             )
             query = query.with_options(options)
         if reason := solver.supports(query):
@@ -175,7 +172,7 @@ def blame(query: Query, runs: int) -> list[tuple[int, float]]:
     background = query.machine.part("background", Background)
     if not loaded or background is None:
         return []
-    options = SampledOptions(sharing=query.options.sharing, tolerance=1e-9, most=runs)
+    options = sampled(query.options, tolerance=1e-9, most=runs)
     whole = Explicit().solve(query.with_options(options)).time
     assert whole is not None
     found = []

@@ -49,7 +49,7 @@ def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
     with _collecting_nothing():
-        return program_net(query, options.sharing, nodes)
+        return program_net(query, options, nodes)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -12,9 +12,11 @@ from parcast.errors import SolveError
 from parcast.replications import generator
 from parcast_petri.arrays import Arrays
 from parcast_petri.kernel import layout as k
-from parcast_petri.load import Load
 from parcast_petri.memory import Memory
 from parcast_petri.programs.nodes import Old
+from parcast_petri.programs.others import Others
+from parcast_petri.programs.round_robin import Slots
+from parcast_petri.programs.traffic import Source
 from parcast_petri.token_game import Play
 
 #: Sets up a run: memory and random numbers.
@@ -62,48 +64,81 @@ class Replay:
 
 @attrs.frozen
 class Beginnings:
-    """Draws the jobs that are on the nodes when a run begins."""
+    """Draws the jobs and messages of others that are there when a run begins."""
 
     made: Arrays
-    old: Sequence[Old]
-    loads: Mapping[int, Load]
-    others: int = 0  #: processes that always compute on each node, besides one that begins
-    _numbers: dict[int, NDArray[np.float64]] = attrs.field(factory=dict, init=False)
+    others: Others
+    beside: int = 0  #: processes that always compute on each node, besides one that begins
+    _numbers: dict[int | str, NDArray[np.float64]] = attrs.field(factory=dict, init=False)
+    _place: dict[str, int] = attrs.field(init=False)
+
+    @_place.default
+    def _places(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.made.net.places)}
 
     def room(self) -> int:
-        """Return how many jobs there may be on all nodes together."""
-        return sum(len(self._jobs(node)) for node in self.loads)
+        """Return how many jobs there may be everywhere together."""
+        return sum(len(self._jobs(where)) for where in self.others.loads)
 
-    def _jobs(self, node: int) -> NDArray[np.float64]:
-        if node not in self._numbers:
-            load = self.loads[node]
-            found = load.jobs(self.others)
+    def _jobs(self, where: int | str) -> NDArray[np.float64]:
+        if where not in self._numbers:
+            load = self.others.loads[where]
+            found = load.jobs(self.beside)
             if load.scheduling == "priority":
                 found = load.jobs(0)
-            self._numbers[node] = np.cumsum(found)
-        return self._numbers[node]
+            self._numbers[where] = np.cumsum(found)
+        return self._numbers[where]
 
     def draw(self, memory: Memory, draw: np.random.Generator) -> None:
-        """Put a random number of jobs, part of their work done, on each node."""
-        places = self.made.net.places
-        for node in self.loads:
-            classes = [one for one in self.old if one.node == node]
-            table_of = [self._table(memory, one) for one in classes]
-            count = int(np.searchsorted(self._jobs(node), draw.random()))
-            shares = [one.share for one in classes]
-            numbers = draw.multinomial(count, shares)
-            for one, (first, room), number in zip(classes, table_of, numbers.tolist(), strict=True):
-                if number > room:
-                    raise SolveError(
-                        f"node {node} begins with {number} jobs of one class, more than {room}; "
-                        "its utilization is too near to 1"
-                    )
-                at = int(memory.m[k.TABLE]) + first
-                memory.f[at : at + number] = one.law.residual(draw, number)
-                memory.m[memory.m[k.MARKING] + places.index(one.place)] = number
+        """Put a random number of jobs, part of their work done, on each node and link."""
+        for where in self.others.loads:
+            count = int(np.searchsorted(self._jobs(where), draw.random()))
+            old = [one for one in self.others.old if one.where == where]
+            slots = [one for one in self.others.slots if one.node == where]
+            shares = [*(one.share for one in old), *(one.share for one in slots)]
+            numbers = draw.multinomial(count, shares).tolist()
+            for one, number in zip(old, numbers, strict=False):
+                self._put_old(memory, draw, one, number)
+            for place, number in zip(slots, numbers[len(old) :], strict=True):
+                self._put_in_turns(memory, draw, place, number)
+        for source in self.others.sources:
+            self._put_source(memory, draw, source)
 
-    def _table(self, memory: Memory, one: Old) -> tuple[int, int]:
-        at = int(memory.m[k.TABLE_AT]) + one.transition
+    def _put_old(self, memory: Memory, draw: np.random.Generator, one: Old, number: int) -> None:
+        first, room = self._table(memory, one.transition)
+        if number > room:
+            raise SolveError(
+                f"{one.where} begins with {number} jobs of one class, more than {room}; "
+                "its utilization is too near to 1"
+            )
+        at = int(memory.m[k.TABLE]) + first
+        memory.f[at : at + number] = one.law.residual(draw, number)
+        self._mark(memory, one.place, number)
+
+    def _put_in_turns(
+        self, memory: Memory, draw: np.random.Generator, one: Slots, number: int
+    ) -> None:
+        taken = one.slots[:number]
+        left = one.law.residual(draw, len(taken)).tolist()
+        for slot, work in zip(taken, left, strict=True):
+            self._mark(memory, slot.free, 0)
+            self._mark(memory, slot.waiting, 1)
+            memory.f[int(memory.m[k.LEFT]) + slot.work] = work
+        self._mark(memory, one.come, number - len(taken))
+
+    def _put_source(self, memory: Memory, draw: np.random.Generator, one: Source) -> None:
+        quiet, burst = (law.mean for law in one.laws)
+        state = int(draw.random() < burst / (quiet + burst))
+        self._mark(memory, one.quiet, 0)
+        self._mark(memory, one.first[state], 1)
+        first, _ = self._table(memory, one.ends[state])
+        memory.f[int(memory.m[k.TABLE]) + first] = one.laws[state].residual(draw, 1)[0]
+
+    def _mark(self, memory: Memory, place: str, tokens: int) -> None:
+        memory.m[int(memory.m[k.MARKING]) + self._place[place]] = tokens
+
+    def _table(self, memory: Memory, transition: int) -> tuple[int, int]:
+        at = int(memory.m[k.TABLE_AT]) + transition
         return int(memory.m[at]), int(memory.m[at + 1] - memory.m[at])
 
 

@@ -17,8 +17,9 @@ from parcast_petri.kernel import layout as k
 from parcast_petri.load import Load
 from parcast_petri.memory import Memory
 from parcast_petri.options import SampledOptions
-from parcast_petri.programs.lowering import Computing
+from parcast_petri.programs.computing import Computing
 from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.replay import Replay
 from parcast_petri.theory.transform import SharedCore, shared_core
 
@@ -40,6 +41,8 @@ class Sampled:
         for node, load in questions.loads(query).items():
             if reason := unsolved(load):
                 return f"node {node} {reason}; ask petri.explicit"
+        if random_traffic(query):
+            return "traffic of others has no closed form; ask petri.explicit"
         placed = questions.placed(query)
         if len(set(placed)) < len(placed):
             return "processes share a loaded node; its law is that of one alone; ask petri.explicit"

@@ -20,6 +20,7 @@ from parcast_petri.pnml.reading import read_pnml
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.questions import drawn, loads, playable
 
+_OPTIONS = [one.name for one in attrs.fields(Options)]
 _NETS = (".json", ".pnml", ".xml", ".tapn")
 
 #: The machine of a program's net where none is given.
@@ -80,20 +81,23 @@ def query_of(
     """Return the query about a program on a machine, as `petri.mean` is asked it."""
     workload, found = registry.workload(program), registry.machine(machine)
     parameters: dict[str, Any] = {}
-    options = Options()
+    given: dict[str, Any] = {}
     for text in settings:
         name, sign, value = text.partition("=")
-        if name == "petri.sharing" and sign:
-            from parcast.files import structure
-
-            options = structure({"sharing": value}, Options, "option", "petri")
+        option = name.removeprefix("petri.")
+        if name != option and option in _OPTIONS and sign:
+            given[option] = value
         elif name in workload.parameters and sign:
             parameters[name] = _number(name, value)
         else:
-            hint = did_you_mean(name, [*workload.parameters, "petri.sharing"])
+            known = [*workload.parameters, *(f"petri.{one}" for one in _OPTIONS)]
+            hint = did_you_mean(name, known)
             raise UnknownNameError(
-                f"--set {text}: give NAME=VALUE of a parameter or petri.sharing.{hint}"
+                f"--set {text}: give NAME=VALUE of a parameter or an option of petri.{hint}"
             )
+    from parcast.files import structure
+
+    options = structure(given, Options, "option", "petri")
     query = Query(workload=workload, machine=found, p=p, d=found.storage.disks,
                   parameters=parameters, options=options)  # fmt: skip
     return lower(registry.lowerings, query, "program")[0]

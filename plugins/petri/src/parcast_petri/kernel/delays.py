@@ -13,6 +13,7 @@ from parcast_petri.kernel.layout import (
     DIVIDE,
     ERLANG,
     EXP,
+    FAIR,
     GAMMA,
     GIVEN,
     KIND,
@@ -24,6 +25,7 @@ from parcast_petri.kernel.layout import (
     NUMBER,
     OPERAND,
     PARETO,
+    RATE,
     SAMPLED,
     SECOND,
     STACK,
@@ -48,6 +50,9 @@ def evaluate(m: Any, f: Any, which: int) -> Any:
         elif op == TOKENS:
             top += 1
             f[m[STACK] + top] = f[m[OPERAND]] * 0 + m[m[MARKING] + int(f[m[OPERAND] + k])]
+        elif op == FAIR:
+            top += 1
+            f[m[STACK] + top] = f[m[RATE] + int(f[m[OPERAND] + k])]
         elif op == NEGATE:
             f[m[STACK] + top] = -f[m[STACK] + top]
         else:

@@ -41,6 +41,7 @@ from parcast_petri.kernel.layout import (
     KIND,
     LAST,
     LIMIT,
+    LINKS,
     LOAD,
     MAIN,
     MARKING,
@@ -86,6 +87,7 @@ from parcast_petri.kernel.layout import (
 )
 from parcast_petri.kernel.ordinary import play_ordinary
 from parcast_petri.kernel.queues import grant, leave, line_up, request
+from parcast_petri.kernel.shares import share
 from parcast_petri.kernel.timers import (
     advance,
     begin,
@@ -215,6 +217,8 @@ def evaluate_pending(m: Any, f: Any) -> bool:
 
 def refresh(m: Any, f: Any) -> None:
     """Evaluate the speeds of pools that may have changed."""
+    if m[LINKS] > 0:
+        share(m, f)
     for k in range(m[DIRTIES]):
         pool = m[m[DIRTY_LIST] + k]
         m[m[DIRTY] + pool] = 0

@@ -19,7 +19,7 @@ MAIN, IMMEDIATE, READY, FIRST_POOL = range(4)
 CONST, MARKED, EXP, ERLANG, UNIFORM, GAMMA, LOGNORMAL, WEIBULL, PARETO, HYPER, SAMPLED = range(11)
 STAGES, GIVEN = 11, 12
 #: Operations of expressions
-NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE = range(9)
+NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE, FAIR = range(10)
 #: Why `run` returns
 DEAD, STOPPED, LIMIT, ENDLESS, UNBOUNDED, TRACED, FULL, NEGATIVE = range(8)
 #: Why `play_ordinary` returns besides
@@ -35,8 +35,8 @@ CLOCK = 0
 FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES, SERIAL = range(10)
 #: What it does not: how many there are, and options.
 TRANSITIONS, POOLS, QUEUES, HEAPS, COUNTED, ROOM = range(10, 16)
-BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
-ORDINARY = 22  # whether all transitions have `PLAIN` timers
+BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST, LINKS = range(16, 23)
+ORDINARY = 23  # whether all transitions have `PLAIN` timers
 
 #: Columns of ``m`` that a run does not change. Entries of i in X stand from ``X_AT[i]`` to before
 #: ``X_AT[i + 1]``.
@@ -52,8 +52,10 @@ ORDINARY = 22  # whether all transitions have `PLAIN` timers
     QUEUE,  # -1: none
     RESOURCE,  # by queue, its place
     GRANTS,  # by place or load, the queue that it serves; -1: none
-    CODE_AT, CODE,  # of transitions' delays, then of pools' speeds
+    CODE_AT, CODE,  # of transitions' delays, then of pools' speeds and links' capacities
     TABLE_AT,
+    MEMBER_AT, MEMBER,  # of links: where in the marking what is on them is counted
+    ON_AT, ON,  # by place or load, the links that it is on
     # columns that it changes
     MARKING,  # places, then loads
     SAVED, DEGREE,
@@ -64,6 +66,7 @@ ORDINARY = 22  # whether all transitions have `PLAIN` timers
     PROMISED,  # by queue, whether its first request is about to be granted
     OWNER, TIE, PLACE, OLDER, YOUNGER, PENDING, PENDING_LIST, FREE,
     HEAP, BASE, SIZE, TRACE,
+    OPEN,  # how many on a link have no rate yet
     # columns of ``f``: what a run does not change
     DELAY,  # a constant, or the first parameter of a law
     SECOND, OPERAND,
@@ -73,9 +76,11 @@ ORDINARY = 22  # whether all transitions have `PLAIN` timers
     LEFT,  # work kept by age; -1: none
     VIRTUAL,  # by pool, the work done for each of its members
     UPDATED, SPEED, STACK,
+    RATE,  # by place or load, its fair rate
+    LEFT_ON,  # what a link has left to give
     KEY,  # of what stands in ``HEAP``
     TRACE_TIME,
-) = range(23, 82)  # fmt: skip
+) = range(24, 90)  # fmt: skip
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from parcast_petri.laws import Law
-from parcast_petri.net import Given, Net, Tokens, Transition
+from parcast_petri.net import Given, Net, NetError, Tokens, Transition
 from parcast_petri.net_files import transition_data
 
 _SPACE = "http://www.pnml.org/version-2009/grammar/pnml"
@@ -27,7 +27,15 @@ def rewrite(root: ET.Element, path: Path) -> None:
 
 
 def element(net: Net) -> ET.Element:
-    """Return the document of a net."""
+    """Return the document of a net.
+
+    Raises
+    ------
+    NetError
+        If it has links, for which there are no elements.
+    """
+    if net.links:
+        raise NetError(f"{net.name}: no PNML says max-min shares of links; write .json")
     root = ET.Element("pnml", xmlns=_SPACE)
     body = ET.SubElement(root, "net", id="net", type=_TYPE)
     _labelled(body, "name", net.name)

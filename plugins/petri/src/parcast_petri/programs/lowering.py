@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -15,28 +16,20 @@ from parcast.program.matching import NOTHING, TIMING
 from parcast.program.operations import SENDS
 from parcast.program.ready import matched
 from parcast.query import Query
-from parcast_petri.load import Load
 from parcast_petri.net import Net
-from parcast_petri.programs.nodes import Nodes, Old, draw_jobs, own, own_speed
+from parcast_petri.options import Options
+from parcast_petri.programs.computing import Computations, Computing, Work
+from parcast_petri.programs.networks import Wires, networks_of, taken
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.others import Others, draw_others
+from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.records import Records
 from parcast_petri.programs.sketch import OUTSET, Sketch, timed
-from parcast_petri.programs.transfers import Letter, Sharing, Transfers
-
-#: So many background jobs may be on a node when the program begins.
-MOST_OLD = 512
+from parcast_petri.programs.traffic import shared_with_others
+from parcast_petri.programs.transfers import Letter, Transfers
 
 #: The place that every process ends in.
 END = "end"
-
-
-@attrs.frozen
-class Computing:
-    """A computation: its moment and node, its seconds of a whole core, and of memory traffic."""
-
-    moment: int
-    node: int
-    cpu: float
-    memory: float
 
 
 @attrs.frozen(eq=False)
@@ -46,18 +39,18 @@ class ProgramNet:
     net: Net
     records: Records
     computing: tuple[Computing, ...]
-    old: tuple[Old, ...]  #: jobs that are there at first
+    others: Others  #: jobs and messages of others
 
 
-def program_net(query: Query, sharing: Sharing, nodes: Nodes | None = None) -> ProgramNet:
+def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> ProgramNet:
     """Return the net of a query's program.
 
     Parameters
     ----------
     query
         A ``program`` on a machine.
-    sharing
-        How messages share the network where the machine says that they do.
+    options
+        How messages and memory traffic are shared.
     nodes
         What loaded nodes do to computations; None: nothing.
 
@@ -66,26 +59,28 @@ def program_net(query: Query, sharing: Sharing, nodes: Nodes | None = None) -> P
     UnsupportedError
         If the machine lacks a number, or the net has no way to say what the program does.
     """
-    return _Lowering(query, sharing, nodes or Nodes()).made()
+    return _Lowering(query, options, nodes or Nodes()).made()
 
 
 class _Lowering:
-    def __init__(self, query: Query, sharing: Sharing, nodes: Nodes) -> None:
+    def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
         found = matched(query)
-        self.query, self.nodes = query, nodes
+        self.query, self.nodes, self.options = query, nodes, options
         self.table, self.matching = found.columns, found.matching
         self.costs = Costs.of(query, found.unrolled.needs())
         self.node = self.costs.placement.node.tolist()
         self.sketch, self.records = Sketch(), Records()
         self.share = np.minimum(1.0, query.machine.nodes.cores / self.costs.placement.sharing)
         self.overhead = float(self.costs.overhead_receive)
+        self.networks = networks_of(query, self.costs)
         self._listed()
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
-        self.transfers = Transfers.of(self.sketch, self.costs, sharing, self._pairs())
-        self.computing: list[Computing] = []
+        self.rates = shared_with_others(query, options, self._rates(), explicit=nodes.explicit)
+        self.transfers = Transfers(self.sketch, options, self.rates)
+        self.computations = Computations(self.sketch, nodes)
 
     def _listed(self) -> None:
         """Note the columns as lists, which are faster to look up one by one than arrays."""
@@ -97,13 +92,22 @@ class _Lowering:
         self.sent_to = self.matching.sent_to.tolist()
         self.received_from = self.matching.received_from.tolist()
         self.cpu, self.seconds = (one.tolist() for one in _seconds(table, self.costs))
-        self.wire = [one.tolist() for one in _wires(table, self.costs)]
+        self.network, wire = _wires(table, self.costs, self.networks)
+        self.wire = [one.tolist() for one in wire]
 
-    def _pairs(self) -> frozenset[tuple[int, int]]:
+    def _rates(self) -> list[Rates]:
+        """Return the links of each network between the nodes that send on it."""
         sends = np.flatnonzero(self.table.dst >= 0)
         node = self.costs.placement.node
         here, there = node[self.table.rank_of(sends)], node[self.table.dst[sends]]
-        return frozenset(zip(here.tolist(), there.tolist(), strict=True))
+        found = []
+        for wires in self.networks:
+            on = (self.network[sends] == wires.number) & (here != there)
+            pairs = frozenset(zip(here[on].tolist(), there[on].tolist(), strict=True))
+            waiting = self.options.servers == "single"
+            fair = self.options.sharing == "max_min" and wires.contention != "none"
+            found.append(Rates(wires, pairs, waiting=waiting, fair=fair))
+        return found
 
     def made(self) -> ProgramNet:
         offsets = self.offsets
@@ -115,12 +119,11 @@ class _Lowering:
                 self._operation(id_)
             self.sketch.transition(f"end {rank}", {self.at: 1}, {END: 1})
             self.records.ends.append(self.moment)
-        old = []
-        if self.nodes.explicit:
-            for node, load in self.nodes.loads.items():
-                old += draw_jobs(self.sketch, node, load, MOST_OLD)
+        others = draw_others(self.sketch, self.query, self.nodes, self.rates[0])
+        for rates in self.rates:
+            self.sketch.links += rates.net_links()
         net = self.sketch.net(self.query.workload.name)
-        return ProgramNet(net, self.records, tuple(self.computing), tuple(old))
+        return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
 
     def _name(self, id_: int) -> str:
         rank = self.ranks[id_]
@@ -160,33 +163,30 @@ class _Lowering:
                 self.records.starts.append(self.moment)
 
     def _work(self, id_: int, word: str) -> None:
-        since, node = self.moment, self.node[self.rank]
-        load = self.nodes.loads.get(node)
-        cpu, seconds = self.cpu[id_], self.seconds[id_]
-        if load is None or not cpu:
-            self._step(id_, word, **timed(seconds))
-        else:
-            cpu *= float(self.share[self.rank])
-            if self.nodes.explicit:
-                self._compete(id_, word, cpu, seconds, load)
-            else:
-                sharing = int(self.costs.placement.sharing[self.rank])
-                self._step(id_, word, delay=max(cpu * load.factor(sharing), seconds))
-            self.computing.append(Computing(self.moment, node, cpu, seconds))
-        self.records.busy(self.rank, "compute", since, self.moment)
+        since, rank = self.moment, self.rank
+        cpu = float(self.cpu[id_])
+        node = self.node[rank]
+        if node in self.nodes.loads:
+            cpu *= float(self.share[rank])
+        work = Work(
+            word=word,
+            name=self._name(id_),
+            node=node,
+            cpu=cpu,
+            seconds=float(self.seconds[id_]),
+            traffic=self._traffic(id_),
+            processes=int(self.costs.placement.sharing[rank]),
+        )
+        self.at, self.moment = self.computations.draw(work, self.at)
+        self.records.busy(rank, "compute", since, self.moment)
 
-    def _compete(self, id_: int, word: str, cpu: float, memory: float, load: Load) -> None:
-        """Draw work at the speed that jobs leave, beside memory traffic that takes longer."""
-        node, traffic = self.node[self.rank], f"traffic {self._name(id_)}"
-        work = {"delay": cpu, "load": own(node), "speed": own_speed(node, load)}
-        if memory <= cpu:
-            self._step(id_, word, **work)
-            return
-        self._step(id_, "fork", post=[traffic])
-        moved = f"moved {self._name(id_)}"
-        self.sketch.transition(f"move {self._name(id_)}", {traffic: 1}, {moved: 1}, delay=memory)
-        self._step(id_, word, **work)
-        self._step(id_, "join", [moved])
+    def _traffic(self, id_: int) -> float:
+        """Return the seconds of memory traffic that others may share, or 0."""
+        bandwidth, memory = self.costs.memory_bandwidth, self.table.memory
+        alone = self.costs.placement.sharing[self.rank] == 1
+        if self.options.memory == "fixed" or alone or bandwidth is None or memory is None:
+            return 0.0
+        return float(memory[id_] / bandwidth)
 
     def _busy(self, id_: int, word: str, seconds: float, pre: Any = (), post: Any = ()) -> None:
         since = self.moment
@@ -213,21 +213,29 @@ class _Lowering:
             self.records.flight[id_] = self.sketch.transition(
                 f"meet {name}", {**ready, f"posted {name}": 1}, begun
             )
-            ready, arrived = begun, {**arrived, f"sent {name}": 1}
+            ready = begun
+        if self._waits(id_, word):
+            arrived[f"sent {name}"] = 1
         if self.sent_to[id_] == TIMING:
             self.records.offer(self._arrived(id_), id_)
         startup, transfer = self.wire
+        local = self.node[rank] == self.node[dst]
         letter = Letter(
             name=name,
+            statement=f"{rank}.{int(self.table.site[id_])}",
             ready=ready,
             arrived=arrived,
             src=self.node[rank],
             dst=self.node[dst],
             startup=startup[id_],
             transfer=transfer[id_],
-            local=self.node[rank] == self.node[dst],
+            network=None if local else int(self.network[id_]),
         )
         self.records.arrival[id_] = self.transfers.draw(letter)
+
+    def _waits(self, id_: int, word: str) -> bool:
+        """Tell whether a sender, or the wait for its request, awaits the arrival."""
+        return bool(self.late[id_]) or (self.options.sends == "blocking" and word != "isend")
 
     def _arrived(self, send: int) -> str:
         if self.sent_to[send] == TIMING:
@@ -236,7 +244,7 @@ class _Lowering:
 
     def _send(self, id_: int, word: str) -> None:
         self._leave(id_, word)
-        if self.late[id_] and word == "send":
+        if word == "send" and self._waits(id_, word):
             since = self.moment
             self._step(id_, "sent", [f"sent {self._name(id_)}"])
             self.records.wait(self.rank, since, [(None, id_)], None)
@@ -294,7 +302,7 @@ class _Lowering:
             {received: 1},
             **timed(self.overhead),
         )
-        own = [f"sent {name}"] if self.late[id_] else []
+        own = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
         self._step(id_, "exchanged", [received, *own])
         awaited = [(moment, send), *([(None, id_)] if own else [])]
         self.records.wait(self.rank, since, awaited, None)
@@ -342,13 +350,18 @@ def _memory(table: Columns, at: Any) -> Any:
     return 0.0 if table.memory is None else table.memory[at]
 
 
-def _wires(table: Columns, costs: Costs) -> tuple[Any, Any]:
-    """Return of each message its startup and the seconds of its bytes."""
+def _wires(table: Columns, costs: Costs, networks: Sequence[Wires]) -> tuple[Any, tuple[Any, Any]]:
+    """Return of each message its network, and its startup and the seconds of its bytes."""
+    network = np.zeros(len(table.op), np.int64)
     startup, transfer = np.zeros((2, len(table.op)))
     sends = np.flatnonzero(table.dst >= 0)
     if len(sends):
-        within = costs.placement.same_node(table.rank_of(sends), table.dst[sends])
-        startup[sends] = np.where(within, costs.local_startup, costs.startup)
-        per_byte = np.where(within, costs.local_per_byte, costs.per_byte)
-        transfer[sends] = table.amount[sends] * per_byte
-    return startup, transfer
+        src, dst = table.rank_of(sends), table.dst[sends]
+        within, node = costs.placement.same_node(src, dst), costs.placement.node
+        network[sends] = taken(networks, node[src], node[dst])
+        of = network[sends]
+        startups = np.array([one.startup for one in networks])[of]
+        per_bytes = np.array([one.per_byte for one in networks])[of]
+        startup[sends] = np.where(within, costs.local_startup, startups)
+        transfer[sends] = table.amount[sends] * np.where(within, costs.local_per_byte, per_bytes)
+    return network, (startup, transfer)

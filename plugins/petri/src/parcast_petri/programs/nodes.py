@@ -22,9 +22,9 @@ class Nodes:
 
 @attrs.frozen
 class Old:
-    """Jobs that are on a node when a run begins: their place, who ends them, and their law."""
+    """Jobs that are there when a run begins: their place, who ends them, and their law."""
 
-    node: int
+    where: int | str  #: a node, or a link
     place: str
     transition: int
     law: Law
@@ -44,7 +44,7 @@ def own_speed(node: int, load: Load, others: int = 0) -> Tokens:
     return Tokens.read(f"min(1, {load.cores}/max(1, {mine} + {jobs}))")
 
 
-def draw_jobs(sketch: Sketch, node: int, load: Load, most_old: int, others: int = 0) -> list[Old]:
+def draw_node(sketch: Sketch, node: int, load: Load, most_old: int, others: int = 0) -> list[Old]:
     """Draw the background jobs of a node; return those that are there at first.
 
     Parameters
@@ -61,15 +61,22 @@ def draw_jobs(sketch: Sketch, node: int, load: Load, most_old: int, others: int 
     speed = own_speed(node, load, others)
     if load.scheduling == "priority":
         speed = Tokens.read(f"min(1, {load.cores}/max(1, jobs_{node}))")
+    return draw_jobs(sketch, node, load, most_old, f"jobs_{node}", speed)
+
+
+def draw_jobs(
+    sketch: Sketch, where: int | str, load: Load, most_old: int, count: str, speed: Tokens
+) -> list[Old]:
+    """Draw jobs that come at random to a node or a link; return those that are there at first."""
     found = []
-    running = {"load": f"jobs_{node}", "speed": speed, "servers": None}
+    running = {"load": count, "speed": speed, "servers": None}
     classes = zip(load.rates(), load.demands, load.shares, strict=True)
     for number, (rate, law, share) in enumerate(classes):
-        name = f"{node} class {number}"
+        name = f"{where} class {number}"
         jobs = sketch.place(f"jobs {name}")
         sketch.transition(f"arrive {name}", {}, {jobs: 1}, delay=load.arrivals.scaled(1 / rate))
         sketch.transition(f"work {name}", {jobs: 1}, {}, delay=law, **running)
         old = sketch.place(f"old jobs {name}")
         moment = sketch.transition(f"finish {name}", {old: 1}, {}, delay=Given(most_old), **running)
-        found.append(Old(node, old, moment, law, share))
+        found.append(Old(where, old, moment, law, share))
     return found

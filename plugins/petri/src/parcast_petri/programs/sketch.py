@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from parcast_petri.net import Net, Transition
+from parcast_petri.net import Link, Net, Transition
 
 #: The moment at which a run begins; every other moment is the index of a transition.
 OUTSET = -1
@@ -19,6 +19,7 @@ class Sketch:
 
     places: dict[str, int] = attrs.field(factory=dict)  #: with their tokens at first
     transitions: list[Transition] = attrs.field(factory=list)
+    links: list[Link] = attrs.field(factory=list)
 
     def place(self, name: str, tokens: int = 0) -> str:
         """Add a place, unless it is there, and return its name."""
@@ -53,6 +54,7 @@ class Sketch:
             places=tuple(self.places),
             transitions=tuple(self.transitions),
             initial=initial,
+            links=tuple(self.links),
         )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.expressions import Call, Name, Num
 from parcast_petri.net import Tokens
+from parcast_petri.options import Options
+from parcast_petri.programs.networks import Wires
+from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.sketch import Sketch, timed
 
-#: How messages share what the machine's contention says they share.
-Sharing = Literal["none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer", "fcfs"]
+#: Words under which the bandwidth is divided anew whenever the messages change.
+DRAINED = ("ps_all", "ps_transfer", "max_min")
 
 
 @attrs.frozen
@@ -22,56 +23,46 @@ class Letter:
     """A message: where it comes up, where it goes, and what a network of its own takes."""
 
     name: str
+    statement: str  #: the process and statement that send it
     ready: Mapping[str, int]  #: a token in each of these places lets it leave
     arrived: Mapping[str, int]
     src: int  #: nodes
     dst: int
     startup: float
     transfer: float  #: n/B
-    local: bool
+    network: int | None  #: None: within a node
 
 
 @attrs.define(eq=False)
 class Transfers:
-    """Draws the transfer of each message on a machine's network."""
+    """Draws the transfer of each message on a machine's networks."""
 
     sketch: Sketch
-    contention: str
-    sharing: Sharing
-    pairs: frozenset[tuple[int, int]]  #: nodes between which messages go
-    _ports: dict[tuple[int, int], Tokens] = attrs.field(factory=dict)
+    options: Options
+    rates: Sequence[Rates]  #: by network
 
-    @classmethod
-    def of(
-        cls, sketch: Sketch, costs: Costs, sharing: Sharing, pairs: frozenset[tuple[int, int]]
-    ) -> Transfers:
-        """Return the transfers on the network of ``costs``.
-
-        Raises
-        ------
-        UnsupportedError
-            If the sharing has no meaning under the machine's contention.
-        """
-        if costs.contention == "endpoint" and sharing in ("fixed_batch", "fixed_sequential"):
-            raise UnsupportedError(
-                f"sharing {sharing!r} is that of one medium for all, and network.contention is "
-                "'endpoint'; set petri.sharing to ps_transfer, ps_all or fcfs"
-            )
-        return cls(sketch, costs.contention, sharing, pairs)
+    def __attrs_post_init__(self) -> None:
+        sharing = self.options.sharing
+        for rates in self.rates:
+            if reason := _refusal(rates.wires, self.options):
+                raise UnsupportedError(f"petri.sharing = {sharing!r} {reason}")
 
     def draw(self, letter: Letter) -> int:
         """Draw a message's way from ready to arrived; return the moment of its arrival."""
-        if letter.local or self.contention == "none" or self.sharing == "none":
+        sharing = self.options.sharing
+        if letter.network is None or sharing == "none":
             return self._alone(letter)
-        if self.sharing == "fcfs":
-            return self._bus(letter) if self.contention == "bus" else self._endpoint(letter)
-        if self.sharing in ("ps_all", "ps_transfer"):
-            return self._shared(letter)
-        return self._fixed(letter)
+        rates = self.rates[letter.network]
+        if rates.wires.contention == "none":
+            return self._alone(letter)
+        if sharing == "fcfs":
+            on_bus = rates.wires.contention == "bus"
+            return (self._bus if on_bus else self._endpoint)(letter, rates.wires)
+        return (self._drained if sharing in DRAINED else self._fixed)(letter, rates)
 
     def _alone(self, letter: Letter) -> int:
         seconds = letter.startup + letter.transfer
-        return self._step("carry", letter, letter.ready, letter.arrived, **timed(seconds))
+        return self._served("carry", letter, letter.ready, letter.arrived, None, **timed(seconds))
 
     def _step(
         self,
@@ -79,44 +70,70 @@ class Transfers:
         letter: Letter,
         pre: Mapping[str, int],
         post: Mapping[str, int],
-        **rest: object,
+        **rest: Any,
     ) -> int:
         return self.sketch.transition(f"{word} {letter.name}", pre, post, **rest)
 
-    def _fixed(self, letter: Letter) -> int:
+    def _served(
+        self,
+        word: str,
+        letter: Letter,
+        pre: Mapping[str, int],
+        post: Mapping[str, int],
+        queued: str | None,
+        **rest: Any,
+    ) -> int:
+        """Draw what takes time: at once, or by the one server of the statement.
+
+        ``queued`` names a place that counts those who wait for it.
+        """
+        if self.options.servers == "single" and "delay" in rest:
+            server = self.sketch.place(f"server {word} {letter.statement}", 1)
+            served = {f"served {word} {letter.name}": 1}
+            if queued is not None:
+                asking = {f"asking {word} {letter.name}": 1, queued: 1}
+                self._step(f"ask {word}", letter, pre, asking)
+                pre = asking
+            self._step(f"turn {word}", letter, {**pre, server: 1}, served, queue=server)
+            pre, post = served, {**post, server: 1}
+        return self._step(word, letter, pre, post, **rest)
+
+    def _fixed(self, letter: Letter, rates: Rates) -> int:
         """Draw the paper's way: the bandwidth is divided once, by the messages at the start."""
-        text = f"{letter.startup!r} + {letter.transfer!r}*bus"
-        divided = Call("*", (Num(letter.transfer), Name("bus")))
-        delay = Tokens(text, Call("+", (Num(letter.startup), divided)))
-        return self._step("carry", letter, letter.ready, letter.arrived, delay=delay, load="bus")
+        (link,) = rates.links(letter.src, letter.dst)
+        count, load = rates.count(link), rates.load(letter.src, letter.dst)
+        text = f"{letter.startup!r} + {letter.transfer!r}*({count})"
+        if self.options.startup == "inside":
+            text = f"{letter.startup + letter.transfer!r}*({count})"
+        queued = rates.queued(letter.src, letter.dst) if rates.waiting else None
+        return self._served(
+            "carry", letter, letter.ready, letter.arrived, queued,
+            delay=Tokens.read(text), load=load,
+        )  # fmt: skip
 
-    def _shared(self, letter: Letter) -> int:
+    def _drained(self, letter: Letter, rates: Rates) -> int:
         """Draw a startup, and then bytes that drain at the speed that the others leave."""
-        load, speed = self._speed(letter)
-        drained = {f"draining {letter.name}": 1}
-        counted = {"load": load} if self.sharing == "ps_all" and letter.startup else {}
-        begun = letter.ready
-        if letter.startup or len(letter.ready) > 1:
-            self._step("start", letter, letter.ready, drained, **timed(letter.startup), **counted)
+        load = rates.load(letter.src, letter.dst)
+        queued = rates.queued(letter.src, letter.dst) if rates.waiting else None
+        inside = self.options.startup == "inside"
+        begun, drained = letter.ready, {f"draining {letter.name}": 1}
+        startup = 0.0 if inside else letter.startup
+        if startup or len(letter.ready) > 1:
+            counts = self.options.sharing == "ps_all" and startup
+            counted = {"load": load} if counts else {}
+            self._served(
+                "start", letter, begun, drained, queued if counts else None,
+                **timed(startup), **counted,
+            )  # fmt: skip
             begun = drained
-        delay = letter.transfer
-        return self._step(
-            "drain", letter, begun, letter.arrived, delay=delay, load=load, speed=speed
-        )
+        return self._served(
+            "drain", letter, begun, letter.arrived, queued,
+            delay=letter.transfer + (letter.startup if inside else 0.0),
+            load=load, speed=rates.speed(letter.src, letter.dst),
+        )  # fmt: skip
 
-    def _speed(self, letter: Letter) -> tuple[str, Tokens]:
-        if self.contention == "bus":
-            return "bus", self._ports.setdefault((-1, -1), Tokens.read("1/max(1, bus)"))
-        pair = (letter.src, letter.dst)
-        if pair not in self._ports:
-            out = [f"flow_{s}_{d}" for s, d in sorted(self.pairs) if s == letter.src]
-            into = [f"flow_{s}_{d}" for s, d in sorted(self.pairs) if d == letter.dst]
-            text = f"1/max(1, {' + '.join(out)}, {' + '.join(into)})"
-            self._ports[pair] = Tokens.read(text)
-        return f"flow_{letter.src}_{letter.dst}", self._ports[pair]
-
-    def _bus(self, letter: Letter) -> int:
-        bus, name = self.sketch.place("bus", 1), letter.name
+    def _bus(self, letter: Letter, wires: Wires) -> int:
+        bus, name = self.sketch.place(wires.name("bus"), 1), letter.name
         held, tail = {f"on bus {name}": 1}, {f"off bus {name}": 1}
         self._step("take bus", letter, {**letter.ready, bus: 1}, held, queue=bus)
         released = {bus: 1, **(tail if letter.startup else letter.arrived)}
@@ -125,9 +142,10 @@ class Transfers:
             return moment
         return self._step("arrive", letter, tail, letter.arrived, delay=letter.startup)
 
-    def _endpoint(self, letter: Letter) -> int:
-        out = self.sketch.place(f"port out {letter.src}", 1)
-        into = self.sketch.place(f"port in {letter.dst}", 1)
+    def _endpoint(self, letter: Letter, wires: Wires) -> int:
+        ways = ("port", "port") if wires.duplex == "half" else ("port out", "port in")
+        out = self.sketch.place(f"{wires.name(ways[0])} {letter.src}", 1)
+        into = self.sketch.place(f"{wires.name(ways[1])} {letter.dst}", 1)
         name, transfer = letter.name, timed(letter.transfer)
         held, head, asked, taken = (
             {f"{word} {name}": 1} for word in ("leaving", "head", "asking", "entering")
@@ -140,3 +158,20 @@ class Transfers:
             asked = head
         self._step("take port in", letter, {**asked, into: 1}, taken, queue=into)
         return self._step("enter", letter, taken, {into: 1, **letter.arrived}, **transfer)
+
+
+def _refusal(wires: Wires, options: Options) -> str | None:
+    """Return why a network cannot be shared in this way, or None."""
+    sharing = options.sharing
+    if wires.contention == "endpoint" and sharing in ("fixed_batch", "fixed_sequential"):
+        return (
+            "is that of one medium for all, and contention is 'endpoint'; set petri.sharing to "
+            "ps_transfer, ps_all, max_min or fcfs"
+        )
+    if sharing == "fcfs" and wires.backbone is not None:
+        return "serves ports, no backbone; set petri.sharing to ps_transfer, ps_all or max_min"
+    if sharing == "fcfs" and wires.contention != "none" and options.servers == "single":
+        return "serves messages in order already; set petri.servers to infinite"
+    if sharing == "fcfs" and wires.contention != "none" and options.startup == "inside":
+        return "has its startups after the bus or the ports; set petri.startup to outside"
+    return None

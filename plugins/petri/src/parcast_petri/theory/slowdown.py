@@ -10,8 +10,10 @@ import numpy as np
 
 from parcast.replications import replicate
 from parcast_petri.arrays import arrays
-from parcast_petri.load import Load
-from parcast_petri.programs.nodes import draw_jobs, own, own_speed
+from parcast_petri.load import Load, Turns
+from parcast_petri.programs.nodes import draw_node, own, own_speed
+from parcast_petri.programs.others import Others
+from parcast_petri.programs.round_robin import core, draw_slots, draw_turns
 from parcast_petri.programs.sketch import Sketch
 from parcast_petri.replay import Beginnings, Replay, untouched
 from parcast_petri.sampled import core_of, unsolved
@@ -82,19 +84,33 @@ class Slowdown:
         return found
 
     def _runs(self) -> Any:
-        sketch, others = Sketch(), self.own - 1
+        sketch, load = Sketch(), self.load
         sketch.place("begin", 1)
-        speed = own_speed(0, self.load, others)
-        sketch.transition(
-            "work", {"begin": 1}, {"end": 1}, delay=self.demand, load=own(0), speed=speed
-        )
-        old = draw_jobs(sketch, 0, self.load, 4096, others)
+        if load.turns is not None:
+            moment, others = self._in_turns(sketch, load.turns)
+        else:
+            speed = own_speed(0, load, self.own - 1)
+            moment = sketch.transition(
+                "work", {"begin": 1}, {"end": 1}, delay=self.demand, load=own(0), speed=speed
+            )
+            others = Others({0: load}, tuple(draw_node(sketch, 0, load, 4096, self.own - 1)))
         made = arrays(sketch.net("node"), "compiled", until=("end", 1))
-        begin = Beginnings(made, old, {0: self.load}, others)
+        begin = Beginnings(made, others, self.own - 1)
         prepare = untouched if self.idle else begin.draw
         replay = Replay(made, prepare, self.seed, slots=begin.room() + 64)
 
         def sample(numbers: Sequence[int]) -> list[float]:
-            return [replay.times(number)[0] for number in numbers]
+            return [replay.times(number)[moment] for number in numbers]
 
         return replicate(sample, tolerance=0.0, least=self.runs, most=self.runs).values
+
+    def _in_turns(self, sketch: Sketch, turns: Turns) -> tuple[int, Others]:
+        """Draw the process, others that never stop, and background jobs in turns."""
+        cores = core(sketch, 0, self.load)
+        for number in range(1, self.own):
+            never = {f"other {number}": 1}
+            sketch.place(f"other {number}", 1)
+            draw_turns(sketch, f"other {number}", never, never, cores, turns, 1e300)
+        moment = draw_turns(sketch, "process", {"begin": 1}, {"end": 1}, cores, turns, self.demand)
+        slots = draw_slots(sketch, 0, self.load)
+        return moment, Others({0: self.load}, slots=tuple(slots))

@@ -1,0 +1,224 @@
+"""Real processes on loaded cores beside the three levels of petri.
+
+A program computes 300 ms of a core: alone on one core, or two processes in a ring of ten steps,
+each of which computes 30 ms and exchanges a message. Background jobs of mean 15 ms load one core
+or both. ``python loaded_nodes.py measure results.jsonl`` runs every case that the file lacks, until
+``--seconds`` are over (it can be called again); ``python loaded_nodes.py table results.jsonl``
+predicts each case and prints the table. It needs parcast-mpi, Linux, and two idle cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+import parcast_petri
+from parcast import Query, Registry
+from parcast.program.reader import read_source
+from parcast_mpi.host import processor_name
+from parcast_mpi.loading.jobs import Job, to_text
+from parcast_mpi.loading.processes import Team, team
+from parcast_mpi.running.plan import plan
+from parcast_petri.laws import Law
+
+ALONE = """def program(rank, size):
+    elapse(0.3)
+"""
+RING = """def program(rank, size):
+    for step in range(10):
+        elapse(0.03)
+        sendrecv((rank + 1) % size, 8, (rank - 1) % size)
+"""
+LAWS = {
+    "constant": "const:15ms",
+    "exponential": "exp:15ms",
+    "hyperexponential": "hyper:4,15ms",
+    "Pareto": "pareto:2.5,15ms",
+}
+#: Jobs for longer than any case takes, with what they use made exact in every stretch.
+HORIZON, STRETCH = 120.0, 10.0
+REGISTRY = Registry([parcast_petri])
+
+
+@attrs.frozen
+class Case:
+    """A program, which of its cores are loaded, and with what."""
+
+    program: str
+    loaded: int
+    law: str
+    utilization: float
+
+    @property
+    def size(self) -> int:
+        """Processes, each on a core of its own."""
+        return 1 if self.program == "alone" else 2
+
+    def machine(self, startup: float) -> Any:
+        """Return the machine as petri reads it."""
+        nodes = [self.utilization] * self.loaded
+        data = {
+            "name": "two-cores",
+            "processor": {"rate": 1},
+            "network": {"startup": startup, "bandwidth": "1 GB/s"},
+            **({"background": {"nodes": nodes, "demand": LAWS[self.law]}} if self.loaded else {}),
+        }
+        return REGISTRY.machine(data)
+
+    def workload(self) -> Any:
+        """Return the program."""
+        return read_source(ALONE if self.program == "alone" else RING, "x.py", self.program)
+
+
+def cases() -> Iterator[Case]:
+    """Yield all cases, those without load first."""
+    yield Case("alone", 0, "", 0.0)
+    yield Case("ring", 0, "", 0.0)
+    for utilization, law in product((0.3, 0.5), LAWS):
+        yield Case("alone", 1, law, utilization)
+        yield Case("ring", 1, law, utilization)
+        yield Case("ring", 2, law, utilization)
+
+
+def jobs(case: Case, draw: np.random.Generator) -> list[Job]:
+    """Return the jobs of one core, of which every stretch of time has just what it should."""
+    law, found = Law.read(LAWS[case.law]), []
+    for start in np.arange(0, HORIZON, STRETCH):
+        work = case.utilization * STRETCH
+        count = round(work / law.mean)
+        demands = _drawn(law, draw, count)
+        demands *= work / demands.sum()
+        arrivals = start + STRETCH * np.sort(draw.random(count))
+        found += [Job(*one) for one in zip(arrivals.tolist(), demands.tolist(), strict=True)]
+    return found
+
+
+def _drawn(law: Law, draw: np.random.Generator, count: int) -> Any:
+    match law.law, law.parameters:
+        case "exp", (mean,):
+            return draw.exponential(mean, count)
+        case "hyper", _:
+            shares, means = law.branches()
+            return draw.exponential(means[draw.choice(2, count, p=shares)])
+        case "pareto", (shape, mean):
+            return mean * (shape - 1) / shape * (1 - draw.random(count)) ** (-1 / shape)
+    return np.full(count, law.mean)
+
+
+@contextmanager
+def load(case: Case, core: int, seed: int) -> Iterator[None]:
+    """Load a core in the background."""
+    text = to_text(jobs(case, np.random.default_rng([seed, core])))
+    command = [sys.executable, "-m", "parcast_mpi.loading.generator", str(core)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdin is not None
+        process.stdin.write(text)
+        process.stdin.close()
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def measured(case: Case, runs: int) -> dict[str, Any]:
+    """Return what the runs of a case took, in seconds."""
+    query = Query(workload=case.workload(), machine=case.machine(0.0), p=case.size)
+    made = plan(query.workload.content.at(query))
+    with ExitStack() as stack:
+        members: Team = stack.enter_context(team(made, range(case.size)))
+        for core in range(case.loaded):
+            stack.enter_context(load(case, core, runs))
+        time.sleep(1.0)  # the generator starts, and the load becomes steady
+        seconds = []
+        for _ in range(runs):
+            time.sleep(0.12 + 0.05 * random.random())  # noqa: S311  (jobs that waited are done)
+            seconds.append(members.run())
+    return {**attrs.asdict(case), "seconds": seconds, "measured": f"{datetime.now(UTC):%F}",
+            "processor": processor_name(), "system": platform.release()}  # fmt: skip
+
+
+def measure(path: Path, seconds: float, runs: int) -> None:
+    """Measure what the file lacks, as far as time allows."""
+    end = time.monotonic() + seconds
+    done = {_key(one) for one in _read(path)}
+    for case in cases():
+        if _key(attrs.asdict(case)) in done:
+            continue
+        expected = runs * (0.25 + 0.35 / (1 - case.utilization) ** (1 + (case.loaded == 2)))
+        if time.monotonic() + expected > end:
+            print(f"{case}: not measured yet; call again")
+            return
+        found = measured(case, runs if case.loaded else 8)
+        with path.open("a") as file:
+            file.write(json.dumps(found) + "\n")
+        print(case, statistics.fmean(found["seconds"]))
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _key(one: dict[str, Any]) -> tuple[Any, ...]:
+    return one["program"], one["loaded"], one["law"], one["utilization"]
+
+
+def table(path: Path) -> None:
+    """Print the measured slowdown of each case beside what each level says."""
+    results = {_key(one): one for one in _read(path)}
+    alone = {one[0]: statistics.fmean(results[one]["seconds"]) for one in results if not one[1]}
+    startup = max(0.0, (alone["ring"] - 0.3) / 10)
+    first = next(iter(results.values()))
+    print(f"{first['measured']}, {first['processor']}, Linux {first['system']}; without load")
+    print(f"{alone['alone'] * 1e3:.1f} ms alone, {alone['ring'] * 1e3:.1f} ms in the ring\n")
+    print("| program | loaded | jobs | U | measured | mean | sampled | explicit |")
+    print("|---|---|---|---|---|---|---|---|")
+    for case in sorted(cases(), key=lambda one: (one.program, one.loaded, one.law)):
+        if case.loaded and (found := results.get(_key(attrs.asdict(case)))):
+            seconds = np.array(found["seconds"]) / alone[case.program]
+            error = seconds.std(ddof=1) / len(seconds) ** 0.5
+            where, slower = f"{case.loaded} of {case.size}", f"{seconds.mean():.2f} +- {error:.2f}"
+            said = [_predicted(case, level, startup) for level in ("mean", "sampled", "explicit")]
+            print(f"| {case.program} | {where} | {case.law} | {case.utilization} | {slower} "
+                  f"| {' | '.join(said)} |")  # fmt: skip
+
+
+def _predicted(case: Case, level: str, startup: float) -> str:
+    unloaded = 0.3 + (10 * startup if case.program == "ring" else 0.0)
+    solver = f"petri.{level}"
+    settings = {} if level == "mean" else {f"{solver}.tolerance": 0.02}
+    asked = {"p": case.size, "solvers": [solver], "settings": settings}
+    (row,) = REGISTRY.compare(case.workload(), case.machine(startup), **asked).rows
+    return "no closed form" if row.time is None else f"{row.time / unloaded:.2f}"
+
+
+def main() -> None:
+    """Measure, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["measure", "table"])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--runs", type=int, default=16)
+    asked = parser.parse_args()
+    if asked.what == "table":
+        table(asked.results)
+    else:
+        measure(asked.results, asked.seconds, asked.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Computations as parts of nets: alone, or beside background jobs and others' memory traffic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from parcast_petri.load import Load
+from parcast_petri.net import Tokens
+from parcast_petri.programs.nodes import Nodes, own, own_speed
+from parcast_petri.programs.round_robin import core, draw_turns
+from parcast_petri.programs.sketch import Sketch, timed
+
+
+@attrs.frozen
+class Computing:
+    """A computation: its moment and node, its seconds of a whole core, and of memory traffic."""
+
+    moment: int
+    node: int
+    cpu: float
+    memory: float
+
+
+@attrs.frozen(kw_only=True)
+class Work:
+    """What a process computes in one operation, in seconds."""
+
+    word: str
+    name: str
+    node: int
+    cpu: float  #: of a whole core
+    seconds: float  #: with memory divided once by the processes of the node
+    traffic: float  #: of memory traffic alone on the node; 0: it is not shared anew
+    processes: int  #: of the program on the node
+
+
+@attrs.define(eq=False)
+class Computations:
+    """Draws the computations of a program."""
+
+    sketch: Sketch
+    nodes: Nodes
+    drawn: list[Computing] = attrs.field(factory=list)
+
+    def draw(self, work: Work, before: str) -> tuple[str, int]:
+        """Draw a computation; return the place after it, and its moment."""
+        after = f"{work.word} done {work.name}"
+        load = self.nodes.loads.get(work.node) if work.cpu else None
+        moving = self._moving(work, load)
+        if moving is None:
+            moment = done = self._work(work, load, before, after)
+        else:
+            begun, traffic, worked, moved = (
+                f"{one} {work.name}" for one in ("work of", "traffic", "worked", "moved")
+            )
+            self.sketch.transition(f"fork {work.name}", {before: 1}, {begun: 1, traffic: 1})
+            self.sketch.transition(f"move {work.name}", {traffic: 1}, {moved: 1}, **moving)
+            moment = self._work(work, load, begun, worked)
+            done = self.sketch.transition(f"join {work.name}", {worked: 1, moved: 1}, {after: 1})
+        if load is not None:
+            memory = work.seconds if moving is None else 0.0
+            self.drawn.append(Computing(moment, work.node, work.cpu, memory))
+        return after, done
+
+    def _moving(self, work: Work, load: Load | None) -> dict[str, Any] | None:
+        """Return how the memory traffic is drawn beside the work, or None where it is not."""
+        if work.traffic:
+            moving = f"moving_{work.node}"
+            speed = Tokens.read(f"1/max(1, {moving})")
+            return {"delay": work.traffic, "load": moving, "speed": speed}
+        if load is not None and self.nodes.explicit and work.seconds > work.cpu:
+            return timed(work.seconds)
+        return None
+
+    def _work(self, work: Work, load: Load | None, before: str, after: str) -> int:
+        name = f"{work.word} {work.name}"
+        pre, post = {before: 1}, {after: 1}
+        if load is None:
+            seconds = work.cpu if work.traffic else work.seconds
+            return self.sketch.transition(name, pre, post, **timed(seconds))
+        if not self.nodes.explicit:
+            seconds = work.cpu * load.factor(work.processes)
+            least = 0.0 if work.traffic else work.seconds
+            return self.sketch.transition(name, pre, post, delay=max(seconds, least))
+        if load.turns is not None:
+            cores = core(self.sketch, work.node, load)
+            return draw_turns(self.sketch, name, pre, post, cores, load.turns, work.cpu)
+        return self.sketch.transition(
+            name, pre, post, delay=work.cpu, load=own(work.node), speed=own_speed(work.node, load)
+        )

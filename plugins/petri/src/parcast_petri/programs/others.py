@@ -1,0 +1,49 @@
+"""Everything of others in a net: jobs on nodes, messages on links, and sources of bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from parcast.query import Query
+from parcast_petri.load import Load
+from parcast_petri.programs.nodes import Nodes, Old, draw_node
+from parcast_petri.programs.rates import Rates
+from parcast_petri.programs.round_robin import Slots, draw_slots
+from parcast_petri.programs.sketch import Sketch
+from parcast_petri.programs.traffic import Source, draw_messages, draw_sources
+
+#: So many jobs of a class may be on a node, or messages on a link, when the program begins.
+MOST_OLD = 512
+
+
+@attrs.frozen
+class Others:
+    """What of others may be there when a run begins, by node and link."""
+
+    loads: Mapping[Any, Load] = attrs.field(factory=dict)
+    old: tuple[Old, ...] = ()
+    slots: tuple[Slots, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+def draw_others(sketch: Sketch, query: Query, nodes: Nodes, rates: Rates) -> Others:
+    """Draw the jobs and messages of others, where they are part of the net."""
+    if not nodes.explicit:
+        return Others()
+    loads: dict[Any, Load] = dict(nodes.loads)
+    old, slots, sources = [], [], []
+    for node, load in nodes.loads.items():
+        if load.turns is None:
+            old += draw_node(sketch, node, load, MOST_OLD)
+        else:
+            slots += draw_slots(sketch, node, load)
+    if rates.others:
+        messages, more = draw_messages(sketch, query, rates, MOST_OLD)
+        old += messages
+        loads |= more
+    elif any("burst" in taken for taken in rates.taken.values()):
+        sources = draw_sources(sketch, query, rates)
+    return Others(loads, tuple(old), tuple(slots), tuple(sources))
