@@ -96,9 +96,13 @@ def _operation(node: ast.expr, scope: Scope, counted: bool) -> tuple[int, Sequen
         case ast.Call() if counted:
             of = [node.func.value] if isinstance(node.func, ast.Attribute) else []
             return 0, [*of, *node.args, *(one.value for one in node.keywords)]
+        case ast.Call(func=ast.Name(id=name), args=[_]) if name in _OVER_ELEMENTS:
+            return scope.source.fail(
+                node,
+                f"{ast.unparse(node)!r} must be all that is assigned, with slices in it: "
+                f"'name = {ast.unparse(node)}'",
+            )
         case ast.Call(func=ast.Name(id=name)) if name in _FUNCTIONS and not node.keywords:
-            if name in _OVER_ELEMENTS and len(node.args) == 1:
-                _refuse_call(node, scope)
             return max(1, len(node.args) - 1), node.args
         case _:
             return _refuse(node, scope)
@@ -141,11 +145,6 @@ def _of_subscripts(node: ast.Subscript, scope: Scope, counted: bool) -> Iterator
             yield Accesses(0, accesses(index, scope, counted=counted).reads)
 
 
-def _refuse_call(node: ast.Call, scope: Scope) -> None:
-    scope.source.fail(node, f"{ast.unparse(node)!r} must be all that is assigned: 'name = "
-                            f"{ast.unparse(node)}', with slices of one length")  # fmt: skip
-
-
 def _refuse(node: ast.expr, scope: Scope) -> NoReturn:
     if isinstance(node, ast.Call):
         shown = ast.unparse(node.func)
@@ -157,4 +156,5 @@ def _refuse(node: ast.expr, scope: Scope) -> NoReturn:
     key = type(getattr(node, "op", node))
     instead = _INSTEAD.get(key) or _INSTEAD.get(type(node))
     mend = f"; write {instead}" if instead else "; write arithmetic of numbers and elements"
-    scope.source.fail(node, f"{describe(node)} is not understood{mend}")
+    what = "a conditional expression" if isinstance(node, ast.IfExp) else describe(node)
+    scope.source.fail(node, f"{what} is not understood{mend}")

@@ -30,18 +30,21 @@ from parcast_pamela.dataparallel.statements import (
     operations,
 )
 
-_INSTEAD = {
-    ast.FunctionDef: "its statements here",
-    ast.Return: "nothing: the arrays are the results",
-    ast.Import: "nothing: array, forall, block, cyclic, whole and replicated are known",
-    ast.ImportFrom: "nothing: array, forall, block, cyclic, whole and replicated are known",
-    ast.Break: "how often the loop runs: 'while ...:  # pamela: times = ...'",
-    ast.Continue: "an 'if' round the rest of the loop",
-    ast.With: "its statements",
-    ast.Try: "its statements",
-    ast.AnnAssign: "'name = value'",
-    ast.Delete: "nothing",
-    ast.Match: "'if' and 'elif'",
+_KNOWN = "remove this: array, forall, block, cyclic, whole and replicated are known"
+_MEND = {
+    ast.FunctionDef: "write its statements here",
+    ast.Return: "remove this: the arrays are the results",
+    ast.Import: _KNOWN,
+    ast.ImportFrom: _KNOWN,
+    ast.Break: "say how often the loop runs: 'while ...:  # pamela: times = ...'",
+    ast.Continue: "write an 'if' round the rest of the loop",
+    ast.With: "write its statements alone",
+    ast.Try: "write its statements alone",
+    ast.AnnAssign: "write 'name = value'",
+    ast.Delete: "remove this",
+    ast.Match: "write 'if' and 'elif'",
+    ast.Expr: "assign it, or remove this",
+    ast.Assert: "assertions of parameters stand first, outside of loops",
 }
 
 
@@ -95,12 +98,12 @@ def _is_of_elements(node: ast.Assign | ast.AugAssign) -> bool:
 
 
 def _refuse(node: ast.stmt, scope: Scope) -> NoReturn:
+    shown = ast.unparse(node).splitlines()[0]
+    mend = _MEND.get(type(node), "write loops, conditions and assignments")
     if isinstance(node, ast.Assign):
-        what, instead = f"{ast.unparse(node)!r}", "one assignment for each"
-    else:
-        what = f"'{ast.unparse(node).splitlines()[0]}'"
-        instead = _INSTEAD.get(type(node), "loops, conditions and assignments")
-    scope.source.fail(node, f"{what} is not understood; write {instead}")
+        several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
+        mend = "write one assignment for each" if several else "assign a name, or an element"
+    scope.source.fail(node, f"'{shown}' is not understood; {mend}")
 
 
 def _for(node: ast.For, scope: Scope) -> Parts:

@@ -53,8 +53,11 @@ def reduced(call: ast.Call, statement: ast.stmt, scope: Scope) -> tuple[ast.For,
     call = copy.deepcopy(call)
     first = next(one for one in ast.walk(call) if isinstance(one, ast.Subscript) and is_sliced(one))
     walk = _Elements(scope, first)
-    value = walk.visit(call.args[0])
-    return walk.loops(ast.Pass(), statement), value
+    value: ast.expr = walk.visit(call.args[0])
+    loop = walk.loops(ast.Pass(), statement)
+    for one in ast.walk(value):
+        ast.copy_location(one, statement)
+    return loop, value
 
 
 class _Elements(ast.NodeTransformer):
