@@ -162,8 +162,8 @@ def table() -> Iterator[str]:
         "formula without any simplification, measured at a small N, and as large as it would be "
         "at the paper's N, by how the loops grow; the paper's are of a Pentium II at 450 MHz. "
         "ST_2 is a call of the Python function of T^l at the paper's N and P = 64; the last "
-        "columns are the NumPy function of T^l, and of all four quantities, at 1,000 values of P from 1 to "
-        "64: the contention of GAUSS as a whole is a maximum over processors."
+        "columns are the NumPy function of T^l, and of all four quantities, at 1,000 values of P "
+        "from 1 to 64: the contention of GAUSS as a whole is a maximum over processors."
     )
 
 
