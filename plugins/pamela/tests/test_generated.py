@@ -202,3 +202,17 @@ def test_a_program_takes_what_its_loops_take(text, sizes):
     model = model_of(generate(text), machine="das1")
     found = enumerate_bounds(model, {"N": n, "P": p, **TIMES})
     assert found.bound == Run(text, p, N=n).whole().bound
+
+
+@pytest.mark.parametrize("kind", ["block", "cyclic"])
+@pytest.mark.parametrize("index", ["i + 1", "i - 1", "i + 2", "i - 3"])
+def test_a_neighbor_is_fetched_where_it_is_anothers(kind, index):
+    text = f"def program(P, N=9):\n    V = array(N, {kind})\n    W = array(N, {kind})\n"
+    text += f"    for i in forall(3, N - 2):\n        W[i] = 2 * V[{index}]\n"
+    model = model_of(generate(text), machine="das1")
+    for n, p in ((12, 3), (8, 4), (12, 1), (12, 2)):
+        found = enumerate_bounds(model, {"N": n, "P": p, **TIMES})
+        assert found.bound == Run(text, p, N=n).whole().bound
+        assert {key[1][0]: time for key, time in found.demand.items() if time} == (
+            Run(text, p, N=n).whole().demand
+        )
