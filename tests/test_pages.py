@@ -13,7 +13,7 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["studies.md", "tutorial.md", "../plugins/spmd/README.md"]
+PAGES = ["agreement.md", "studies.md", "tutorial.md", "../plugins/spmd/README.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)
