@@ -84,6 +84,7 @@ def _process(draw: st.DrawFn, depth: int, indices: tuple[str, ...]) -> str:
 @cache
 def _bound(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     names = ["0", "1", "2", "N", "M", "P", "N-1", "P-1", "N/P", "2*N", "N*P-1", "M+3", "N/2"]
+    names += ["(P == 1 ? 2 : N div (P-1))"]
     names += [f"{i}{offset}" for i in indices for offset in ("", "+1", "-1", "+M")]
     return st.sampled_from(names)
 
@@ -110,10 +111,11 @@ def _resource(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
 @cache
 def _time(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     names = ["1", "2", "tau", "ts", "tau+ts", "max(tau, 1)", "N", "floor(N/P)", "N*tau"]
+    names += ["(P == 1 ? tau : N/(P-1))", "(N > M ? N mod (N-M) : 1)", "(N == 0 ? 2 : log2(N))"]
     for i in indices:
         names += [f"max({i}, 0)", f"abs({i})", f"max({i}, M)*tau", f"floor(abs({i})/P)", f"{i}*{i}"]
         names += [f"max(N-{i}, 0)", f"ceil({i}*{i}/M)", f"({i} > M ? 2 : tau)", f"min(abs({i}), M)"]
-        names += [f"({i} mod P)*ts"]
+        names += [f"({i} mod P)*ts", f"({i} == M ? 0 : tau/abs({i}-M))"]
     return st.sampled_from(names)
 
 
@@ -123,6 +125,7 @@ def _condition(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     for i in indices:
         names += [f"{i} mod 2 == 0", f"{i} mod P == 1", f"{i} > M", f"{i} <= N/2", f"{i} != 1"]
         names += [f"floor({i}/M) == 1", f"2*{i} >= N", f"{i} == M", f"(N-{i}) mod M == 0"]
+        names += [f"{i} > 0 and N mod {i} == 0"]
     both = [f"{one} {word} {other}" for one in names for word in ("and", "or") for other in names]
     return st.sampled_from(names) | st.sampled_from([*(f"not ({one})" for one in names), *both])
 

@@ -40,7 +40,7 @@ L = seq (i = 0, N-1) seq (j = 2, M+1) delay(w[i, j])
 """
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(3))
 def test_python_functions_equal_exact_values(text, points):
     model = read(text)
@@ -57,7 +57,7 @@ def test_python_functions_equal_exact_values(text, points):
         assert [float(one) for one in found] == pytest.approx([float(one) for one in expected])
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(4))
 def test_numpy_functions_equal_exact_values(text, points):
     model = read(text)
@@ -103,6 +103,27 @@ def test_long_columns_are_taken_by_blocks():
     count = np.arange(1, 40_001)
     whole = found(N=count, M=8, S=4, tc=1.0, tm=4.0)
     assert whole[2] == pytest.approx(np.maximum(np.maximum(count, 5), 4 * np.ceil(count / 2)))
+
+
+def test_columns_and_numbers_may_be_mixed_and_have_any_name():
+    text = "param v1 : int >= 1, count : int >= 1, b0 : time = 1, np : time = 1\nresource s, u\n"
+    text += "L = par (i = 1, count) seq (j = 1, v1) { use(s, b0) ; use(u, np) ; delay(np) }"
+    compiled = compile_model(model_of(text))
+    found = compiled_function(compiled, "numpy")
+    many = np.arange(1, 20_001)
+    for v1, count, b0, second in (
+        (3, many, 0.5, 2.0), (many, 7, 0.5, 2.0), (3, many, many * 0.5, 2.0),
+        (many * 1.0, many[::-1] * 1.0, many * 0.5, many * 0.25), (many[:9], many[:9], 1, 2),
+    ):  # fmt: skip
+        values = found(v1, count, b0, np_=second)
+        alone = v1 * (b0 + 2 * second)
+        bound = np.maximum(alone, v1 * count * np.maximum(b0, second))
+        assert values[0] == pytest.approx(alone + 0 * values[2])
+        assert values[2] == pytest.approx(bound)
+    assert found(3, 2, 0.5, 2.0)[2] == 13.5
+    before = many * 1.0
+    found(3, before, before, before)
+    assert (before == many).all()
 
 
 def test_sources_say_what_they_hold_for():

@@ -54,9 +54,9 @@ def test_a_model_without_all_values_is_compiled_all_the_same(tmp_path, capsys):
         ("--latex", r"T^l = N \, \max"),
         ("--sympy", "bound = N*Max(P*ts, tl + ts)"),
         ("--python", "def model(P, N, tl, ts):"),
-        ("--numpy", "N * np.maximum(p1_, tl + ts)"),
+        ("--numpy", "t2_ = np.maximum(p2_, t1_)"),
         ("--numba", "@numba.njit"),
-        ("--c", "N * fmax(p1_, tl + ts)"),
+        ("--c", "double t2_ = fmax(p2_, t1_);"),
     ],
 )
 def test_other_languages(file, option, said, capsys):

@@ -53,7 +53,7 @@ def simulated(text, point):
         raise
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_every_run_lies_between_the_bounds(text, points):
     values, simulation = simulated(text, points[0])
@@ -65,7 +65,7 @@ def test_every_run_lies_between_the_bounds(text, points):
             assert time >= float(values.bound) - slack
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_the_plain_form_gives_the_same(text, points):
     _, simulation = simulated(text, points[0])

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
 from parcast_pamela.algebra.patterns import Patterns
+from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.compilation.expressions import Lowering
+from parcast_pamela.compilation.conditions import Conditions
+from parcast_pamela.compilation.guards import Guards
 from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.reading import model_of
 
 from .random_models import bindings, models, read
 
@@ -56,6 +60,35 @@ POINTS = [
 ]
 
 
+HEAD = "param P : int >= 1, N : int >= 1\nresource cpu[0..P-1]\n"
+#: What has no value where it is not reached
+UNREACHED = (
+    "L = par (r = 0, P-1) if (P == 1) delay(1) else seq (k = 0, -((r-1-N) div (P-1)) - 1) delay(1)",
+    "L = if (P == 1) delay(1) else delay(N/(P-1))",
+    "L = { if (P > 1) delay(N/(P-1)) || if (P > 1) delay(2/(P-1)) }",
+    "L = par (i = 0, 3) if (P != i) delay(N/abs(P-i)) else delay(log2(i))",
+    "L = delay(P != 1 and N mod (P-1) == 0 ? N div (P-1) : P == 1 or 3 div (P-1) > 1 ? 2 : 3)",
+    "L = delay(P == 1 ? 1 : (P-1)^(-2) + log2(P-1) + sqrt(P-2))",
+    "param a[1..3] = [4, 2, 3]\nL = seq (i = 0, N) if (i == 0 or i > 3) delay(1) else delay(a[i])",
+    "L = if (P == 1) skip else if (bern(1/3) and 6 div (P-1) > 2) delay(N)",
+)
+
+
+@pytest.mark.parametrize("text", UNREACHED)
+def test_what_is_not_reached_needs_no_value(text):
+    model = model_of(HEAD + text)
+    compiled = compile_model(model)
+    function = compiled_function(compiled, "numpy")
+    arrays = {"a": np.array([4.0, 2.0, 3.0])} if "a[" in text else {}
+    for p, n in ((1, 1), (1, 5), (2, 4), (3, 7), (5, 2)):
+        exact, found = enumerate_bounds(model, {"P": p, "N": n}), compiled.values({"P": p, "N": n})
+        values = [getattr(exact, quantity) for quantity in QUANTITIES]
+        assert [getattr(found, quantity) for quantity in QUANTITIES] == values
+        with np.errstate(all="raise"):
+            at = function(P=np.array([p * 1.0]), N=np.array([n * 1.0]), **arrays)
+        assert [float(np.max(one)) for one in at] == pytest.approx([float(one) for one in values])
+
+
 # the same models in every run, so that none takes longer than others
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(models(), bindings(2))
@@ -92,6 +125,10 @@ def wrong_uniform(self, one, instances):
     return one.time if one.loops else None
 
 
+def wrong_divisor(self, one, place, scope):
+    return one
+
+
 def wrong_possible(self, node, scope):
     return self.truth(node, scope), self.truth(node, scope)
 
@@ -104,7 +141,8 @@ MUTANTS = {
     "an end too few": (sums.Sums, "powers", wrong_powers),
     "everything rises": (rules.Signs, "direction", wrong_direction),
     "everything is uniform": (Demands, "_uniform", wrong_uniform),
-    "T^u of expectations": (Lowering, "possible", wrong_possible),
+    "T^u of expectations": (Conditions, "possible", wrong_possible),
+    "divisors of arms not taken": (Guards, "divisor", wrong_divisor),
 }
 
 

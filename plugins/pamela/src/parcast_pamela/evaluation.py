@@ -103,9 +103,13 @@ class Evaluator:
                 never, always = self.certain(arguments[0], local)
                 return always, never
             if node.name in {"and", "or"}:
-                pairs = [self.certain(one, local) for one in arguments]
-                join, other = (any, all) if node.name == "and" else (all, any)
-                return join(one[0] for one in pairs), other(one[1] for one in pairs)
+                never, always = self.certain(arguments[0], local)
+                if (never, always)[node.name == "or"]:  # decided: as in `probability`
+                    return never, always
+                other = self.certain(arguments[1], local)
+                pairs = (never and other[0], always and other[1])
+                either = (never or other[0], always or other[1])
+                return (either[0], pairs[1]) if node.name == "and" else (pairs[0], either[1])
         if not self.random(node):
             true = bool(self.value(node, local))
             return not true, true

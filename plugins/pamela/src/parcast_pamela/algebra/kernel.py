@@ -32,6 +32,7 @@ class Kernel:
         self._atoms: dict[Any, Atom] = {}
         self._polynomials: dict[Any, Polynomial] = {}
         self._orders: dict[Monomial, list[tuple[int, int]]] = {}
+        self._numbers: dict[Exact, Polynomial] = {}
         self._indices: dict[Any, Symbol] = {}
         self._symbols: dict[str, Symbol] = {}
         self._substituted: dict[Any, Polynomial] = {}
@@ -43,7 +44,11 @@ class Kernel:
 
     def number(self, value: Exact) -> Polynomial:
         """Return a constant."""
-        return self._made(((((), _whole(value)),) if value else ()), frozenset())
+        found = self._numbers.get(value)
+        if found is None:
+            terms = (((), _whole(value)),) if value else ()
+            found = self._numbers[value] = self._made(terms, frozenset())
+        return found
 
     def parameter(
         self, name: str, *, integer: bool = False, low: Any = None, positive: bool = False
@@ -102,9 +107,16 @@ class Kernel:
             return one
         if len(one.terms) < len(other.terms):
             one, other = other, one
+        return self._sum(one, other, 1)
+
+    def subtract(self, one: Polynomial, other: Polynomial) -> Polynomial:
+        """Return the difference."""
+        return self._sum(one, other, -1) if other.terms else one
+
+    def _sum(self, one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
         terms = dict(one.terms)
         for monomial, coefficient in other.terms:
-            total = terms.get(monomial, 0) + coefficient
+            total = terms.get(monomial, 0) + sign * coefficient
             if total:
                 terms[monomial] = _whole(total)
             else:
@@ -178,7 +190,7 @@ class Kernel:
         self, one: Polynomial, values: Mapping[Symbol, Polynomial], make: Any
     ) -> Polynomial:
         """Return an expression with symbols replaced, each changed atom made by ``make``."""
-        if not any(symbol in one.free for symbol in values):
+        if one.free.isdisjoint(values):
             return one
         key = one, tuple(sorted(((s.name, id(s), e) for s, e in values.items() if s in one.free),
                                 key=lambda item: item[:2])), make  # fmt: skip
@@ -195,9 +207,11 @@ class Kernel:
         values: Mapping[Symbol, Polynomial],
         make: Any,
     ) -> Polynomial:
-        kept = tuple(pair for pair in monomial if not any(s in pair[0].free for s in values))
+        moved = [pair for pair in monomial if not pair[0].free.isdisjoint(values)]
+        if not moved:
+            return self.monomial(monomial, coefficient)
+        kept = tuple(pair for pair in monomial if pair[0].free.isdisjoint(values))
         result = self.monomial(kept, coefficient)
-        moved = [pair for pair in monomial if pair not in kept]
         # a bracket that becomes 0 stands for what is never reached, which may divide by 0
         for atom, exponent in sorted(moved, key=lambda pair: pair[1] < 0):
             if not result.terms:
@@ -226,11 +240,13 @@ class Kernel:
         return make(atom.kind, new, low, high, self.rebuilt(body, inner, make))  # type: ignore[no-any-return]
 
     def _from(self, terms: Mapping[Monomial, Exact]) -> Polynomial:
-        ordered = tuple(sorted(terms.items(), key=self._order))
-        found = self._polynomials.get(ordered)
+        if len(terms) < 2:
+            return self._made(tuple(terms.items()))
+        key = frozenset(terms.items())
+        found = self._polynomials.get(key)
         if found is None:
-            free = frozenset().union(*(atom.free for one, _ in ordered for atom, _ in one))
-            found = self._polynomials[ordered] = Polynomial(self, ordered, free)
+            ordered = tuple(sorted(terms.items(), key=self._order))
+            found = self._polynomials[key] = Polynomial(self, ordered, _free(ordered))
         return found
 
     def _order(self, term: tuple[Monomial, Exact]) -> list[tuple[int, int]]:
@@ -240,25 +256,39 @@ class Kernel:
         return found
 
     def _made(
-        self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
+        self,
+        terms: tuple[tuple[Monomial, Exact], ...],
+        free: frozenset[Symbol] | None = None,
     ) -> Polynomial:
-        found = self._polynomials.get(terms)
+        """Return the polynomial of terms that are in order."""
+        key = terms if len(terms) < 2 else frozenset(terms)
+        found = self._polynomials.get(key)
         if found is None:
-            found = self._polynomials[terms] = Polynomial(self, terms, free)
+            found = Polynomial(self, terms, _free(terms) if free is None else free)
+            self._polynomials[key] = found
         return found
+
+
+def _free(terms: tuple[tuple[Monomial, Exact], ...]) -> frozenset[Symbol]:
+    atoms = {atom for monomial, _ in terms for atom, _ in monomial}
+    return frozenset().union(*[atom.free for atom in atoms])
 
 
 _LETTERS = "ijklmn"
 
 
 def _whole(value: Exact) -> Exact:
-    return int(value) if value.denominator == 1 else value
+    return value if type(value) is int or value.denominator != 1 else int(value)
 
 
 def _joined(left: Monomial, right: Monomial) -> Monomial:
     """Return the product of two monomials; brackets are their own squares."""
     if not left or not right:
         return left or right
+    if left[-1][0].serial < right[0][0].serial:
+        return left + right
+    if right[-1][0].serial < left[0][0].serial:
+        return right + left
     powers = dict(left)
     for atom, exponent in right:
         total = powers.get(atom, 0) + exponent
@@ -268,4 +298,8 @@ def _joined(left: Monomial, right: Monomial) -> Monomial:
             powers[atom] = total
         else:
             del powers[atom]
-    return tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
+    return tuple(sorted(powers.items(), key=_serial))
+
+
+def _serial(pair: tuple[Atom, int]) -> int:
+    return pair[0].serial

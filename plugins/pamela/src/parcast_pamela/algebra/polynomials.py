@@ -73,10 +73,10 @@ class Polynomial:
     __radd__ = __add__
 
     def __sub__(self, other: Polynomial | Exact) -> Polynomial:
-        return self.kernel.add(self, self.kernel.scaled(self.kernel.of(other), -1))
+        return self.kernel.subtract(self, self.kernel.of(other))
 
     def __rsub__(self, other: Exact) -> Polynomial:
-        return self.kernel.add(self.kernel.of(other), self.kernel.scaled(self, -1))
+        return self.kernel.subtract(self.kernel.of(other), self)
 
     def __neg__(self) -> Polynomial:
         return self.kernel.scaled(self, -1)
@@ -90,10 +90,11 @@ class Polynomial:
         return self.kernel.multiply(self, self.kernel.inverse(self.kernel.of(other)))
 
     def __pow__(self, exponent: int) -> Polynomial:
-        result = self.kernel.number(1)
-        base = self if exponent >= 0 else self.kernel.inverse(self)
-        for _ in range(abs(exponent)):
-            result = result * base
+        if exponent == 0:
+            return self.kernel.number(1)
+        result = base = self if exponent > 0 else self.kernel.inverse(self)
+        for _ in range(abs(exponent) - 1):
+            result = self.kernel.multiply(result, base)
         return result
 
     @property

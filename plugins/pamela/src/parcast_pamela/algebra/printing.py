@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast_pamela.algebra.terms import is_turned
 from parcast_pamela.language.functions import Exact, size
 
 if TYPE_CHECKING:
     from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
+#: What the negative of an atom is called, that of its negative arguments
+_TURNED = {"floor": "ceil", "max": "min"}
 #: Names for indices, as far as no parameter has them
 _INDICES = "ijkmnqruvw"
 
@@ -208,11 +211,6 @@ class _Printer:
     def _place(self, atom: Atom) -> tuple[bool, str]:
         return atom.kind != "sym", atom.arguments[0].name if atom.kind == "sym" else ""
 
-    def _falls(self, one: Polynomial) -> bool:
-        return all(coefficient < 0 for monomial, coefficient in one.terms if monomial) and any(
-            monomial for monomial, _ in one.terms
-        )
-
     def _atom(self, atom: Atom) -> tuple[bool, str]:
         """Return whether the sign is to be turned, and the atom's text."""
         kind, arguments, dialect = atom.kind, atom.arguments, self.dialect
@@ -228,12 +226,9 @@ class _Printer:
         if kind in {"sum", "prod", "top", "most"}:
             index, *rest = arguments
             return False, dialect.over(kind, self.names[index], *map(self.sum, rest))
-        if kind == "floor" and self._falls(arguments[0]):
-            return True, dialect.call("ceil", [self.sum(-arguments[0])])
-        if kind == "max" and any(map(self._falls, arguments)) and all(
-            self._falls(arm) or (arm.constant or 1) <= 0 for arm in arguments
-        ):  # fmt: skip
-            return True, dialect.call("min", sorted(self.sum(-arm) for arm in arguments))
+        if is_turned(atom):
+            word, items = _TURNED[kind], [self.sum(-one) for one in arguments]
+            return True, dialect.call(word, sorted(items) if word == "min" else items)
         items = list(map(self.sum, arguments))
         return False, dialect.call(kind, sorted(items, key=_short) if kind == "max" else items)
 

@@ -44,6 +44,7 @@ class Sample:
         self.number, self.low, self.origins = number, low, origins
         self.symbols: dict[Symbol, float] = {}
         self.known: dict[Polynomial, float] = {}
+        self.atoms: dict[Atom, float] = {}
         self._count = 0
 
     def value(self, one: Polynomial) -> float:
@@ -62,7 +63,10 @@ class Sample:
         for monomial, coefficient in one.terms:
             product = float(coefficient)
             for atom, exponent in monomial:
-                product *= self._atom(atom) ** exponent
+                value = self.atoms.get(atom)
+                if value is None:
+                    value = self.atoms[atom] = self._atom(atom)
+                product *= value if exponent == 1 else value**exponent
             total += product
         return total
 
@@ -117,7 +121,7 @@ class Sample:
         inner._count = self._count + 1
         values = []
         for i in range(round(first), round(last) + 1):
-            inner.symbols[index], inner.known = float(i), {}
+            inner.symbols[index], inner.known, inner.atoms = float(i), {}, {}
             values.append(inner.value(body))
         if any(map(math.isnan, values)):
             return _NAN

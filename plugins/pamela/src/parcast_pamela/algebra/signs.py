@@ -18,7 +18,9 @@ from parcast_pamela.algebra.terms import denominators, linear_atoms, split
 from parcast_pamela.language.functions import Exact
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
-_DEEPEST, _MOST, _NESTED = 7, 40, 10
+_DEEPEST, _MOST, _NESTED = 6, 24, 8
+#: Expressions of more terms have no proof but of their terms' signs.
+_LONGEST = 48
 
 _NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
 Facts = tuple[Polynomial, ...]
@@ -184,7 +186,8 @@ class Signs:
         if kind in {"floor", "poly"}:
             return self.nonneg(atom.arguments[0])
         if kind == "max":
-            return any(map(self.nonneg, atom.arguments))
+            arms = atom.arguments
+            return any(-one in arms for one in arms) or any(map(self.nonneg, arms))
         if kind in {"sum", "prod"}:
             return self.nonneg(atom.arguments[3])
         if kind in {"log2", "log"}:
@@ -208,7 +211,7 @@ class Signs:
         if all(known and c > 0 for (_, c), known in pairs):
             return True
         self._left -= 1
-        if depth == 0 or self._left < 0:
+        if depth == 0 or self._left < 0 or len(one.terms) > _LONGEST:
             return False
         if all(known and c < 0 for (_, c), known in pairs) or self._refuted(one, facts):
             return False

@@ -40,6 +40,10 @@ class SympyKernel(Kernel):
         """Return the sum."""
         return self._read(self._form[one] + self._form[other])
 
+    def subtract(self, one: Polynomial, other: Polynomial) -> Polynomial:
+        """Return the difference."""
+        return self._read(self._form[one] - self._form[other])
+
     def total(self, items: Iterable[Polynomial]) -> Polynomial:
         """Return the sum of several."""
         return self._read(sympy.Add(*(self._form[one] for one in items)))

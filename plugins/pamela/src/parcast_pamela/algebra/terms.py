@@ -42,3 +42,23 @@ def denominators(kernel: Kernel, one: Polynomial) -> Polynomial:
                 powers[atom] = max(powers.get(atom, 0), -exponent)
     ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
     return kernel.monomial(ordered, number)
+
+
+def is_turned(atom: Atom) -> bool:
+    """Return whether an atom is written as its negative: ceil(x) for -floor(-x), min for -max."""
+    if atom.kind == "floor":
+        return _falls(atom.arguments[0])
+    return atom.kind == "max" and any(map(_falls, atom.arguments)) and all(
+        _falls(arm) or (arm.constant or 1) <= 0 for arm in atom.arguments
+    )  # fmt: skip
+
+
+def _falls(one: Polynomial) -> bool:
+    """Return whether an expression has terms that are taken away, and none but numbers added."""
+    found = [
+        (coefficient < 0)
+        != bool(sum(exponent for atom, exponent in monomial if is_turned(atom)) % 2)
+        for monomial, coefficient in one.terms
+        if monomial
+    ]
+    return bool(found) and all(found)

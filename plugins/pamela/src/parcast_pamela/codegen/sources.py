@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -15,8 +15,6 @@ from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.tree import Number
 
 QUANTITIES = ("critical_path", "contention", "bound", "upper")
-#: So many points at once stay in the processor's cache.
-_BLOCK = 16384
 
 
 def python_source(compiled: Compiled, name: str = "model") -> str:
@@ -24,7 +22,7 @@ def python_source(compiled: Compiled, name: str = "model") -> str:
 
     It returns phi, omega, T^l and T^u. Whole numbers stay exact as far as Python's do.
     """
-    return _function(compiled, name, PYTHON, "import math")
+    return _source(compiled, "python", name)
 
 
 def numpy_source(compiled: Compiled, name: str = "model") -> str:
@@ -32,13 +30,12 @@ def numpy_source(compiled: Compiled, name: str = "model") -> str:
 
     Where sums have no closed form it goes through the widest of their ranges.
     """
-    return _function(compiled, name, NUMPY, "import numpy as np")
+    return _source(compiled, "numpy", name)
 
 
 def numba_source(compiled: Compiled, name: str = "model") -> str:
     """Return the source of the Python function, compiled by numba."""
-    head = "import math\n\nimport numba"
-    return _function(compiled, name, PYTHON, head, decorator="@numba.njit")
+    return _source(compiled, "numba", name)
 
 
 def c_source(compiled: Compiled, name: str = "model") -> str:
@@ -73,41 +70,52 @@ _GCD = """static double pamela_gcd(double a, double b)
 """
 
 
-def compiled_function(compiled: Compiled, target: str = "python") -> Callable[..., Any]:
+def compiled_function(
+    compiled: Compiled, target: str = "python", quantities: Sequence[str] = QUANTITIES
+) -> Callable[..., Any]:
     """Return a function of the parameters by name: ``python``, ``numpy`` or ``numba``.
 
-    The numba form takes numbers only, its arrays of arguments as `numpy.vectorize` does.
+    It returns ``quantities``, in their order, phi, omega, T^l and T^u unless others are asked.
+    The numba form takes numbers only, its arrays of arguments as `numpy.vectorize` does. Where two
+    quantities are the same formula, the numpy form returns one array for both.
     """
-    sources = {"python": python_source, "numpy": numpy_source, "numba": numba_source}
     names: dict[str, Any] = {}
-    exec(sources[target](compiled), names)  # noqa: S102  (our own text)
+    source = _source(compiled, target, quantities=quantities)
+    exec(source, names)  # noqa: S102  (our own text)
     found: Callable[..., Any] = names["model"]
-    return _by_blocks(compiled, found) if target == "numpy" else found
+    return _by_columns(source, found) if target == "numpy" else found
 
 
-def _by_blocks(compiled: Compiled, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a NumPy function that takes long columns a block at a time."""
+def _by_columns(source: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a NumPy function that takes columns a block at a time, if its formulas allow it."""
     import numpy as np
 
-    parameters = compiled.model.parameters
-    single = {identifier(name) for name, one in parameters.items() if not one.dims}
+    from parcast_pamela.codegen.columns import Columns, NotByColumnsError
 
-    @wraps(function)
+    try:
+        plan = Columns(source)
+    except NotByColumnsError:
+        return plain
+
+    count, floats, array = len(plan.parameters), np.dtype(float), np.ndarray
+    every = plan.function(frozenset(plan.parameters))
+
+    @wraps(plain)
     def evaluate(*given: Any, **named: Any) -> Any:
-        if all(getattr(one, "size", 1) <= _BLOCK for one in (*given, *named.values())):
-            return function(*given, **named)
-        columns = dict(zip(map(identifier, parameters), given, strict=False)) | named
-        long = {name for name in single & columns.keys() if np.ndim(columns[name]) == 1}
-        count = max((len(columns[name]) for name in long), default=0)
-        if count <= _BLOCK:
-            return function(**columns)
-        found = tuple(np.empty(count) for _ in QUANTITIES)
-        for start in range(0, count, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            block = {name: columns[name][part] for name in long}
-            for whole, values in zip(found, function(**{**columns, **block}), strict=True):
-                whole[part] = values
-        return found
+        shape = np.shape(given[0]) if len(given) == count else ()
+        if len(shape) == 1:  # the usual case goes straight on
+            for one in given:
+                if type(one) is not array or one.dtype is not floats or one.shape != shape:
+                    break
+            else:
+                return every(*given)
+        values = dict(zip(plan.parameters, given, strict=False)) | named
+        columns = {name: np.asarray(one, float) for name, one in values.items() if np.ndim(one)}
+        shapes = {one.shape for one in columns.values()}
+        if len(shapes) != 1 or len(values) < len(plan.parameters) or len(shapes.pop()) != 1:
+            return plain(*given, **named)
+        values |= columns
+        return plan.function(frozenset(columns))(*(values[name] for name in plan.parameters))
 
     return evaluate
 
@@ -140,22 +148,35 @@ def _about(compiled: Compiled) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _body(compiled: Compiled, target: Target) -> tuple[list[str], list[str]]:
-    """Return the lines and the four values; a first pass finds what occurs more than once."""
+def _body(
+    compiled: Compiled, target: Target, quantities: Sequence[str] = QUANTITIES
+) -> tuple[list[str], list[str]]:
+    """Return the lines and the values; a first pass finds what occurs more than once."""
     first = Writer(compiled, target)
-    for quantity in QUANTITIES:
-        first.sum(getattr(compiled, quantity))
+    for quantity in quantities:
+        first.keep(getattr(compiled, quantity))
     single = {atom for atom, count in first.uses.items() if count == 1}
     writer = Writer(compiled, target, shared_products(first.terms), single)
-    values = [writer.sum(getattr(compiled, quantity)) for quantity in QUANTITIES]
+    values = [writer.keep(getattr(compiled, quantity)) for quantity in quantities]
     return writer.lines, values
 
 
-def _function(compiled: Compiled, name: str, target: Target, head: str, decorator: str = "") -> str:
-    lines, values = _body(compiled, target)
+#: How each kind of Python is written, what stands above a function, and directly above it
+_PYTHONS = {
+    "python": (PYTHON, "import math", ""),
+    "numpy": (NUMPY, "import numpy as np", ""),
+    "numba": (PYTHON, "import math\n\nimport numba", "@numba.njit\n"),
+}
+
+
+def _source(
+    compiled: Compiled, kind: str, name: str = "model", quantities: Sequence[str] = QUANTITIES
+) -> str:
+    target, head, above = _PYTHONS[kind]
+    lines, values = _body(compiled, target, quantities)
     about = "\n    ".join(_about(compiled))
     arguments = ", ".join(map(identifier, compiled.model.parameters))
-    start = f"{decorator}\n" if decorator else ""
     doc = f'    """{about}\n    """' if "\n" in about else f'    """{about}"""'
     inner = "\n".join([doc, *(f"    {line}" for line in lines)])
-    return f"{head}\n\n\n{start}def {name}({arguments}):\n{inner}\n    return {', '.join(values)}\n"
+    returned = f"    return {', '.join(values)}{',' * (len(values) == 1)}"
+    return f"{head}\n\n\n{above}def {name}({arguments}):\n{inner}\n{returned}\n"

@@ -27,7 +27,9 @@ PYTHON = Target(
     assign="{name} = {value}",
     functions={
         "floor": "({0}) // ({1})",
+        "ceil": "-(-({0}) // ({1}))",
         "max": "max({0}, {1})",
+        "min": "min({0}, {1})",
         "ge0": "({0} >= 0)",
         "eq0": "({0} == 0)",
         "gcd": "math.gcd(int({0}), int({1}))",
@@ -50,7 +52,10 @@ NUMPY = attrs.evolve(
     PYTHON,
     functions={
         **PYTHON.functions,
+        "floor": "np.floor(({0}) / ({1}))",
+        "ceil": "np.ceil(({0}) / ({1}))",
         "max": "np.maximum({0}, {1})",
+        "min": "np.minimum({0}, {1})",
         "ge0": "1 * ({0} >= 0)",  # truth values of NumPy neither add nor subtract
         "eq0": "1 * ({0} == 0)",
         "gcd": "np.gcd(np.asarray({0}).astype(np.int64), np.asarray({1}).astype(np.int64))",
@@ -68,7 +73,9 @@ C = Target(
     assign="double {name} = {value};",
     functions={
         "floor": "floor(({0}) / ({1}))",
+        "ceil": "ceil(({0}) / ({1}))",
         "max": "fmax({0}, {1})",
+        "min": "fmin({0}, {1})",
         "ge0": "({0} >= 0)",
         "eq0": "({0} == 0)",
         "gcd": "pamela_gcd({0}, {1})",

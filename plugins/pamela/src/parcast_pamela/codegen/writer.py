@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import keyword
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from parcast_pamela.algebra.polynomials import BINDERS, Atom, Monomial, Polynomial, Symbol
-from parcast_pamela.algebra.terms import denominators
+from parcast_pamela.algebra.terms import denominators, is_turned
 from parcast_pamela.codegen.products import Pair, replaced
 from parcast_pamela.codegen.targets import Target
 from parcast_pamela.compilation.compiler import Compiled
@@ -33,6 +35,37 @@ class Writer:
         self.uses = Counter[Atom]()
         self.terms: list[list[str]] = []  #: factors of the products outside of loops
         self.count = 0
+        #: Variables that whole expressions stand in
+        self.whole: dict[Polynomial, str] = {}
+
+    def keep(self, one: Polynomial) -> str:
+        """Return a variable with the value of an expression; a number stays as it is."""
+        if one not in self.whole:
+            value = self._as_maximum(one) or self.sum(one)
+            if value.isidentifier() or one.constant is not None:
+                self.whole[one] = value
+            else:
+                name = self._fresh("t")
+                self.lines.append(self.target.assign.format(name=name, value=value))
+                self.whole[one] = name
+        return self.whole[one]
+
+    def _as_maximum(self, one: Polynomial) -> str:
+        """Return m max(x, y) as the maximum of m x and m y if there are variables of both."""
+        kernel = one.kernel
+        if len(one.terms) != 1:
+            return ""
+        monomial, coefficient = one.terms[0]
+        found = [atom for atom, exponent in monomial if atom.kind == "max" and exponent == 1]
+        rest = tuple(pair for pair in monomial if pair[0] not in found)
+        if len(found) != 1 or coefficient < 0 or not all(map(_is_unsigned, rest)):
+            return ""
+        factor = kernel.monomial(rest, coefficient)
+        arms = [factor * arm for arm in found[0].arguments]
+        if not all(arm in self.whole for arm in arms):
+            return ""
+        names = [self.whole[arm] for arm in arms]
+        return reduce(self.target.functions["max"].format, names)
 
     @property
     def lines(self) -> list[str]:
@@ -44,16 +77,19 @@ class Writer:
 
         ``exactly`` keeps each product in one piece, so that whole quotients are not rounded.
         """
-        shown = ""
         if not one.terms:
             return self._number(0)
+        if one in self.whole and len(self.scopes) == 1:
+            return self.whole[one]
+        parts = []
         for monomial, coefficient in one.terms:
-            part = self._term(monomial, size(coefficient), exactly)
-            if shown:
-                shown += f" {'-' if coefficient < 0 else '+'} {part}"
-            else:
-                shown = f"-{part}" if coefficient < 0 else part
-        return shown
+            turned = sum(exponent for atom, exponent in monomial if is_turned(atom)) % 2
+            negative = (coefficient < 0) != bool(turned)
+            parts.append((negative, self._term(monomial, size(coefficient), exactly)))
+        parts.sort(key=lambda part: part[0])  # what is added before what is taken away
+        (negative, shown), *others = parts
+        shown = f"-{shown}" if negative else shown
+        return shown + "".join(f" {'-' if minus else '+'} {part}" for minus, part in others)
 
     def _term(self, monomial: Monomial, coefficient: Exact, exactly: bool) -> str:
         fraction = Fraction(coefficient)
@@ -126,12 +162,16 @@ class Writer:
         return f"{letter}{self.count}_"
 
     def _value(self, atom: Atom) -> str:
+        """Return an atom, or its negative if it `is_turned`."""
         kind, arguments = atom.kind, atom.arguments
+        if is_turned(atom):
+            kind = {"floor": "ceil", "max": "min"}[kind]
+            arguments = tuple(-one for one in arguments)
         functions = self.target.functions
-        if kind == "floor":
+        if kind in {"floor", "ceil"}:
             under = denominators(arguments[0].kernel, arguments[0])
             over = arguments[0].kernel.expanded(arguments[0] * under)
-            return functions["floor"].format(*(self.sum(e, exactly=True) for e in (over, under)))
+            return functions[kind].format(*(self.sum(e, exactly=True) for e in (over, under)))
         if kind == "poly":
             return self.sum(arguments[0])
         if kind == "item":
@@ -183,6 +223,23 @@ class Writer:
         return name
 
 
+def _is_unsigned(pair: tuple[Atom, int]) -> bool:
+    """Return whether a power is of a parameter that is declared to be 0 or more."""
+    atom = pair[0]
+    return atom.kind == "sym" and atom.arguments[0].low is not None and atom.arguments[0].low >= 0
+
+
+#: Words of the languages, and names that the sources use
+_TAKEN = frozenset(
+    {*keyword.kwlist, "np", "math", "numba", "model", "out", "int", "range", "max", "min",
+     "floor", "ceil", "fmax", "fmin", "fmod", "fabs", "exp", "log", "log2", "sqrt", "pow",
+     "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "float", "goto",
+     "inline", "long", "register", "restrict", "short", "signed", "sizeof", "static", "struct",
+     "switch", "typedef", "union", "unsigned", "void", "volatile"}
+)  # fmt: skip
+
+
 def identifier(name: str) -> str:
     """Return a parameter's name as other languages take it."""
-    return name.replace(".", "_")
+    own = name.replace(".", "_")
+    return f"{own}_" if own in _TAKEN else own

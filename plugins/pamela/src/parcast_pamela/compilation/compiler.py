@@ -14,8 +14,9 @@ from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.expressions import Lowering
+from parcast_pamela.compilation.guards import Guard
 from parcast_pamela.compilation.processes import Processes
-from parcast_pamela.compilation.scope import Guard, Scope
+from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.errors import ModelError, ModelValueError
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact
 from parcast_pamela.language.model import Model
@@ -119,7 +120,7 @@ def compile_model(
         part = processes.part(model.equations[model.root].body, Scope({}))
         demands = processes.contention(part.demands)
     except ZeroDivisionError:
-        for guard in lowering.guards:
+        for guard in lowering.guards.kept:
             if guard.violation.constant:  # violated whatever the parameters are
                 raise ModelError(guard.message, guard.place) from None  # type: ignore[arg-type]
         raise
@@ -140,5 +141,7 @@ def compile_model(
             for name, one in model.parameters.items()
             if one.dims
         },
-        guards=tuple(attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards),
+        guards=tuple(
+            attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards.kept
+        ),
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from typing import Any, TypeVar
 
 from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.compilation.conditions import COMPARISONS, Conditions
+from parcast_pamela.compilation.guards import Guards
 from parcast_pamela.compilation.parameters import Parameters
-from parcast_pamela.compilation.scope import Guard, Scope
+from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, size
 from parcast_pamela.language.model import Model
@@ -20,12 +25,18 @@ from parcast_pamela.language.tree import (
     Multiplicity,
     Name,
     Number,
-    Place,
     Reduce,
 )
 
 #: Powers above this of sums are not multiplied out.
 _MOST_POWER = 8
+
+#: Operations of the kernel; ``neg`` alone takes one argument
+_PLAIN: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
+    "+": operator.add, "*": operator.mul, "-": operator.sub, "neg": operator.sub,
+}  # fmt: skip
+
+T = TypeVar("T")
 
 
 class Lowering:
@@ -34,48 +45,10 @@ class Lowering:
     def __init__(self, model: Model, algebra: Algebra) -> None:
         self.model, self.algebra = model, algebra
         self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
-        self.guards: dict[Guard, None] = {}
+        self.guards = Guards(algebra)
+        self.conditions = Conditions(self)
         self.parameters = Parameters(model, algebra)
         self.parameters.assume(lambda one: self.value(one, Scope({})))
-
-    def guard(self, violation: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
-        """Keep a condition unless it is certainly met: that ``violation`` is 0."""
-        if not violation.terms:
-            return
-        if scope.condition is None and not any(index in violation.free for index in scope.loops):
-            scope = Scope({})  # it holds or not whether or not the loops have any iterations
-        if scope.condition is not None:
-            violation = violation * scope.condition
-        for index in reversed(scope.loops):
-            violation = self.algebra.extremes.top(index, violation)
-        if violation.terms:
-            self.guards[Guard(violation, message, place)] = None
-
-    def must_be_nonneg(
-        self, one: Polynomial, message: str, place: Place | None, scope: Scope
-    ) -> None:
-        """Keep as a guard that an expression is 0 or more, and take it as a fact."""
-        if self.signs.nonneg(one):
-            return
-        self.guard(self.rules.maximum([self.kernel.number(0), -one]), message, place, scope)
-        if scope.condition is None and not any(symbol.level for symbol in one.free):
-            self.signs.assume(one)
-
-    def must_be_whole(
-        self, one: Polynomial, message: str, place: Place | None, scope: Scope
-    ) -> Polynomial:
-        """Keep as a guard that an expression is whole; return it as one that certainly is."""
-        if self.signs.integer(one):
-            return one
-        whole = self.rules.floor(one)
-        self.guard(1 - self.rules.zero(one - whole), message, place, scope)
-        return whole
-
-    def _must_not_be_zero(self, one: Polynomial, place: Place | None, scope: Scope) -> None:
-        if not (self.signs.positive(one) or self.signs.positive(-one)):
-            if one.constant == 0:
-                raise ModelError("this divides by zero", place)
-            self.guard(self.rules.zero(one), "this divides by zero", place, scope)
 
     def value(self, node: Expression, scope: Scope) -> Polynomial:
         """Return the formula of an expression.
@@ -97,8 +70,7 @@ class Lowering:
             case Name():
                 return self._name(node, scope)
             case Item():
-                indices = (self._value(one, scope) for one in node.indices)
-                return self.kernel.call("item", self.parameters.symbols[node.name], *indices)
+                return self._item(node, scope)
             case Multiplicity():
                 indices_ = tuple(self._value(one, scope) for one in node.indices)
                 return self.servers(node.resource, indices_)
@@ -111,59 +83,56 @@ class Lowering:
         if node.name in scope.local:
             return scope.local[node.name]
         if node.name in self.model.lets:
-            return self.value(self.model.lets[node.name].body, scope.within({}))
+            return self.let(node, scope, self.value)
         if node.name in self.parameters.values:
             return self.parameters.values[node.name]
         raise ModelError(f"{node.name!r} has no value", node.place)
 
-    def _let(
-        self, node: Apply, scope: Scope, lower: Callable[[Expression, Scope], Polynomial]
-    ) -> Polynomial:
+    def _item(self, node: Item, scope: Scope) -> Polynomial:
+        indices = [self._value(one, scope) for one in node.indices]
+        if scope.condition is not None:
+            for axis, span in enumerate(self.model.parameters[node.name].dims):
+                low, high = self.range(span.first, span.last, Scope({}))
+                if not (self.signs.nonneg(indices[axis] - low)
+                        and self.signs.nonneg(high - indices[axis])):  # fmt: skip
+                    indices[axis] = self.guards.total(indices[axis], low, scope)
+        return self.kernel.call("item", self.parameters.symbols[node.name], *indices)
+
+    def names_let(self, node: Expression, scope: Scope) -> bool:
+        """Return whether an expression is a let, by its name or with arguments."""
+        name = node.name if isinstance(node, Apply | Name) else ""
+        local = isinstance(node, Name) and name in scope.local
+        return name in self.model.lets and not local
+
+    def let(self, node: Any, scope: Scope, lower: Callable[[Expression, Scope], T]) -> T:
+        """Return the body of a let for its arguments, as ``lower`` turns it into a formula."""
         let = self.model.lets[node.name]
-        values = (self.value(one, scope) for one in node.arguments)
+        values = (self.value(one, scope) for one in getattr(node, "arguments", ()))
         return lower(let.body, scope.within(dict(zip(let.formals, values, strict=True))))
 
     def _apply(self, node: Apply, scope: Scope) -> Polynomial:
         name = node.name
         if name in self.model.lets:
-            return self._let(node, scope, self.value)
+            return self.let(node, scope, self.value)
         if name == "bern":
             raise ModelError(
                 "bern(p) has no value of its own; use it in the condition of an if", node.place
             )
         if name == "?:":
-            yes = self.truth(node.arguments[0], scope)
-            one = self.value(node.arguments[1], scope.if_(yes)) if yes.terms else yes
-            no = 1 - yes
-            other = self.value(node.arguments[2], scope.if_(no)) if no.terms else no
-            return yes * one + no * other
-        if name in {"and", "or", "not"} or name in _COMPARISONS:
-            return self.truth(node, scope)
+            return self.conditions.choice(node, scope, self.value)
+        if name in {"and", "or", "not"} or name in COMPARISONS:
+            return self.conditions.truth(node, scope)
         values = [self._value(one, scope) for one in node.arguments]
         return self._operation(node, values, scope)
 
     def _operation(self, node: Apply, values: list[Polynomial], scope: Scope) -> Polynomial:
         name = node.name
-        if name == "+":
-            return self.kernel.total(values)
-        if name == "*":
-            product = values[0]
-            for one in values[1:]:
-                product = product * one
-            return product
-        if name == "-":
-            return values[0] - values[1]
-        if name == "neg":
-            return -values[0]
-        if name in {"/", "div", "mod"}:
-            self._must_not_be_zero(values[1], node.place, scope)
-            if name == "/":
-                return values[0] / values[1]
-            message = "div and mod take a divisor above 0"
-            least = 1 if self.signs.integer(values[1]) else 0
-            self.must_be_nonneg(values[1] - least, message, node.place, scope)
-            quotient = self.rules.floor(values[0] / values[1])
-            return quotient if name == "div" else values[0] - values[1] * quotient
+        if name in _PLAIN:
+            return reduce(_PLAIN[name], values) if len(values) > 1 else -values[0]
+        if name == "/":
+            return values[0] / self.guards.divisor(values[1], node.place, scope)
+        if name in {"div", "mod"}:
+            return self._whole_quotient(node, values, scope)
         if name == "^":
             return self._power(node, values[0], values[1], scope)
         if name in {"floor", "ceil"}:
@@ -174,8 +143,22 @@ class Lowering:
             return self.rules.maximum([values[0], -values[0]])
         if name in {"gcd", "lcm"}:
             message = f"{name} takes whole numbers"
-            values = [self.must_be_whole(one, message, node.place, scope) for one in values]
+            values = [self.guards.whole(one, message, node.place, scope) for one in values]
+        elif name in {"log", "log2", "sqrt"} and not self.signs.positive(values[0]):
+            values = [self.guards.total(values[0], 1, scope)]
         return self.rules.function(name, *values)
+
+    def _whole_quotient(self, node: Apply, values: list[Polynomial], scope: Scope) -> Polynomial:
+        """Return ``div``, or ``mod``."""
+        over, stated = values
+        under = self.guards.divisor(stated, node.place, scope)
+        whole = self.signs.integer(stated)
+        message = "div and mod take a divisor above 0"
+        self.guards.nonneg(stated - int(whole), message, node.place, scope)
+        if whole and scope.condition is not None:
+            under = self.rules.maximum([self.kernel.number(1), stated])
+        quotient = self.rules.floor(over / under)
+        return quotient if node.name == "div" else over - stated * quotient
 
     def _power(
         self, node: Apply, base: Polynomial, exponent: Polynomial, scope: Scope
@@ -183,14 +166,14 @@ class Lowering:
         power = exponent.constant
         if power is not None and power.denominator == 1:
             if power < 0:
-                self._must_not_be_zero(base, node.place, scope)
+                base = self.guards.divisor(base, node.place, scope)
             if size(power) <= _MOST_POWER or (len(base.terms) == 1 and size(power) < 10**4):
                 return base ** int(power)
         elif power == Fraction(1, 2):
             return self.rules.function("sqrt", base)
         if base.constant is not None and power is not None:
             return self.kernel.number(FUNCTIONS["^"][0](base.constant, power))
-        return self.kernel.call("pow", base, exponent)
+        return self.kernel.call("pow", self.guards.total(base, 1, scope), exponent)
 
     def _reduce(self, node: Reduce, scope: Scope) -> Polynomial:
         low, high = self.range(node.first, node.last, scope)
@@ -208,9 +191,8 @@ class Lowering:
             return self._operation(Apply(node.name, ()), found, scope)
         if node.name == "prod":
             return self.kernel.call("prod", index, low, high, body)
-        self.guard(
-            1 - self.rules.some(low, high), f"{node.name} over an empty range", node.place, scope
-        )
+        empty = 1 - self.rules.some(low, high)
+        self.guards.keep(empty, f"{node.name} over an empty range", node.place, scope)
         sign = 1 if node.name == "max" else -1
         return sign * self.kernel.call("most", index, low, high, sign * body)
 
@@ -236,102 +218,6 @@ class Lowering:
         scope, place = Scope({}), resource.place
         if not any(symbol.level for symbol in found.free):
             message = f"the multiplicity of {name} must be a whole number, 1 or more"
-            found = self.must_be_whole(found, message, place, scope)
-            self.must_be_nonneg(found - 1, message, place, scope)
+            found = self.guards.whole(found, message, place, scope)
+            self.guards.nonneg(found - 1, message, place, scope)
         return found
-
-    # conditions
-
-    def truth(self, node: Expression, scope: Scope) -> Polynomial:
-        """Return how likely a condition is true: a bracket, unless it has ``bern`` in it."""
-        if isinstance(node, Apply):
-            if node.name == "bern":
-                chance = self.value(node.arguments[0], scope)
-                message = "bern takes a number from 0 to 1"
-                self.must_be_nonneg(chance, message, node.place, scope)
-                self.must_be_nonneg(1 - chance, message, node.place, scope)
-                return chance
-            if node.name in {"and", "or", "not"}:
-                return self._logic(node, scope, self.truth)
-            if node.name == "?:":
-                return self._choice(node, scope, self.truth)
-            if node.name in self.model.lets:
-                return self._let(node, scope, self.truth)
-            if node.name in _COMPARISONS:
-                return self._comparison(node, scope)
-        if isinstance(node, Name) and node.name not in scope.local and node.name in self.model.lets:
-            return self.truth(self.model.lets[node.name].body, scope.within({}))
-        return 1 - self.rules.zero(self.value(node, scope))
-
-    def possible(self, node: Expression, scope: Scope) -> tuple[Polynomial, Polynomial]:
-        """Return the brackets that a condition may be true, and must be, as ``bern`` falls."""
-        if isinstance(node, Apply):
-            if node.name == "bern":
-                return self.kernel.number(1), self.kernel.number(0)
-            if node.name in {"and", "or", "not"}:
-                pairs = [self.possible(one, scope) for one in node.arguments]
-                if node.name == "not":
-                    return 1 - pairs[0][1], 1 - pairs[0][0]
-                join = _both if node.name == "and" else _either
-                return join(pairs[0][0], pairs[1][0]), join(pairs[0][1], pairs[1][1])
-            if node.name == "?:":
-                may, must = self.possible(node.arguments[0], scope)
-                yes, no = (self.possible(one, scope) for one in node.arguments[1:])
-                maybe = _either(must * yes[0], _either((1 - may) * no[0],
-                                (may - must) * _either(yes[0], no[0])))  # fmt: skip
-                surely = _either(must * yes[1], _either((1 - may) * no[1],
-                                 (may - must) * yes[1] * no[1]))  # fmt: skip
-                return maybe, surely
-            if node.name in self.model.lets:
-                let = self.model.lets[node.name]
-                values = (self.value(one, scope) for one in node.arguments)
-                inner = scope.within(dict(zip(let.formals, values, strict=True)))
-                return self.possible(let.body, inner)
-        if isinstance(node, Name) and node.name not in scope.local and node.name in self.model.lets:
-            return self.possible(self.model.lets[node.name].body, scope.within({}))
-        found = self.truth(node, scope)
-        return found, found
-
-    def _logic(
-        self, node: Apply, scope: Scope, lower: Callable[[Expression, Scope], Polynomial]
-    ) -> Polynomial:
-        first = lower(node.arguments[0], scope)
-        if node.name == "not":
-            return 1 - first
-        decided = first if node.name == "and" else 1 - first  # else the rest is not looked at
-        if not decided.terms:
-            return first
-        second = lower(node.arguments[1], scope.if_(decided))
-        return _both(first, second) if node.name == "and" else _either(first, second)
-
-    def _choice(
-        self, node: Apply, scope: Scope, lower: Callable[[Expression, Scope], Polynomial]
-    ) -> Polynomial:
-        chosen = self.truth(node.arguments[0], scope)
-        yes = lower(node.arguments[1], scope.if_(chosen))
-        no = lower(node.arguments[2], scope.if_(1 - chosen))
-        return chosen * yes + (1 - chosen) * no
-
-    def _comparison(self, node: Apply, scope: Scope) -> Polynomial:
-        left, right = (self.value(one, scope) for one in node.arguments)
-        difference = left - right
-        if node.name in {"==", "!="}:
-            equal = self.rules.zero(difference)
-            return equal if node.name == "==" else 1 - equal
-        if node.name in {">=", "<="}:
-            return self.rules.nonnegative(difference if node.name == ">=" else -difference)
-        below = difference if node.name == "<" else -difference
-        if self.signs.integer(below):
-            return self.rules.nonnegative(-below - 1)
-        return 1 - self.rules.nonnegative(below)
-
-
-_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
-
-
-def _both(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one * other
-
-
-def _either(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one + other - one * other

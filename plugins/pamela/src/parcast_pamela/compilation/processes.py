@@ -73,7 +73,7 @@ class Processes:
 
     def _time(self, node: Use | Delay, scope: Scope) -> Polynomial:
         time = self.lowering.value(node.time, scope)
-        self.lowering.must_be_nonneg(
+        self.lowering.guards.nonneg(
             time, "a time is below 0; it must be 0 or more", node.place, scope
         )
         return time
@@ -102,10 +102,10 @@ class Processes:
         ranges = self.instances(name).ranges
         for stated, (low, high) in zip(indices, ranges, strict=True):
             message = f"an index of {name} is not a whole number"
-            place = self.lowering.must_be_whole(stated, message, node.place, scope)
+            place = self.lowering.guards.whole(stated, message, node.place, scope)
             message = f"an index of {name} is out of range"
-            self.lowering.must_be_nonneg(place - low, message, node.place, scope)
-            self.lowering.must_be_nonneg(high - place, message, node.place, scope)
+            self.lowering.guards.nonneg(place - low, message, node.place, scope)
+            self.lowering.guards.nonneg(high - place, message, node.place, scope)
             found.append(place)
         return tuple(found)
 
@@ -154,8 +154,8 @@ class Processes:
         if node.step is not None:
             message = "a step must be a whole number, 1 or more"
             step = self.lowering.value(node.step, scope)
-            step = self.lowering.must_be_whole(step, message, node.place, scope)
-            self.lowering.must_be_nonneg(step - 1, message, node.place, scope)
+            step = self.lowering.guards.whole(step, message, node.place, scope)
+            self.lowering.guards.nonneg(step - 1, message, node.place, scope)
             low, high = self.nothing, self.rules.floor((high - low) / step)
         index = self.kernel.index(low, high, scope.loops)
         value = self.kernel.value(index)
@@ -206,8 +206,8 @@ class Processes:
         return False
 
     def _if(self, node: If, scope: Scope) -> Part:
-        chance = self.lowering.truth(node.condition, scope)
-        may, must = self.lowering.possible(node.condition, scope)
+        chance = self.lowering.conditions.truth(node.condition, scope)
+        may, must = self.lowering.conditions.possible(node.condition, scope)
         yes = self.part(node.then, scope.if_(may)) if may.terms else self._sequence([])
         no = 1 - must
         other = self.part(node.other, scope.if_(no)) if no.terms else self._sequence([])

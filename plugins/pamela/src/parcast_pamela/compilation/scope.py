@@ -29,12 +29,3 @@ class Scope:
         """Return the scope of what is only reached where a bracket is not 0."""
         both = condition if self.condition is None else self.condition * condition
         return attrs.evolve(self, condition=both)
-
-
-@attrs.frozen
-class Guard:
-    """What must be 0 for the formulas to hold, and what is wrong where it is not."""
-
-    violation: Polynomial
-    message: str
-    place: object = None

@@ -1,0 +1,87 @@
+"""What must hold for a formula, and formulas that have a value also where they are not reached."""
+
+from __future__ import annotations
+
+import attrs
+
+from parcast_pamela.algebra.polynomials import BRACKETS, Polynomial
+from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.compilation.scope import Scope
+from parcast_pamela.errors import ModelError
+from parcast_pamela.language.tree import Place
+
+
+@attrs.frozen
+class Guard:
+    """What must be 0 for the formulas to hold, and what is wrong where it is not."""
+
+    violation: Polynomial
+    message: str
+    place: object = None
+
+
+class Guards:
+    """Keeps conditions unless they are certainly met.
+
+    An arm of a condition is a factor of a bracket that is 0 where the arm is not taken, and the
+    product is multiplied out; so an arm must have a value everywhere. `divisor` and `total` see to
+    that: what they return differs from what they are given only where the arm is not taken, or
+    where a guard of it does not hold.
+    """
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+        self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
+        self.kept: dict[Guard, None] = {}
+
+    def keep(self, violation: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
+        """Keep a condition unless it is certainly met: that ``violation`` is 0."""
+        if not violation.terms:
+            return
+        if scope.condition is None and not any(index in violation.free for index in scope.loops):
+            scope = Scope({})  # it holds or not whether or not the loops have any iterations
+        if scope.condition is not None:
+            violation = violation * scope.condition
+        for index in reversed(scope.loops):
+            violation = self.algebra.extremes.top(index, violation)
+        if violation.terms:
+            self.kept[Guard(violation, message, place)] = None
+
+    def nonneg(self, one: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
+        """Keep as a guard that an expression is 0 or more, and take it as a fact."""
+        if self.signs.nonneg(one):
+            return
+        self.keep(self.rules.maximum([self.kernel.number(0), -one]), message, place, scope)
+        if scope.condition is None and not any(symbol.level for symbol in one.free):
+            self.signs.assume(one)
+
+    def whole(self, one: Polynomial, message: str, place: Place | None, scope: Scope) -> Polynomial:
+        """Keep as a guard that an expression is whole; return it as one that certainly is."""
+        if self.signs.integer(one):
+            return one
+        whole = self.rules.floor(one)
+        self.keep(1 - self.rules.zero(one - whole), message, place, scope)
+        return whole
+
+    def divisor(self, one: Polynomial, place: Place | None, scope: Scope) -> Polynomial:
+        """Keep as a guard that an expression is not 0; return it as one that never is."""
+        if self.signs.positive(one) or self.signs.positive(-one):
+            return one
+        if one.constant == 0:
+            raise ModelError("this divides by zero", place)
+        zero = self.rules.zero(one)
+        self.keep(zero, "this divides by zero", place, scope)
+        if scope.condition is None:
+            return one
+        if self.signs.integer(one) and self.signs.nonneg(one):
+            return self.rules.maximum([self.kernel.number(1), one])
+        return one + zero
+
+    def total(self, one: Polynomial, safe: Polynomial | int, scope: Scope) -> Polynomial:
+        """Return an expression that is ``safe`` where the condition of a scope is not met."""
+        condition = scope.condition
+        if condition is None or not all(
+            atom.kind in BRACKETS for monomial, _ in condition.terms for atom, _ in monomial
+        ):
+            return one
+        return self.kernel.of(safe) + condition * (one - safe)
