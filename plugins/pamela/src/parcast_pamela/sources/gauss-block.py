@@ -6,7 +6,7 @@ N: assumed: 1344, so many that many numbers of processors divide it; the paper h
 
 
 def gauss(P, N=1344):
-    assert N >= 2
+    assert N >= 4
     A = array((N, N), (whole, block))
     pivot = array(N, replicated)
     for k in range(N - 1):
