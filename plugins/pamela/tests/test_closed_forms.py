@@ -63,7 +63,7 @@ def gauss_by_hand(n, p, tc, tl0, tg):
     total = 0
     for k in range(n - 1):
         rest = n - 1 - k
-        total += rest * tc + rest * p * tg + -(-rest // p) * rest * (2 * tc + tl0)
+        total += rest * tc + rest * p * tg + -(-rest // p) * rest * (2 * tc + tl0 * min(n, 4))
     return total
 
 

@@ -113,7 +113,7 @@ WRONG = {
     (
         "compile",
         "vector-scale",
-    ): "nothing says what op, lmove, gmove, bcast does;",
+    ): "nothing says what op, lmove, gmove, bcast, reduce does;",
     ("compile", "{file}", "--bindings", "b.txt"): "bindings stand in a .json file",
     ("sweep", "{file}", "--over", "P=0..3"): "the range is empty or endless",
     ("sweep", "{file}", "--over", "Q=1..3"): "has no parameter 'Q'",

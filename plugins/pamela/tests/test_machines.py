@@ -24,7 +24,7 @@ CALLS = {
         *("barrier", "bcast(P-1, 240 B)", "reduce(0, 240 B)", "allreduce(8 B)"),
         *("allgather(120 B)", "alltoall(120 B)"),
     ],
-    "data-parallel": ["op(P-1)", "lmove(0, 3)", "gmove(0, P-1)", "bcast(P-1)"],
+    "data-parallel": ["op(P-1)", "lmove(0, 3)", "gmove(0, P-1)", "bcast(P-1)", "reduce(0)"],
 }
 MACHINES = {
     "message-passing": ("loggp", "multicore", "t800-line", "t800-mesh"),
@@ -178,4 +178,4 @@ def test_a_machine_that_lacks_an_equation_is_refused(tmp_path):
         solvers="pamela",
     ).rows
     assert rows[0].status is Status.REFUSED
-    assert "half.pam' does not say what lmove, gmove, bcast does" in rows[0].message
+    assert "half.pam' does not say what lmove, gmove, bcast, reduce does" in rows[0].message

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.errors import FileError, UnsupportedError
+from parcast.errors import FileError, ParcastError, UnsupportedError
+from parcast.files import read_text
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
+    from parcast_pamela.programs.lowering import Form
 
 
 class FormName(StrEnum):
@@ -24,20 +27,43 @@ class FormName(StrEnum):
 def generate(
     context: typer.Context,
     program: Annotated[str, typer.Argument(help="A program: a name or a .py file.")],
-    machine: Annotated[str, typer.Argument(help="The machine: a name or a file.")],
+    machine: Annotated[
+        str | None,
+        typer.Argument(help="The machine of a program of messages: a name or a file."),
+    ] = None,
     *,
-    p: Annotated[int, typer.Option("-p", help="The model's own number of processes.")] = 8,
+    p: Annotated[
+        int | None, typer.Option("-p", help="The model's own number of processes.")
+    ] = None,
     d: Annotated[
         int | None, typer.Option("-d", help="Disks; the machine's own by default.")
     ] = None,
-    form: Annotated[FormName, typer.Option(help="A lower bound, or an estimate.")] = FormName.free,
+    form: Annotated[
+        FormName | None, typer.Option(help="A lower bound, free, or an estimate, barrier.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of either.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A .pam file.")] = None,
 ) -> None:
-    """Print a program as a model, with the machine's numbers as values of its parameters."""
-    text = _text(context.obj, program, machine, p, d, form.value, settings or [])
+    """Print a program as a model.
+
+    A program of messages, 'def program(rank, size, ...)', is made a model with the numbers of
+    MACHINE as values of its parameters. A data-parallel one, 'def program(P, ...)', is one for
+    every machine of parallel loops; 'parcast pamela compile --machine-model' takes it.
+    """
+    path = _data_parallel(program)
+    if path is None:
+        text = _text(context.obj, program, machine, p, d, form, settings or [])
+    else:
+        if {machine, p, d, form, *(settings or [])} != {None}:
+            raise ParcastError(
+                f"{program} is data-parallel, its model for every machine; leave out MACHINE, "
+                "-p, -d, --form and --set, and give them to 'parcast pamela compile'"
+            )
+        from parcast_pamela.dataparallel.generating import generate as generated
+
+        text = generated(read_text(path), str(path))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -47,27 +73,45 @@ def generate(
         raise FileError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
+def _data_parallel(program: str) -> Path | None:
+    """Return the file of a data-parallel program, the user's or a shipped one, None for others."""
+    from parcast_pamela.dataparallel.source import is_data_parallel
+
+    path = Path(program)
+    if path.suffix != ".py":
+        return None
+    shipped = Path(str(files("parcast_pamela"))) / "sources" / path.name
+    if not path.exists() and path.name == program and shipped.is_file():
+        return shipped
+    return path if path.is_file() and is_data_parallel(read_text(path)) else None
+
+
 def _text(
     registry: Registry,
     program: str,
-    machine: str,
-    p: int,
+    machine: str | None,
+    p: int | None,
     d: int | None,
-    form: str,
+    form: FormName | None,
     settings: list[str],
 ) -> str:
     from parcast.asking import Line
     from parcast.settings import Settings, split_assignment
     from parcast_pamela.programs.lowering import model
 
-    workload, on = registry.workload(program), registry.machine(machine)
+    workload = registry.workload(program)
     if workload.kind != "program":
         raise UnsupportedError(
             f"{workload.name} is of the kind {workload.kind!r}; a model is made of a 'program'"
         )
+    if machine is None:
+        raise ParcastError(f"{workload.name} is a program of messages; give a machine behind it")
+    on = registry.machine(machine)
     given = Settings.sort(dict(map(split_assignment, settings)), registry, [workload])
     line = Line(workload=workload, machine=on, settings=given)
+    p = 8 if p is None else p
     (p_,), (d_, *_) = line.processes(p), line.disks(d, p)
     query = line.query(registry, p_, d_)
-    text, _ = model(workload, query, "barrier" if form == "barrier" else "free", stated=True)
+    named: Form = "barrier" if form is FormName.barrier else "free"
+    text, _ = model(workload, query, named, stated=True)
     return text
