@@ -15,6 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HOW_TO = ["trace", "measurements", "machine", "neighbors", "partitioning", "disks"]
 PAGES = [
+    "agreement.md",
     "studies.md",
     "tutorial.md",
     "../plugins/spmd/README.md",

@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from parcast.errors import UnsupportedError
+from parcast.program.content import Program
 from parcast.testing import by_sweep, random_program
 from parcast_pamela.bounds import Bound, Options
 from parcast_pamela.programs.lowering import lower
@@ -20,9 +21,9 @@ def bound(made, form):
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
-def test_no_run_is_faster_than_free(contention, eager):
+def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
-    for seed in range(8):
+    for seed in range(programs // 12):
         made = random_program(
             seed, contention=contention, eager=eager, without=["weights", "start", "local"]
         )
@@ -33,11 +34,29 @@ def test_no_run_is_faster_than_free(contention, eager):
     assert tight > 3
 
 
-def test_without_contention_no_run_is_slower_than_barrier():
+def test_without_contention_no_run_is_slower_than_barrier(programs):
     asked = 0
-    for seed in range(25):
+    for seed in range(programs // 6):
         made = random_program(seed, contention="none", without=["weights", "start", "colors"])
         if (found := bound(made, "barrier")) is not None:
             asked += 1
             assert found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-12), made.source
     assert asked > 5
+
+
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
+    tight = 0
+    for seed in range(programs // 12):
+        made = random_program(seed, contention=contention, without=["start"], pools=seed % 2 > 0)
+        program = Program(None, made.unrolled)
+        query = attrs.evolve(
+            made.query, workload=attrs.evolve(made.query.workload, content=program)
+        )
+        workload, notes = lower(query.workload, query)
+        found = Bound().solve(attrs.evolve(query, workload=workload))
+        reference = by_sweep(made.expanded, made.costs).time
+        assert found.lower <= reference * (1 + 1e-12), made.source
+        assert "lower bound" in notes[0]
+        tight += found.time > reference / 2
+    assert tight > programs // 48

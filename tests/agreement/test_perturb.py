@@ -20,8 +20,8 @@ WITHOUT = ("io",)
 
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
-def test_every_end_is_that_of_the_reference(eager):
-    for seed in range(250):
+def test_every_end_is_that_of_the_reference(eager, programs):
+    for seed in range(programs // 2):
         made = random_program(seed, contention="none", eager=eager, without=WITHOUT)
         ready = lower(REGISTRY.lowerings, made.query, "trace")[0]
         content = ready.workload.content

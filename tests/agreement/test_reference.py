@@ -28,7 +28,7 @@ DISKS = ("io",)
 CONTENTION = ["none", "endpoint", "bus"]
 
 
-def programs(count: int, first: int = 0, **options) -> Iterator[RandomProgram]:
+def random_programs(count: int, first: int = 0, **options) -> Iterator[RandomProgram]:
     for seed in range(first, first + count):
         yield random_program(seed, **options)
 
@@ -36,13 +36,22 @@ def programs(count: int, first: int = 0, **options) -> Iterator[RandomProgram]:
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", CONTENTION)
 def test_both_evaluators_agree_on_every_end_and_part(contention, eager):
-    for made in programs(350, contention=contention, eager=eager):
+    for made in random_programs(350, contention=contention, eager=eager):
         assert_agree(made)
 
 
 def test_both_evaluators_agree_on_wildcards():
-    for made in programs(250, wildcards=True, without=["colors", "loops"]):
+    for made in random_programs(250, wildcards=True, without=["colors", "loops"]):
         assert_agree(made)
+
+
+@pytest.mark.parametrize("contention", CONTENTION)
+def test_both_evaluators_agree_on_tasks_of_pools(contention, programs):
+    taken = 0
+    for made in random_programs(programs // 6, contention=contention, pools=True, wildcards=True):
+        assert_agree(made)
+        taken += sum(pool.tasks for pool in made.expanded.pools)
+    assert taken > programs // 6
 
 
 def assert_agree(made: RandomProgram) -> None:
@@ -55,7 +64,7 @@ def assert_agree(made: RandomProgram) -> None:
 
 
 def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
-    for made in programs(60, first=5_000):
+    for made in random_programs(60, first=5_000):
         exact = in_fractions(made.costs, Fraction(1, 3))
         unrolled = in_whole_numbers(made.expanded)
         swept = by_sweep(unrolled, exact)
@@ -65,7 +74,7 @@ def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
 
 
 def test_row_5_one_process_takes_the_sum_of_what_it_does():
-    for made in programs(80, size=1, without=["start", "shifts"]):
+    for made in random_programs(80, size=1, without=["start", "shifts"]):
         operations, costs = made.expanded.rank(0), made.costs
         alone = by_sweep(made.expanded, costs)
         assert alone.time == sum(seconds_alone(one, costs) for one in operations), made.source
@@ -86,7 +95,7 @@ def seconds_alone(operation: Operation, costs: Costs) -> float:
 
 
 def test_row_6_contention_is_never_faster():
-    for made in programs(200, without=DISKS):
+    for made in random_programs(200, without=DISKS):
         free = times(made, contention="none")
         for contention in ("endpoint", "bus"):
             slower = times(made, contention=contention)
@@ -103,7 +112,7 @@ def no_later(first: Reference, second: Reference) -> bool:
 
 @pytest.mark.parametrize("contention", CONTENTION)
 def test_row_8_all_times_scaled_scale_the_answer(contention):
-    for made in programs(60, contention=contention, wildcards=True):
+    for made in random_programs(60, contention=contention, wildcards=True):
         plain, slow = by_sweep(made.expanded, made.costs), by_sweep(made.expanded, slowed(made))
         assert slow.time == 8 * plain.time, made.source
         assert slow.ends == tuple(8 * end for end in plain.ends)
@@ -122,7 +131,7 @@ def slowed(made: RandomProgram) -> Costs:
 
 
 def test_row_9_faster_is_never_slower_without_contention():
-    for made in programs(120, contention="none", without=DISKS):
+    for made in random_programs(120, contention="none", without=DISKS):
         costs = made.costs
         plain = times(made)
         faster = [
@@ -137,7 +146,7 @@ def test_row_9_faster_is_never_slower_without_contention():
 
 
 def test_row_11_waiting_for_receives_is_never_faster_without_contention():
-    for made in programs(150, contention="none", without=DISKS):
+    for made in random_programs(150, contention="none", without=DISKS):
         found = [times(made, eager_limit=limit) for limit in (np.inf, 512, -1)]
         assert all(map(no_later, found, found[1:])), made.source
 
@@ -205,7 +214,7 @@ def collective(named: str, p: int) -> float:
 
 
 def test_row_16_relabelled_processes_take_their_times_along_without_contention():
-    for made in programs(80, contention="none", without=DISKS):
+    for made in random_programs(80, contention="none", without=DISKS):
         order = Random(made.seed).sample(range(made.size), made.size)  # rank -> its new label
         plain, moved = by_sweep(made.expanded, made.costs), relabelled(made, order)
         assert [moved.ends[order[rank]] for rank in range(made.size)] == list(plain.ends)
@@ -227,7 +236,7 @@ def relabelled(made: RandomProgram, order: list[int]) -> Reference:
 
 @pytest.mark.parametrize("contention", CONTENTION)
 def test_row_16_split_computation_and_operations_of_no_time_change_nothing(contention):
-    for made in programs(60, contention=contention, wildcards=True):
+    for made in random_programs(60, contention=contention, wildcards=True):
         lists = [rewritten(listed) for listed in made.expanded.by_rank()]
         program = Unrolled.of_ranks(lists, made.expanded.sites)
         assert by_sweep(program, made.costs) == by_sweep(made.expanded, made.costs), made.source
@@ -281,7 +290,7 @@ def one_write_each(random: Random, layout: str) -> tuple[Unrolled, Costs]:
 
 
 def test_row_19_the_blocks_hold_what_the_ranks_do():
-    for made in programs(100):
+    for made in random_programs(100):
         unrolled = made.unrolled
         listed = unrolled.by_rank()
         assert listed == [unrolled.rank(rank) for rank in range(made.size)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
 
@@ -37,7 +38,13 @@ class Solver(Protocol):
 
 @attrs.frozen
 class SolverEntry:
-    """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``."""
+    """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``.
+
+    ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
+    the law of bursts", to the values of options. `parcast.explanation` leaves them out.
+    ``follows`` names parts of machines that have a ``choice`` and that the solver obeys; where a
+    machine states others, rows say that they are not followed.
+    """
 
     name: str
     kind: str
@@ -45,6 +52,8 @@ class SolverEntry:
     summary: str
     options: str | None = attrs.field(default=None, kw_only=True)  #: an attrs class
     on_request: bool = attrs.field(default=False, kw_only=True)  #: only asked when named
+    follows: tuple[str, ...] = attrs.field(default=(), kw_only=True)
+    choices: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, kw_only=True, hash=False)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property
@@ -84,11 +93,15 @@ class KindEntry:
 
 @attrs.frozen
 class PartEntry:
-    """A part of machines: ``target`` is the attrs class that its table is read into."""
+    """A part of machines: ``target`` is the attrs class that its table is read into.
+
+    ``choice`` names the modelling choice that a machine without the part leaves out.
+    """
 
     name: str
     target: str
     summary: str
+    choice: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
 

@@ -58,5 +58,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def shorten(text: object, most: int = 80) -> str:
     """Return as much of a wrong value as an error repeats."""
-    shown = str(text)
+    try:
+        shown = str(text)
+    except ValueError:  # Python prints no integers of so many digits
+        return "a number of too many digits"
     return shown if len(shown) <= most else f"{shown[:most]}…"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 import attrs
@@ -146,7 +147,9 @@ def parse(text: str) -> Expr:
         comparisons, conditionals and the functions of `FUNCTIONS`.
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd in Python is an error below
+            tree = ast.parse(text.strip(), mode="eval")
     except (MemoryError, RecursionError):
         raise FormulaError("the formula is too long or nested too deeply") from None
     except (SyntaxError, ValueError):

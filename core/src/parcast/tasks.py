@@ -92,8 +92,18 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
+    notes += _not_followed(registry, entry, query)
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
+
+
+def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple[str, ...]:
+    """Return a note on each optional part of the machine that the solver does not obey."""
+    return tuple(
+        f"the machine's {part} ({registry.parts[part].choice}) is not followed"
+        for part in query.machine.parts
+        if registry.parts[part].choice and part not in entry.follows
+    )
 
 
 def _without_answer(error: BaseException) -> Prediction:

@@ -185,7 +185,7 @@ BAD = {
     "uncalled": (body("compute(max)"), "'max' must be called"),
     "alone": (body("sqrt(3)"), r"sqrt\(\) on its own does nothing"),
     "nothing": (body("n + 1"), "on its own does nothing; remove it"),
-    "iterable": (body("for i in [1]:", "    pass"), r"a loop goes over range\(...\) only"),
+    "iterable": (body("for i in [1]:", "    pass"), r"a loop goes over range\(...\), or pool"),
     "else": (body("for i in range(2):", "    pass", "else:", "    pass"), "without 'else'"),
     "range": (body("for i in range():", "    pass"), "takes stop, or start"),
     "syntax": (body("compute("), "mine.py:2: this is not Python"),

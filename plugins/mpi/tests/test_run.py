@@ -49,6 +49,10 @@ def program(rank, size, seconds=0.002):
     write(5000, file="shared", collective=True)
     read(3000, file="shared")
     read(2500)
+    for task in pool(range(6), bytes=1000.4 * (task % 2)):
+        elapse(seconds)
+        if task == 3:
+            write(100)
     region("end")
 """
 
@@ -78,6 +82,26 @@ def test_every_operation_runs_and_the_answer_keeps_the_promises(
         assert min(attr for attr in (found.parts.io, found.parts.communication)) > 0
         assert len(found.details["repetitions"]) == 10
         assert found.details["library"] == str(mpi)
+
+
+def test_tasks_of_a_pool_are_all_done_whoever_takes_them(
+    mpi: library.Library, machine: Machine
+) -> None:
+    source = """
+def program(rank, size):
+    for task in pool(range(5), bytes=8):
+        elapse(0.02)
+    if rank == 0:
+        elapse(0.05)
+    for task in pool(range(3)):
+        elapse(0.02)
+"""
+    unrolled = query(source, machine, 2).workload.content.at(query(source, machine, 2))
+    found = measure(plan(unrolled), 2, Options(repetitions=3, warmup=1))
+    for spent in found.parts:
+        computed = 2 * spent.compute  # by both ranks together
+        assert computed >= 8 * 0.02 + 0.05
+    assert all(one > 0.1 for one in found.times)
 
 
 def test_a_deadlock_ends_at_the_limit_and_names_the_lines(

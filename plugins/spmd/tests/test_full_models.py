@@ -144,14 +144,16 @@ def test_an_open_contention_level_is_answered_with_its_range(registry: Registry)
 @pytest.mark.parametrize(
     ("network", "level"),
     [
-        ({"contention_level": 0.3, "saturation": 5, "contention": "bus"}, 0.3),
-        ({"saturation": 5, "bandwidth": 2, "contention": "bus"}, 0.4),
+        ({"contention_level": 0.3, "saturation": 5, "contention": "bus"}, 1.0),
+        ({"contention_level": 0.3, "saturation": 5, "contention": "none"}, 0.0),
+        ({"contention_level": 0.3, "saturation": 5, "contention": "endpoint"}, 0.3),
+        ({"saturation": 5, "bandwidth": 2}, 0.4),
         ({"saturation": 1, "bandwidth": 2}, 1.0),
         ({"contention": "none"}, 0.0),
         ({"contention": "bus"}, 1.0),
     ],
 )
-def test_the_contention_level_is_the_most_explicit_statement(
+def test_the_contention_level_is_the_word_of_all_families_or_what_is_stated(
     registry: Registry, network: dict[str, Any], level: float
 ) -> None:
     case = CASES[0]
@@ -207,8 +209,11 @@ def test_what_a_machine_lacks_is_a_reason(
     [
         ({}, []),
         ({"eager_limit": 8}, ["network.eager_limit is not followed: no message waits"]),
-        ({"saturation": 2, "contention": "none"}, ["network.saturation gives the contention"]),
-        ({"saturation": 2, "contention": "none", "contention_level": 1}, []),
+        (
+            {"saturation": 2, "contention": "none"},
+            ["network.contention is stated, so network.saturation is not used"],
+        ),
+        ({"saturation": 2, "contention_level": 1}, []),
     ],
 )
 def test_words_of_the_network_that_are_not_followed_are_noted(

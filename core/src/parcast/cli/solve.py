@@ -87,6 +87,9 @@ def compare(
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
     ] = None,
     uncertainty: Uncertainty = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
+    ] = False,
     json: Json = False,
     output: Output = None,
 ) -> int:
@@ -98,20 +101,30 @@ def compare(
     registry: Registry = context.obj
     most = largest_error(tolerance, measured)
     check_output(registry, output)
+    workloads, machines = workload.split(","), machine.split(",")
+    asked = _asked(p, d, mapping, settings, seed)
     results = _answered(
         registry,
-        workload.split(","),
-        machine.split(","),
+        workloads,
+        machines,
         solvers=",".join(solver) if solver else None,
         measured=measured,
         uncertainty=uncertainty,
-        **_asked(p, d, mapping, settings, seed),
+        **asked,
     )
     _refuse_one_invalid_point(results)
+    why = _explained(registry, results, workloads, machines, asked) if explain else []
     if json:
-        print_json(results.to_dict())
+        print_json(
+            {
+                **results.to_dict(),
+                **({"explained": [attrs.asdict(one) for one in why]} if explain else {}),
+            }
+        )
     else:
         print_results(results)
+        for index, sentence in enumerate(why):
+            print_text(("\n" if index == 0 else "") + str(sentence))
     if output is not None:
         registry.write(results, output)  # last, so that no failure here loses what was found
     return max(_exit_code(results), check_errors(results, most))
@@ -146,6 +159,15 @@ def predict(
         for row in results.rows:
             _print_row(row)
     return _exit_code(results)
+
+
+def _explained(
+    registry: Registry, results: Results, workload: Any, machine: Any, asked: dict[str, Any]
+) -> list[Any]:
+    from parcast.explanation import explain
+
+    same = {name: asked[name] for name in ("mapping", "settings", "seed")}
+    return explain(registry, results, workload, machine, **same)
 
 
 def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:

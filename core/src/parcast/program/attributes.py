@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from parcast.expressions import Expr, names_in
-from parcast.program.tree import Assign, For, If, Op, Statement, Tree
+from parcast.program.tree import Assign, For, If, Op, Pool, Statement, Tree
 
 #: A statement's place in the source: line and column, which no two statements share.
 Place = tuple[int, int]
@@ -58,6 +58,8 @@ def expressions(statement: Statement) -> dict[str, Expr]:
             return {"test": test}
         case For(start=start, stop=stop, step=step):
             return {"start": start, "stop": stop, "step": step}
+        case Pool(start=start, stop=stop, step=step, bytes=amount):
+            return {"start": start, "stop": stop, "step": step, "bytes": amount}
         case Op(arguments=arguments):
             written = (str, bool, type(None))
             return {k: v for k, v in arguments.items() if not isinstance(v, written)}
@@ -83,6 +85,11 @@ def _flow(
             case For():
                 made.carried[place(one)] = frozenset(_carried(one))  # type: ignore[index]
                 _loop(one, depends, known, control, made)
+            case Pool(variable=variable, body=inner):
+                bounds = depends["start"] | depends["stop"] | depends["step"]
+                task = {**known, variable: bounds | {variable}}
+                depends["bytes"] = _roots(one.bytes, task)
+                _flow(inner, task, control | bounds, made)  # nothing leaves it
 
 
 def _loop(
@@ -119,6 +126,11 @@ def _carried(loop: For) -> Iterator[str]:
     yield from _exposed(loop.body, {loop.variable}, set(assigned(loop.body)))
 
 
+def handed_on(pool: Pool) -> set[str]:
+    """Return the variables that a task of a pool reads as another one left them."""
+    return set(_exposed(pool.body, {pool.variable}, set(assigned(pool.body))))
+
+
 def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) -> Iterator[str]:
     """Yield what is read while not surely set; add to ``sure`` what the body surely sets."""
     for one in body:
@@ -132,7 +144,7 @@ def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) ->
                 yield from _exposed(then, arms[0], assigned)
                 yield from _exposed(otherwise, arms[1], assigned)
                 sure |= arms[0] & arms[1]
-            case For(variable=variable, body=inner):
+            case For(variable=variable, body=inner) | Pool(variable=variable, body=inner):
                 yield from _exposed(inner, {*sure, variable}, assigned)
 
 
@@ -145,6 +157,6 @@ def assigned(body: tuple[Statement, ...]) -> Iterator[str]:
             case If(then=then, otherwise=otherwise):
                 yield from assigned(then)
                 yield from assigned(otherwise)
-            case For(variable=variable, body=inner):
+            case For(variable=variable, body=inner) | Pool(variable=variable, body=inner):
                 yield variable
                 yield from assigned(inner)

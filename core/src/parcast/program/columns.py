@@ -17,7 +17,7 @@ from parcast.program.unrolled import Block, Ranks, Request, Unrolled
 MOST_OPERATIONS = 100_000_000
 
 #: The names behind the codes of `Columns.op`.
-OPS = tuple(OPERATIONS)
+OPS = (*OPERATIONS, "pool")
 CODE = {name: code for code, name in enumerate(OPS)}
 
 #: A peer where an operation has none.

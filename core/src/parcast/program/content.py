@@ -61,4 +61,4 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        matched(query)
+        matched(query, pools=True)

@@ -90,5 +90,8 @@ COLLECTIVES = frozenset(
 SENDS = frozenset({"send", "isend", "sendrecv"})
 RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
 
+#: Operations that a task of a pool may have: those that meet no other process.
+LOCAL = frozenset({"compute", "elapse", "read", "write", "region"})
+
 #: Operations that give a request, to be waited for once.
 REQUESTS = frozenset({"isend", "irecv"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from parcast.errors import InvalidPointError
+from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.program.collectives import algorithms
 from parcast.program.deadlock import Matched
 from parcast.program.deadlock import matched as match
@@ -17,14 +17,16 @@ _KEPT = 2
 _found: dict[Any, Matched | InvalidPointError] = {}
 
 
-def matched(query: Query) -> Matched:
+def matched(query: Query, *, pools: bool = False) -> Matched:
     """Return the operations and the messages of a ``program`` query.
 
     Collectives are expanded by the algorithms that the machine names, and messages over its
-    eager limit wait for their receives.
+    eager limit wait for their receives. Who follows tasks of a pool asks with ``pools``.
 
     Raises
     ------
+    UnsupportedError
+        If there are tasks of a pool without.
     InvalidPointError
         If the program has no meaning at this point; ranks and lines are named.
     """
@@ -44,4 +46,10 @@ def matched(query: Query) -> Matched:
         _found[key] = found
     if isinstance(found, InvalidPointError):
         raise InvalidPointError(*found.args)
+    if found.native.pools and not pools:
+        site = next(block.site for block in found.native.blocks if block.op == "pool")
+        raise UnsupportedError(
+            f"{found.native.line(site)}: tasks of a pool go to whoever is free, which is not "
+            "followed here; ask another family, or deal the tasks out in a fixed order"
+        )
     return found

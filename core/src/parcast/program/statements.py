@@ -7,13 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import BINARY, FUNCTIONS, Call, Expr, Name, Num, describe, from_ast, reads
+from parcast.expressions import (
+    BINARY,
+    FUNCTIONS,
+    Call,
+    Expr,
+    Name,
+    Num,
+    describe,
+    from_ast,
+    names_in,
+    reads,
+)
 from parcast.program import operations
-from parcast.program.operations import OPERATIONS, REQUESTS, REQUIRED
-from parcast.program.tree import Argument, Assign, For, If, Op, Statement
+from parcast.program.attributes import assigned, expressions, handed_on
+from parcast.program.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
+from parcast.program.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
 
 #: Names that mean something to the language and can be no variable.
-RESERVED = frozenset({"rank", "size", "range", "ANY", *OPERATIONS, *FUNCTIONS})
+RESERVED = frozenset({"rank", "size", "range", "pool", "ANY", *OPERATIONS, *FUNCTIONS})
 
 _HINTS: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.While: ("'while'", "write a 'for' loop over range()"),
@@ -48,6 +60,7 @@ class Reader:
         self._requests: dict[str, int] = {}
         self._read: list[Name] = []
         self._waited: list[tuple[str, int]] = []
+        self._in_pools: dict[str, int] = {}
 
     def program(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
         """Return the body of the program.
@@ -67,6 +80,10 @@ class Reader:
                 self._fail(line, f"no isend() or irecv() gives a request called {name!r}.{hint}")
         for read in self._read:
             self._check_known(read)
+        outside = set(assigned(tuple(_outside_pools(body))))
+        for name, line in self._in_pools.items():
+            if name in outside:
+                self._fail(line, f"{name!r} is set in a task and outside; give it another name")
         return body
 
     def _check_known(self, read: Name) -> None:
@@ -153,21 +170,61 @@ class Reader:
         self._read += reads(made)
         return made
 
-    def _loop(self, node: ast.For, name: str) -> For:
-        call = node.iter
-        plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if not plain or call.func.id != "range":  # type: ignore[attr-defined]
-            self._fail(node.lineno, "a loop goes over range(...) only")
+    def _loop(self, node: ast.For, name: str) -> For | Pool:
+        at = (node.lineno, node.col_offset)
+        if _calls(node.iter, "pool"):
+            return self._pool(node, name, at)
+        start, stop, step = self._range(node.iter, at)
+        self._variable(name, node.lineno)
+        return For(name, start, stop, step, self._body(node.body), *at)
+
+    def _range(self, call: ast.expr, at: tuple[int, int]) -> tuple[Expr, Expr, Expr]:
+        if not _calls(call, "range"):
+            self._fail(at[0], "a loop goes over range(...), or pool(range(...)), only")
         assert isinstance(call, ast.Call)
         if call.keywords or not 1 <= len(call.args) <= 3:
-            self._fail(node.lineno, "range() takes stop, or start, stop and perhaps step")
+            self._fail(at[0], "range() takes stop, or start, stop and perhaps step")
         bounds = [self._expression(arg) for arg in call.args]
-        at = (node.lineno, node.col_offset)
         if len(bounds) == 1:
             bounds.insert(0, Num(0, *at))
         start, stop, step = (*bounds, Num(1, *at))[:3]
-        self._variable(name, node.lineno)
-        return For(name, start, stop, step, self._body(node.body), *at)
+        return start, stop, step
+
+    def _pool(self, node: ast.For, name: str, at: tuple[int, int]) -> Pool:
+        """Return a pool, whose tasks must be the same whoever does them."""
+        call = node.iter
+        assert isinstance(call, ast.Call)
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        if len(call.args) != 1 or given.keys() - {"bytes"}:
+            self._fail(at[0], "pool() takes a range(...) and bytes=")
+        site, self._sites = self._sites, self._sites + 1
+        start, stop, step = self._range(call.args[0], at)
+        amount = self._expression(given["bytes"]) if given else Num(0, *at)
+        self._variable(name, at[0])
+        made = Pool(name, start, stop, step, amount, self._body(node.body), site, *at)
+        self._in_pools |= {name: at[0], **dict.fromkeys(assigned(made.body), at[0])}
+        for one in nested(made.body):
+            if isinstance(one, Pool):
+                self._fail(
+                    one.line, "a task takes no tasks itself; put the pools one after another"
+                )
+            if isinstance(one, Op) and (one.name not in LOCAL or one.arguments.get("collective")):
+                self._fail(
+                    one.line,
+                    f"{one.name}() meets other processes, and which process does a task is only "
+                    "known as it runs; give the task's data as pool(..., bytes=), and collect "
+                    "results after it",
+                )
+        for expr in (read for one in nested((made,)) for read in expressions(one).values()):
+            if "rank" in names_in(expr):
+                self._fail(at[0], "a task reads rank; tasks must be the same whoever does them")
+        for variable in sorted(handed_on(made)):
+            self._fail(
+                at[0],
+                f"{variable!r} is handed from task to task, which are done on different processes; "
+                "compute it from the task's own number",
+            )
+        return made
 
     def _operation(self, call: ast.Call, handle: str | None) -> Op:
         if not isinstance(call.func, ast.Name):
@@ -236,6 +293,23 @@ class Reader:
         if wanted:
             self._fail(node.lineno, f"{argument.name} of {name}() must be {wanted}, written out")
         return written  # type: ignore[return-value]  # a text or a flag, checked above
+
+
+def _calls(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _outside_pools(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield assignments and loops of a body, what is in pools left out."""
+    for one in body:
+        match one:
+            case If(then=then, otherwise=otherwise):
+                yield from _outside_pools((*then, *otherwise))
+            case For(body=inner):
+                yield For(one.variable, one.start, one.stop, one.step, ())
+                yield from _outside_pools(inner)
+            case Assign():
+                yield one
 
 
 def _default(argument: operations.Argument, at: tuple[int, int]) -> Argument:

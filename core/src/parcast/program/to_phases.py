@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +17,7 @@ from parcast.phases import CONSTANT, Phase, Phases
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.ready import matched
-from parcast.program.unrolled import Unrolled
+from parcast.program.unrolled import Pool, Unrolled
 from parcast.query import Query
 from parcast.workload import Workload
 
@@ -62,7 +63,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     InvalidPointError
         If the program has no meaning at this p, or does not end.
     """
-    found = matched(attrs.evolve(query, workload=workload))
+    found = matched(attrs.evolve(query, workload=workload), pools=True)
     costs = Costs.of(query, found.unrolled.needs())
     counts = count(_timed(found.unrolled), costs)
     chained = not ends_in_block_order(found.native, math.inf)
@@ -76,6 +77,8 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
 
 def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
     """Yield what the phase leaves out."""
+    if native.pools:
+        yield "tasks of a pool are counted as shared out evenly"
     if counts.seconds.max() > 1.01 * counts.seconds.mean():
         yield "processes compute unequally: all are counted as the busiest"
     if any(block.op == "start" for block in native.blocks):
@@ -113,12 +116,38 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
         elif block.op in {"read", "write"}:
             made.accesses[at] += 1
             made.accessed[at] += given["bytes"]
+        elif block.op == "pool":
+            _share(unrolled.pools[given["pool"]], at, costs, made)
         if block.op in SENDS:
             made.messages[at] += 1
             made.bytes[at] += given["bytes"]
         if block.op in _RECEIVING:
             made.calls[at] += 1
     return made
+
+
+def _share(pool: Pool, ranks: Any, costs: Costs, made: Counts) -> None:
+    """Count the tasks of a pool as shared out evenly among the processes that come to it."""
+    taking = len(made.seconds[ranks])
+    for block in pool.work.blocks:
+        given = block.arguments
+        count = pool.tasks if block.ranks is None else len(block.ranks)
+
+        def total(name: str, given: Any = given, count: int = count) -> float:
+            return float(np.sum(np.broadcast_to(given[name], count)))
+
+        if block.op == "compute":
+            flops, moved = total("flops"), total("bytes")
+            made.seconds[ranks] += costs.compute(ranks, flops, moved) / taking
+        elif block.op == "elapse":
+            made.seconds[ranks] += costs.elapse(ranks, total("seconds")) / taking
+        elif block.op in {"read", "write"}:
+            made.accesses[ranks] += count / taking
+            made.accessed[ranks] += total("bytes") / taking
+    asked = pool.tasks / taking + 1  # and the word that there are no more
+    made.messages[ranks] += 2 * asked
+    made.bytes[ranks] += float(np.sum(np.broadcast_to(pool.bytes, pool.tasks))) / taking
+    made.calls[ranks] += asked
 
 
 def _check_alike(counts: Counts, query: Query) -> None:

@@ -38,6 +38,26 @@ class For:
 
 
 @attrs.frozen
+class Pool:
+    """``for variable in pool(range(start, stop, step), bytes=bytes): body``.
+
+    Each task goes to the process that asks first; the body is what a task takes on any of them.
+    """
+
+    variable: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    bytes: Expr
+    body: tuple[Statement, ...]
+    site: int = 0
+    line: int = attrs.field(default=1, eq=False)
+    col: int = attrs.field(default=0, eq=False)
+
+    name = "pool"  #: of its site
+
+
+@attrs.frozen
 class If:
     """``if test: then`` and ``else: otherwise``."""
 
@@ -64,7 +84,7 @@ class Op:
     col: int = attrs.field(default=0, eq=False)
 
 
-Statement = Assign | For | If | Op
+Statement = Assign | For | Pool | If | Op
 
 
 def nested(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -72,7 +92,7 @@ def nested(body: tuple[Statement, ...]) -> Iterator[Statement]:
     for statement in body:
         yield statement
         match statement:
-            case For(body=inner):
+            case For(body=inner) | Pool(body=inner):
                 yield from nested(inner)
             case If(then=then, otherwise=otherwise):
                 yield from nested(then)
@@ -106,5 +126,6 @@ class Tree:
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:
-        """Every operation of the text, by its ``site``."""
-        return tuple(Site(op.name, op.line, op.col) for op in operations(self.body))
+        """Every operation and pool of the text, by its ``site``."""
+        placed = (one for one in nested(self.body) if isinstance(one, Op | Pool))
+        return tuple(Site(one.name, one.line, one.col) for one in placed)

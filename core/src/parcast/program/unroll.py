@@ -12,13 +12,14 @@ import numpy as np
 from parcast.errors import InvalidPointError
 from parcast.expressions import Expr, Name, Num, Value, names_in
 from parcast.program.arguments import column, whole
-from parcast.program.attributes import attributes, place
+from parcast.program.attributes import assigned, attributes, expressions, place
 from parcast.program.exact import LaneError, apply
 from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
-from parcast.program.operations import ANY, OPERATIONS, REQUESTS
+from parcast.program.operations import ANY, OPERATIONS, REQUESTS, Argument
 from parcast.program.requests import OpenRequests, Waited
-from parcast.program.tree import Assign, For, If, Op, Statement, Tree, nested, operations
+from parcast.program.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
+from parcast.program.unrolled import Pool as Tasks
 
 #: A program of more blocks (some 100 bytes each), or with loops of more iterations, is refused.
 MOST_STEPS = 4_000_000
@@ -58,13 +59,15 @@ def unroll(tree: Tree, size: int, parameters: Mapping[str, Value]) -> Unrolled:
     names = {"rank": ranks if size > 1 else 0, "size": size, **parameters}
     run.execute(tree.body, Scope(Lanes(ranks, whole=True), names))
     run.check_waited()
-    return Unrolled(size, run.blocks, tree.sites, run.where)
+    return Unrolled(size, run.blocks, tree.sites, run.where, tuple(run.pools))
 
 
 class _Run:
-    def __init__(self, tree: Tree, size: int) -> None:
+    def __init__(self, tree: Tree, size: int, p: int | None = None) -> None:
         self.tree = tree
         self.size = size
+        self.lane, self.p = ("rank", size) if p is None else ("task", p)
+        self.pools: list[Tasks] = []
         self.where = tree.where or tree.name
         self.blocks: list[Block] = []
         self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
@@ -82,6 +85,8 @@ class _Run:
                     scope.values[variable] = self._value(value, scope, line, finite)
                 case For():
                     self._loop(statement, scope)
+                case Pool():
+                    self._pool(statement, scope)
                 case If():
                     self._choose(statement, scope)
 
@@ -89,12 +94,13 @@ class _Run:
         """Refuse requests that are open where the program ends."""
         found = self._open.first()
         if found is not None:
-            op = list(operations(self.tree.body))[self.blocks[found[0]].site]
+            site = self.tree.sites[self.blocks[found[0]].site]
             rank = found[1].ranks[0]
-            self._fail(op.line, f"rank {rank} never waits for this {op.name}; add a waitall()")
+            said = f"rank {rank} never waits for this {site.name}; add a waitall()"
+            self._fail(site.line or 1, said)
 
     def _fail(self, line: int, sentence: str) -> NoReturn:
-        raise InvalidPointError(f"{self.where}:{line}: at p={self.size} {sentence}")
+        raise InvalidPointError(f"{self.where}:{line}: at p={self.p} {sentence}")
 
     def _value(
         self,
@@ -110,7 +116,7 @@ class _Run:
             try:
                 made = finish(evaluate(expr, scope), scope.lanes.ranks)
             except LaneError as error:
-                self._fail(line, f"rank {error.rank} {error}")
+                self._fail(line, f"{self.lane} {error.rank} {error}")
             self._keep(getattr(made, "nbytes", 0) if use else 0, line)
             return made
 
@@ -194,6 +200,43 @@ class _Run:
             values = _values(take(start, index), take(step, index), first, last)
             self._iterate(loop, inner, values, last - first, "more than ")
             scope.merge(inner)
+
+    def _pool(self, pool: Pool, scope: Scope) -> None:
+        """Unroll the tasks of a pool, each in place of a rank."""
+        own = {pool.variable, *assigned(pool.body)}
+        read = {
+            n for one in nested((pool,)) for e in expressions(one).values() for n in names_in(e)
+        }
+        outer = {
+            name: self._value(Name(name), scope, pool.line, partial(_uniform, repr(name)))
+            for name in sorted(read - own)
+        }
+        alike = Scope(Lanes(scope.lanes.ranks[:1]), dict(outer))
+        start, stop, step = (
+            self._value(expr, alike, pool.line, _bound)
+            for expr in (pool.start, pool.stop, pool.step)
+        )
+        if step == 0:
+            self._fail(pool.line, "the range has a step of 0; give another")
+        count = len(tasks := range(start, stop, step))
+        if count > MOST_RANKS:
+            self._fail(pool.line, f"there are {count:,} tasks, more than {MOST_RANKS:,}")
+        ranks = None if scope.lanes.whole else scope.lanes.ranks
+        self.blocks.append(Block(pool.site, "pool", ranks, {"pool": len(self.pools)}))
+        self.pools.append(self._tasks(pool, tasks, outer))
+        self._operations += len(scope.lanes.ranks) + self.pools[-1].work.count()
+
+    def _tasks(self, pool: Pool, tasks: range, outer: Mapping[str, Any]) -> Tasks:
+        if not tasks:
+            return Tasks(0, Unrolled(0, [], self.tree.sites, self.where))
+        count = len(tasks)
+        numbers = np.array(tasks, np.int64) if count > 1 else tasks[0]
+        inner = _Run(self.tree, count, self.size)
+        scope = Scope(Lanes(np.arange(count), whole=True), {**outer, pool.variable: numbers})
+        inner.execute(pool.body, scope)
+        finish = partial(column, size=count, argument=_FETCHED)
+        fetched = inner._value(pool.bytes, scope, pool.line, finish, "bytes")
+        return Tasks(fetched, Unrolled(count, inner.blocks, self.tree.sites, self.where))
 
     def _iterate(
         self, loop: For, scope: Scope, values: Iterable[Any], count: int, more: str
@@ -288,6 +331,21 @@ class _Run:
             return self._open.wait(scope.lanes, wanted, name)
         except LaneError as error:
             self._fail(op.line, f"rank {error.rank} {error}")
+
+
+#: What is fetched of a task, as an argument.
+_FETCHED = Argument("bytes", "amount")
+
+
+def _uniform(name: str, value: Any, ranks: Ranks) -> Any:
+    """Return the one value that all lanes have."""
+    if isinstance(value, np.ndarray):
+        other = value != value[0]
+        if other.any():
+            said = f"has another {name} than rank {ranks[0]}, and tasks are the same for all"
+            raise LaneError(said, ranks[other.argmax()])
+        return value.item(0)
+    return value
 
 
 def _bound(value: Any, ranks: Ranks) -> Any:

@@ -59,17 +59,36 @@ class Operation:
 
 
 @attrs.frozen(eq=False)
+class Pool:
+    """Tasks that go to whichever process asks first.
+
+    ``work`` holds the operations of each task, a task in place of a rank; ``bytes`` is what is
+    fetched of each.
+    """
+
+    bytes: Column
+    work: Unrolled
+
+    @property
+    def tasks(self) -> int:
+        """How many there are."""
+        return self.work.size
+
+
+@attrs.frozen(eq=False)
 class Unrolled:
     """The operations of ``size`` processes.
 
     Within a rank, the order of the blocks is the order of the program. Read in block order,
-    they are usually an order in which all processes together could run.
+    they are usually an order in which all processes together could run. A block ``pool`` stands
+    for all tasks that its ranks take of the pool with that number in ``pools``.
     """
 
     size: int
     blocks: Sequence[Block]
     sites: tuple[Site, ...]
     where: str = ""  #: the file, as errors name it
+    pools: tuple[Pool, ...] = ()
 
     def ranks_of(self, block: Block) -> Ranks:
         """Return the ranks of a block, rising."""
@@ -81,10 +100,11 @@ class Unrolled:
 
     def needs(self) -> frozenset[Need]:
         """Return what it uses of a machine, as `Costs.of` takes it."""
-        ops = {block.op for block in self.blocks}
+        parts = (self, *(pool.work for pool in self.pools))
+        ops = {block.op for part in parts for block in part.blocks}
         used: dict[Need, frozenset[str]] = {
             "compute": frozenset({"compute"}),
-            "messages": SENDS | COLLECTIVES,
+            "messages": SENDS | COLLECTIVES | {"pool"},
             "io": frozenset({"read", "write"}),
         }
         return frozenset(need for need, names in used.items() if ops & names)

@@ -172,9 +172,12 @@ class _Reading:
         return [self._beside(one) for one in listed(names)]
 
     def _beside(self, name: Any) -> Any:
-        if not isinstance(name, str) or not (self.folder / name).is_file():
+        if not isinstance(name, str):
             return name
-        return self.folder / name
+        try:
+            return self.folder / name if (self.folder / name).is_file() else name
+        except OSError:  # no file has such a name
+            return name
 
     def _numbers(self, key: str, default: list[int] | None) -> tuple[int, ...] | None:
         def read(value: Any) -> tuple[int, ...]:

@@ -14,14 +14,14 @@ A broken promise raises `AssertionError` with one sentence: who broke it and wha
 
 from __future__ import annotations
 
+from parcast.program.played import by_sweep
+from parcast.program.reference import Reference
 from parcast.testing.events import by_events
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
-from parcast.testing.reference import Reference
 from parcast.testing.shipped import check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
-from parcast.testing.sweep import by_sweep
 
 __all__ = [
     "FEATURES",

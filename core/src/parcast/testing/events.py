@@ -1,6 +1,6 @@
 """The cost table of ``docs/program.md``, evaluated event by event in the order of time.
 
-Written apart from `parcast.testing.sweep`, so that the two check each other: processes are
+Written apart from `parcast.program.played`, so that the two check each other: processes are
 generators that yield when they go on, or None to sleep until something wakes them.
 """
 
@@ -12,12 +12,13 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import count
 
 import attrs
+import numpy as np
 
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
 from parcast.program import ANY, Operation, Unrolled
+from parcast.program.reference import Reference
 from parcast.query import Parts
-from parcast.testing.reference import Reference
 
 #: What happens first among the events of one time: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.
@@ -60,10 +61,16 @@ class _Letter:
     size: float = 0
     order: int = 0  #: of the send, among the operations of its process
     eager: bool = False
+    by: int | None = None  #: who asks for what it passes, where that is not its source
     sent: bool = False
     posted: bool = False
     left: float = 0  #: when the transfer began
     arrival: float | None = None  #: set when it has arrived
+
+    @property
+    def asker(self) -> int:
+        """The process that asks for what the letter passes."""
+        return self.source if self.by is None else self.by
 
 
 class _Simulation:
@@ -89,6 +96,7 @@ class _Simulation:
         self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = {}
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
+        self.given: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
         self.bus_free: float = 0
         self.out_free: dict[int, float] = defaultdict(int)
         self.in_free: dict[int, float] = defaultdict(int)
@@ -141,18 +149,50 @@ class _Simulation:
         for order, operation in enumerate(self.unrolled.rank(rank)):
             self.stands[rank] = operation
             match operation.op:
-                case "compute" | "elapse":
-                    yield from self.busy(rank, "compute", self.work(rank, operation))
-                case "read" | "write":
-                    yield from self.access(rank, order, operation)
                 case "start":
                     self.start = self.now
                     for spent in self.spent:
                         spent.clear()
-                case "region":
-                    pass
+                case "pool":
+                    yield from self.tasks(rank, order, operation.arguments["pool"])
+                case "compute" | "elapse" | "read" | "write" | "region":
+                    yield from self.alone(rank, order, operation)
                 case _:
                     yield from self.communicate(rank, order, operation, requests)
+
+    def alone(self, rank: int, order: int, operation: Operation) -> _Steps:
+        """Do what meets no other process."""
+        if operation.op in {"compute", "elapse"}:
+            yield from self.busy(rank, "compute", self.work(rank, operation))
+        elif operation.op in {"read", "write"}:
+            yield from self.access(rank, order, operation)
+
+    def tasks(self, rank: int, order: int, number: int) -> _Steps:
+        """Fetch one task after another, until there are none."""
+        pool, costs = self.unrolled.pools[number], self.costs
+        to_pool = costs.local_startup if self.node[rank] == self.node[0] else costs.startup
+        letter = _Letter(0, rank, 0, order=order, by=rank)
+        task = 0
+
+        def give() -> None:
+            nonlocal task
+            task = next(self.given[number])
+            some = task < pool.tasks
+            letter.size = np.broadcast_to(pool.bytes, pool.tasks).tolist()[task] if some else 0
+            self.depart(letter)
+
+        while True:
+            letter.arrival, since = None, self.now
+            yield self.now + costs.overhead
+            self.at(self.now + to_pool, _SERVE, rank, order, give)
+            while letter.arrival is None:
+                yield None
+            yield self.now + costs.overhead_receive
+            self.charge(rank, "communication", since, self.now)
+            if task >= pool.tasks:
+                return
+            for operation in pool.work.rank(task):
+                yield from self.alone(rank, order, operation)
 
     def work(self, rank: int, operation: Operation) -> float:
         given, costs, speed = operation.arguments, self.costs, self.speed[rank]
@@ -319,7 +359,7 @@ class _Simulation:
             self.land(letter, self.now + costs.startup + letter.size * costs.per_byte)
         else:
             through = self.bus if costs.contention == "bus" else self.out_port
-            self.at(self.now, _SERVE, letter.source, letter.order, lambda: through(letter))
+            self.at(self.now, _SERVE, letter.asker, letter.order, lambda: through(letter))
 
     def land(self, letter: _Letter, time: float) -> None:
         self.at(time, _RUN, letter.source, letter.order, lambda: self.arrive(letter))
@@ -340,7 +380,7 @@ class _Simulation:
         begin = max(self.out_free[node], self.now)
         self.out_free[node] = begin + letter.size * self.costs.per_byte
         header = begin + self.costs.startup
-        self.at(header, _SERVE, letter.source, letter.order, lambda: self.in_port(letter))
+        self.at(header, _SERVE, letter.asker, letter.order, lambda: self.in_port(letter))
 
     def in_port(self, letter: _Letter) -> None:
         node = self.node[letter.target]

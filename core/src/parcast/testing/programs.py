@@ -90,6 +90,7 @@ def random_program(
     eager: bool | None = None,
     without: Collection[str] = (),
     wildcards: bool = False,
+    pools: bool = False,
 ) -> RandomProgram:
     """Return a program that can run to its end, the same one for the same arguments.
 
@@ -109,6 +110,8 @@ def random_program(
         What is left out, of `FEATURES`.
     wildcards
         Whether messages may be received from ``ANY``.
+    pools
+        Whether there may be tasks that go to whoever is free.
 
     Raises
     ------
@@ -129,6 +132,7 @@ def random_program(
         steps=steps,
         features=features,
         wildcards=wildcards,
+        pools=pools,
         algorithms=machine.network.collectives or "",
     )
     dealt = [rank // machine.nodes.cores for rank in range(size)]

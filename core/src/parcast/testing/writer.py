@@ -18,10 +18,14 @@ def write(
     steps: int,
     features: Collection[str],
     wildcards: bool,
+    pools: bool,
     algorithms: str,
 ) -> str:
     """Return the source of a program for ``size`` processes (see `random_program`)."""
-    return _Writer(random, size, features, wildcards, algorithms).program(steps)
+    written = _Writer(random, size, features, algorithms)
+    written.kinds += [written.collect] * (3 * (wildcards and size > 1))
+    written.kinds += [written.pool] * (3 * pools)
+    return written.program(steps)
 
 
 class _Writer:
@@ -31,9 +35,7 @@ class _Writer:
     in, the first step that anybody is in can be done: nothing waits for ever.
     """
 
-    def __init__(
-        self, random: Random, size: int, features: Collection[str], wildcards: bool, named: str
-    ) -> None:
+    def __init__(self, random: Random, size: int, features: Collection[str], named: str) -> None:
         self.random = random
         self.size = size
         self.features = features
@@ -58,8 +60,6 @@ class _Writer:
         messages = () if size > 1 else ("pairs", "requests")
         used = [kind for kind in kinds if kind in features and kind not in messages]
         self.kinds = [kinds[kind] for kind in used for _ in range(1 + 2 * (kind in common))]
-        if wildcards and size > 1:
-            self.kinds += [self.collect] * 3
 
     def program(self, steps: int) -> str:
         lines = [line for _ in range(steps) for line in self.step()]
@@ -109,6 +109,18 @@ class _Writer:
 
     def elapse(self) -> list[str]:
         return self.one_rank(f"elapse({self.amount()} / 1048576)")
+
+    def pool(self) -> list[str]:
+        """Return tasks of unlike size for all processes or for some."""
+        unit = self.random.choice([64, 512, 1024])
+        work = [f"compute(task % {self.random.randint(1, 4)} * {unit})"]
+        if "io" in self.features and self.chance(0.3):
+            work += ["if task % 3 == 0:", f"    write({unit})"]
+        fetched = self.random.choice(["", ", bytes=512", f", bytes=(task + 1) * {unit}"])
+        loop = f"for task in pool(range({self.random.randint(0, 9)}){fetched}):"
+        lines = [loop, *_indented(work)]
+        first, *rest = self.one_rank("pass")
+        return [first, *_indented(lines)] if rest else lines
 
     def two(self) -> Sequence[int]:
         return self.random.sample(range(self.size), 2)

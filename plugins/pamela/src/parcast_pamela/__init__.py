@@ -64,6 +64,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             summary,
             options=options and f"parcast_pamela.{options}:Options",
             on_request=name != "bound",
+            choices={"taking processes apart": {"form": "barrier"}} if name == "bound" else {},
         )
 
 

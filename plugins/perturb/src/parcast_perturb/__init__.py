@@ -49,7 +49,9 @@ def parcast_readers() -> Iterator[Reader]:
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
     """Add what a machine's operating system does."""
-    yield PartEntry("noise", "parcast_perturb.solvers:Noise", "What is added to calls and gaps.")
+    yield PartEntry(
+        "noise", "parcast_perturb.solvers:Noise", "What is added to calls and gaps.", choice="noise"
+    )
 
 
 @hookimpl
@@ -62,6 +64,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             f"parcast_perturb.solvers:{name.capitalize()}",
             summary,
             options="parcast_perturb.solvers:Options",
+            follows=("noise",),
         )
     yield FamilyEntry(
         "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
     """Add the background of nodes."""
-    yield PartEntry("background", "parcast_petri.background:Background", "Jobs of others on nodes.")
+    yield PartEntry(
+        "background",
+        "parcast_petri.background:Background",
+        "Jobs of others on nodes.",
+        choice="background jobs",
+    )
+
+
+#: Messages share a network by equal parts; in turn, as the other families have them, without.
+SHARES = {"equal shares of the network": {"sharing": "fcfs"}}
 
 
 @hookimpl
@@ -26,6 +35,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.mean:Mean",
         "The paper's net: mean slowdowns of loaded nodes, one run.",
         options="parcast_petri.options:Options",
+        follows=("background",),
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.sampled",
@@ -33,6 +44,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.sampled:Sampled",
         "Each computation's time drawn from the law of one loaded core.",
         options="parcast_petri.options:SampledOptions",
+        follows=("background",),
+        choices=SHARES,
     )
     yield SolverEntry(
         "petri.explicit",
@@ -40,6 +53,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_petri.explicit:Explicit",
         "Background jobs in the net, sharing processors with the program.",
         options="parcast_petri.options:SampledOptions",
+        follows=("background",),
+        choices=SHARES,
     )
     yield FamilyEntry(
         "petri",

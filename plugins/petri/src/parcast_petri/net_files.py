@@ -84,7 +84,9 @@ def _arcs(table: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
         raise FileError(f"{where}: {key} must be an object from places to tokens")
     for place, tokens in found.items():
         if isinstance(tokens, bool) or not isinstance(tokens, int):
-            raise FileError(f"{where}: {key}.{place} is {tokens}; tokens are whole numbers")
+            raise FileError(
+                f"{where}: {key}.{place} is {shorten(tokens)}; tokens are whole numbers"
+            )
     # an arc of no tokens is none
     return {place: tokens for place, tokens in found.items() if tokens}
 

@@ -60,6 +60,10 @@ class Demands:
         return self.groups if self.model == "bus" else self.groups // self.disks
 
 
+#: w of the words for contention that have one.
+LEVELS = {"none": 0.0, "bus": 1.0}
+
+
 @lru_cache(maxsize=256)
 def _variance(law: Distribution) -> float:
     """Return a variance, which of many samples takes long and is asked for at every point."""
@@ -69,12 +73,16 @@ def _variance(law: Distribution) -> float:
 def contention_level(query: Query) -> float | None:
     """Return w, the part of a transfer that queues; None where the machine leaves it open.
 
+    The words that have a level, ``none`` and ``bus``, come first, as every family has them.
+
     Raises
     ------
     UnsupportedError
         For a kind of contention that has no level.
     """
     network = query.machine.network
+    if network.contention in LEVELS:
+        return LEVELS[network.contention]
     if network.contention_level is not None:
         return network.contention_level
     if network.saturation is not None:
@@ -85,25 +93,26 @@ def contention_level(query: Query) -> float | None:
             f"machine {query.machine.name!r} has contention 'endpoint', which has no level w; "
             "state network.contention_level or network.saturation"
         )
-    return {"none": 0.0, "bus": 1.0, None: None}[network.contention]
+    return None
 
 
 def not_followed(query: Query) -> tuple[str, ...]:
     """Return a note on each word of the machine's network that the models do not follow."""
     network = query.machine.network
     limited = network.eager_limit is not None
-    outweighed = network.contention is not None and network.saturation is not None
-    if not limited and not outweighed:
+    stated = {
+        "network.contention_level": network.contention_level,
+        "network.saturation": network.saturation,
+    }
+    unused = [name for name, value in stated.items() if value is not None]
+    unused = unused if network.contention in LEVELS else []
+    if not limited and not unused:
         return ()
     if not any(phase.messages or phase.bytes for phase in query.workload.content.at(query)):
         return ()
-    notes = {
-        "network.eager_limit is not followed: no message waits for its receive": limited,
-        "network.saturation gives the contention level, so network.contention is not used": (
-            outweighed and network.contention_level is None
-        ),
-    }
-    return tuple(note for note, applies in notes.items() if applies)
+    notes = ["network.eager_limit is not followed: no message waits for its receive"] * limited
+    notes += [f"network.contention is stated, so {name} is not used" for name in unused]
+    return tuple(notes)
 
 
 def check_machine(query: Query) -> None:

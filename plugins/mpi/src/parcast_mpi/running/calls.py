@@ -11,6 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from parcast_mpi.running.files import Files
+from parcast_mpi.running.pools import Pools, Task
 
 #: What a call's time counts as: places in `parcast.Parts`, and the mark of a ``start()``.
 COMPUTE, COMMUNICATION, IO, SYNCHRONIZATION, START = range(5)
@@ -33,6 +34,8 @@ class Calls:
         self.files = Files(folder, self.world.rank, self.world.size)
         self.receive = mine["receive"]
         self.slots: dict[int, MPI.Request] = {}
+        self.tasks = mine["pools"]
+        self.pools = Pools(self.world, [pool["bytes"] for pool in self.tasks])
         self._buffers: dict[Any, Any] = {}
         self.calls, self.kinds, self.places = self._ready()
 
@@ -52,7 +55,7 @@ class Calls:
                 places.append(place)
         return calls, kinds, places
 
-    def _call(self, op: str, given: Sequence[Any]) -> Call:
+    def _call(self, op: str, given: Sequence[Any]) -> Call:  # noqa: PLR0912
         world = self.world
         match op:
             case "compute":
@@ -80,12 +83,21 @@ class Calls:
                 return self._post, (slot, world.Irecv, (buffer, _source(src), tag))
             case "wait" | "waitall":
                 return self._wait, tuple(given)
+            case "pool":
+                return self.pools.work, (given[0], self._tasks(given[0]))
             case "sendrecv":
                 dst, amount, src, tag = given
                 sent, received = self._bytes("send", amount), self._bytes("recv", self.receive)
                 return world.Sendrecv, (sent, dst, tag, received, _source(src), tag)
             case _:
                 return self._collective(op, *given)
+
+    def _tasks(self, number: int) -> list[Task]:
+        """Return the calls of each task of a pool."""
+        return [
+            [(*self._call(op, given), _kind(op)) for op, _, given in steps]
+            for steps in self.tasks[number]["steps"]
+        ]
 
     def _collective(self, op: str, amount: int, root: int, group: int | None) -> Call:
         """Return MPI's own collective; a sum of doubles where the bytes are doubles."""
@@ -124,7 +136,9 @@ class Calls:
         if "kernel" not in self._buffers:
             from parcast_mpi.running.kernel import Kernel
 
-            memory = any(op == "compute" and given[1] for op, _, given in self.steps)
+            in_tasks = (step for pool in self.tasks for task in pool["steps"] for step in task)
+            steps = (*self.steps, *in_tasks)
+            memory = any(op == "compute" and given[1] for op, _, given in steps)
             self._buffers["kernel"] = Kernel(memory=memory)
         return self._buffers["kernel"]
 

@@ -14,6 +14,7 @@ from parcast.program import Operation, Unrolled
 from parcast.program.collectives import groups
 from parcast.program.expand import is_collective
 from parcast.program.operations import COLLECTIVES, SENDS
+from parcast.program.unrolled import Pool
 
 #: Collectives that have a block for each process in a buffer.
 _BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})
@@ -30,6 +31,7 @@ class Plan:
     groups: list[list[int]]  #: ranks of each communicator, in the order in which they are made
     receive: list[int]  #: of each rank the bytes of its largest message
     lines: list[str]  #: of each site
+    pools: list[dict[str, Any]]  #: ``bytes`` of each task, and its ``steps``
 
     def of(self, rank: int) -> dict[str, Any]:
         """Return what one rank is told."""
@@ -38,6 +40,7 @@ class Plan:
             "groups": [[place, g] for place, g in enumerate(self.groups) if rank in g],
             "receive": self.receive[rank],
             "lines": self.lines,
+            "pools": self.pools,
         }
 
     def memory(self) -> int:
@@ -55,7 +58,8 @@ class Plan:
         largest = max([0, *together])
         receive: int = max(largest, self.receive[rank])
         most: int = max([largest, *sent])
-        return most + receive + len(slots) * self.receive[rank]
+        fetched = max((amount for pool in self.pools for amount in pool["bytes"]), default=0)
+        return most + receive + len(slots) * self.receive[rank] + fetched * (2 if rank == 0 else 1)
 
 
 def plan(unrolled: Unrolled) -> Plan:
@@ -75,7 +79,14 @@ def plan(unrolled: Unrolled) -> Plan:
         mine = iter(colored[rank])
         steps.append(list(_steps(unrolled, operations, mine)))
     lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
-    return Plan(steps, [list(group) for group in made], _largest(unrolled), lines)
+    pools = [_pool(one) for one in unrolled.pools]
+    return Plan(steps, [list(group) for group in made], _largest(unrolled), lines, pools)
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
+    tasks = [list(_steps(pool.work, one, iter(()))) for one in pool.work.by_rank()]
+    return {"bytes": [whole(amount) for amount in amounts], "steps": tasks}
 
 
 def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> list[list[int]]:
@@ -93,7 +104,7 @@ def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> l
     return found
 
 
-def _steps(
+def _steps(  # noqa: PLR0912  (a branch for each operation)
     unrolled: Unrolled, operations: Sequence[Operation], colored: Iterator[int]
 ) -> Iterator[list[Any]]:
     """Yield the steps of one rank; a request gets the lowest slot that is free."""
@@ -102,6 +113,8 @@ def _steps(
         given = one.arguments
         arguments: list[Any] = []
         match one.op:
+            case "pool":
+                arguments = [given["pool"]]
             case "compute":
                 arguments = [float(given["flops"]), float(given["bytes"])]
             case "elapse":
@@ -121,15 +134,14 @@ def _steps(
                 arguments = [[slots.pop(request) for request in one.requests]]
             case "read" | "write":
                 arguments = [whole(given["bytes"]), given["file"], bool(given["collective"])]
-            case "region":
-                continue
-            case "start":
+            case "region" | "start":
                 pass
             case _:
                 group = None if given["color"] is None else next(colored)
                 amount, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
                 arguments = [amount, root, group]
-        yield [one.op, one.site, arguments]
+        if one.op != "region":
+            yield [one.op, one.site, arguments]
 
 
 def whole(amount: float) -> int:

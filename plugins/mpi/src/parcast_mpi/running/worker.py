@@ -14,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from parcast_mpi.jobs import Job
-from parcast_mpi.running.calls import START, SYNCHRONIZATION, Calls
+from parcast_mpi.running.calls import COMMUNICATION, START, SYNCHRONIZATION, Calls
 
 #: Seconds between agreeing on an instant and beginning at it, and how long of it to spin.
 _AHEAD, _SPIN = 2e-3, 2e-4
@@ -34,6 +34,8 @@ class Rank:
     def repeat(self) -> tuple[float, list[float]]:
         """Run the program once; return its time, the same on all ranks, and this rank's parts."""
         world, calls = self.made.world, self.made.calls
+        pools = self.made.pools
+        pools.restart()
         begin = world.bcast(time.perf_counter() + _AHEAD)
         world.Barrier()
         ends: list[float] = []
@@ -49,7 +51,12 @@ class Rank:
         start = world.allreduce(float(starts[-1]) if starts.size else begin, MPI.MAX)
         end = world.allreduce(float(done[-1]) if done.size else begin, MPI.MAX)
         end = max(end, start)
-        return end - start, _parts(begin, done, kinds, start, end)
+        parts = _parts(begin, done, kinds, start, end)
+        for since, until, kind in pools.spent:
+            spent = max(until, start) - max(since, start)  # within a call that counted as another
+            parts[kind] += spent
+            parts[COMMUNICATION] -= spent
+        return end - start, parts
 
     def standing(self) -> str:
         """Say which step it is in."""

@@ -59,9 +59,10 @@ class Charges:
     costs: Costs
     speed: float  #: of every process
     near: bool  #: some message may stay within a node
+    slowest: bool  #: where ways differ the slower one counts, else the faster one
 
     @classmethod
-    def of(cls, costs: Costs, where: str, *, to_itself: bool) -> Charges:
+    def of(cls, costs: Costs, where: str, *, to_itself: bool, slowest: bool) -> Charges:
         """Return the charges of a machine whose processes are alike.
 
         Parameters
@@ -72,6 +73,8 @@ class Charges:
             The program, as errors name it.
         to_itself
             Whether some process sends a message to itself.
+        slowest
+            Whether the model may be no faster than any run, or no slower.
 
         Raises
         ------
@@ -90,19 +93,20 @@ class Charges:
                 f"{where}: several processes of a node share its way out here, and the model has "
                 "one for each; state nodes.cores = 1 or network.contention = none"
             )
-        return cls(costs, speed, near=to_itself or bool(placement.sharing.max() > 1))
+        near = to_itself or bool(placement.sharing.max() > 1)
+        return cls(costs, speed, near=near, slowest=slowest)
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
-        costs = self.costs
+        costs, one_of = self.costs, max if self.slowest else min
         found = {name: float(getattr(costs, own)) for name, own in _NUMBERS.items()}
         if self.near:
-            found["startup"] = min(found["startup"], float(costs.local_startup))
-            found["per_byte"] = min(found["per_byte"], float(costs.local_per_byte))
+            found["startup"] = one_of(found["startup"], float(costs.local_startup))
+            found["per_byte"] = one_of(found["per_byte"], float(costs.local_per_byte))
         if costs.rate is not None:
             found["rate"] = float(costs.rate) * self.speed
         if costs.memory_bandwidth is not None:
-            shared = int(costs.placement.sharing.min())
+            shared = int(one_of(costs.placement.sharing))
             found["memory_rate"] = float(costs.memory_bandwidth) / shared
         return found | {"disks": costs.disks, "speed": self.speed}
 

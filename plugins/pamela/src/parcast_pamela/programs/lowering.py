@@ -13,13 +13,13 @@ from parcast.costs import Costs
 from parcast.errors import FormulaError, UnsupportedError
 from parcast.expressions import evaluate
 from parcast.program.blockwise import ends_in_block_order
-from parcast.program.content import Program
 from parcast.program.operations import SENDS
 from parcast.program.ready import matched
 from parcast.program.tree import For, Op, Statement, nested
 from parcast.program.unrolled import Block, Unrolled
 from parcast.query import Query
 from parcast.workload import Workload
+from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
 from parcast_pamela.programs.charges import Charges, is_collective
 from parcast_pamela.programs.free import Free
@@ -54,7 +54,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     Raises
     ------
     UnsupportedError
-        If the program was recorded, carries variables round a loop, or times itself from a
+        If the program carries variables round a loop, or times itself from a
         ``start()``, or if processes differ on the machine.
     """
     form: Form = getattr(query.options, "form", "free")
@@ -97,8 +97,15 @@ def model(
         As `lower` does.
     """
     unrolled = _unrolled(workload, query)
+    if workload.content.tree is None or unrolled.pools:
+        return _in_numbers(workload, query, form, stated=stated), {}
     itself = _to_itself(unrolled)
-    charges = Charges.of(Costs.of(query, unrolled.needs()), workload.name, to_itself=itself)
+    charges = Charges.of(
+        Costs.of(query, unrolled.needs()),
+        workload.name,
+        to_itself=itself,
+        slowest=form == "barrier",
+    )
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
             f"{workload.name} has no form barrier: a process waits for a message that another "
@@ -132,15 +139,27 @@ def model(
     return "\n".join([*head, "", equations, ""]), given
 
 
+def _in_numbers(workload: Workload, query: Query, form: Form, *, stated: bool) -> str:
+    """Return the text of the model of a program that was recorded, or that has pools."""
+    if form == "barrier":
+        raise UnsupportedError(
+            f"{workload.name} has no form barrier: it was recorded, or deals out tasks of a pool; "
+            "ask pamela.form=free"
+        )
+    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).unrolled
+    head = [
+        f"// {workload.summary or workload.name}",
+        f"// source: made of {workload.name} at {query.p} processes, in numbers",
+        f"param {PROCESSES} : int >= 1{f' = {query.p}' if stated else ''}",
+        f"assume {PROCESSES} == {query.p}",
+        "",
+    ]
+    return "\n".join([*head, recorded.text(unrolled, Costs.of(query, unrolled.needs())), ""])
+
+
 def _unrolled(workload: Workload, query: Query) -> Unrolled:
     """Return the operations at the query's p, of a program that has a model."""
-    program: Program = workload.content
-    if program.tree is None:
-        raise UnsupportedError(
-            f"{workload.name} was recorded at {query.p} processes and has no loops to keep; ask "
-            "another family"
-        )
-    unrolled = matched(attrs.evolve(query, workload=workload)).native
+    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).native
     if any(block.op == "start" for block in unrolled.blocks):
         raise UnsupportedError(
             f"{workload.name} is timed from start(), which a bound of its processes cannot follow"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from parcast_perturb.trace.recording import RankRecorder, Recording
 
 #: A text file beyond this is another thing given by mistake.
 MOST_BYTES = 512 << 20
+
+#: The largest number that a float holds; an integer may be beyond.
+LARGEST = sys.float_info.max
 
 _TOP = {"nranks", "ranks", "comms", "unit", "clocks"}
 
@@ -128,7 +132,7 @@ class _Event:
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
         found: Any = self.data.pop(name, default)
-        if type(found) not in (int, float) or not math.isfinite(found) or found < least:
+        if type(found) not in (int, float) or not -LARGEST <= found <= LARGEST or found < least:
             if found is default and default is not None:
                 return float(default)
             bound = f" of {least:g} or more" if math.isfinite(least) else ""

@@ -43,12 +43,13 @@ def read(path: Path) -> Trace:
     if not by_rank:
         raise FileError(f"{path} has no actions")
     size = max(by_rank) + 1
+    if len(by_rank) < size:
+        missing = next(rank for rank in range(size) if rank not in by_rank)
+        raise FileError(
+            f"{path}: rank {missing} of 0 to {size - 1} has no actions; is its file missing?"
+        )
     recording, notes = Recording(size, str(path)), dict[str, None]()
     for rank, recorder in enumerate(recording.ranks):
-        if rank not in by_rank:
-            raise FileError(
-                f"{path}: rank {rank} of 0 to {size - 1} has no actions; is its file missing?"
-            )
         player = _Player(recorder, size)
         for words, where in by_rank[rank]:
             player.play(words, where)

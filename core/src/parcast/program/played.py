@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,27 @@ import numpy as np
 
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
-from parcast.program import ANY, Operation, Unrolled
+from parcast.program.operations import ANY
+from parcast.program.reference import Reference
+from parcast.program.unrolled import Operation, Unrolled
 from parcast.query import Parts
-from parcast.testing.reference import Reference
+
+
+@attrs.frozen
+class Step:
+    """An operation that a process has done, tasks that it took among them."""
+
+    order: int  #: its place in the process's own list; of a task, that of the pool
+    operation: Operation
+    seconds: float  #: from its beginning to its end
+    source: int  #: who sent what a receive took
+
+
+def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
+    """Return what each process does, in its order; arguments are those of `by_sweep`."""
+    played = _Sweep(unrolled, costs)
+    played.result()
+    return [process.done for process in played.processes]
 
 
 def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
@@ -50,6 +68,7 @@ class _Message:
     bytes: float
     eager: bool
     ready: float
+    asker: int  #: the process that asks for what the message passes: its source, or who fetches
     flight: float | None = None
     arrival: float | None = None
 
@@ -78,15 +97,25 @@ class _Mailbox:
 class _Process:
     """A process, stopped where it waits or ended."""
 
-    operations: list[Operation]
+    operations: list[tuple[int, Operation]]  #: with the place that each has in the program
     place: int = 0
     clock: float = 0
     entered: bool = False  #: it has started the operation at its place
-    at_disk: bool = False
+    held: bool = False  #: until what it asked for is served
     awaited: list[tuple[_Message | _Receive, float]] = attrs.field(factory=list)
     overhead: float = 0  #: its own time after the wait
     requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
+    since: float = 0  #: when the operation at its place began
+    done: list[Step] = attrs.field(factory=list)
+
+    def note(self) -> None:
+        """Write down the operation at its place, which has ended."""
+        first = self.awaited[0][0] if self.awaited else None
+        taken = first.message if isinstance(first, _Receive) else None
+        order, operation = self.operations[self.place]
+        source = ANY if taken is None else taken.source
+        self.done.append(Step(order, operation, self.clock - self.since, source))
 
     def spend(self, part: str, until: float) -> None:
         self.spent.append((part, self.clock, until))
@@ -98,7 +127,8 @@ class _Sweep:
         self.unrolled = unrolled
         self.costs = costs
         self.node = costs.placement.node.tolist()
-        self.processes = [_Process(operations) for operations in unrolled.by_rank()]
+        self.processes = [_Process(list(enumerate(own))) for own in unrolled.by_rank()]
+        self.given: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
         self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
         self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
         self.pending: list[tuple[float, int, int, Callable[[float], None]]] = []
@@ -111,7 +141,7 @@ class _Sweep:
             self.run()
         for rank, process in enumerate(self.processes):
             if process.place < len(process.operations):
-                raise self.stuck(rank, process.operations[process.place])
+                raise self.stuck(rank, process.operations[process.place][1])
         ends = tuple(process.clock for process in self.processes)
         parts = tuple(self.parts(process, max(ends)) for process in self.processes)
         return Reference(max(ends) - self.start, self.start, ends, parts)
@@ -138,13 +168,15 @@ class _Sweep:
                 while process.place < len(process.operations):
                     if not process.entered:
                         process.entered = moved = True
-                        self.enter(rank, process, process.operations[process.place])
-                    if process.at_disk or not self.leave(process):
+                        process.since = process.clock
+                        self.enter(rank, process, *process.operations[process.place])
+                    if process.held or not self.leave(process):
                         break
                     process.entered, moved = False, True
+                    process.note()
                     process.place += 1
 
-    def enter(self, rank: int, process: _Process, operation: Operation) -> None:
+    def enter(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
         """Do what an operation does before it waits, and note what it waits for."""
         given, costs = operation.arguments, self.costs
         process.awaited, process.overhead = [], 0
@@ -156,22 +188,28 @@ class _Sweep:
                 seconds = _plain(costs.elapse(rank, given["seconds"]))
                 process.spend("compute", process.clock + seconds)
             case "send" | "isend" | "sendrecv":
-                self.send(rank, process, operation)
+                self.send(rank, process, order, operation)
             case "recv":
-                process.awaited = [(self.post(rank, process, given["src"], given["tag"]), 0)]
+                process.awaited = [(self.post(rank, process, order, given), 0)]
                 process.overhead = costs.overhead_receive
             case "irecv":
-                receive = self.post(rank, process, given["src"], given["tag"])
-                process.requests[process.place] = receive
+                process.requests[order] = self.post(rank, process, order, given)
                 process.overhead = costs.overhead_receive
             case "wait" | "waitall":
                 requests = [process.requests[place] for place in operation.requests]
                 process.awaited = [(one, 0) for one in requests if not _is_eager(one)]
                 process.overhead = costs.overhead_receive
             case "read" | "write":
-                process.at_disk = True
+                process.held = True
                 serve = partial(self.access, rank, given["bytes"], given["file"])
-                self.ask(process.clock, rank, process.place, serve)
+                self.ask(process.clock, rank, order, serve)
+            case "pool":
+                process.held = True
+                process.spend("communication", process.clock + _plain(costs.sending(0)))
+                asked = process.clock + _plain(costs.wire(rank, 0, 0))
+                serve = partial(self.give, rank, order, operation)
+                self.ask(asked, rank, order, serve)
+                process.overhead = costs.overhead_receive
             case "start":
                 self.start = max(self.start, process.clock)
             case "region":
@@ -195,12 +233,13 @@ class _Sweep:
         process.spend("communication", process.clock + process.overhead)
         return True
 
-    def send(self, rank: int, process: _Process, operation: Operation) -> None:
+    def send(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
         given = operation.arguments
         process.spend("communication", process.clock + self.costs.sending(given["bytes"]))
         eager = given["bytes"] <= self.costs.eager_limit
         target = given["dst"]
-        message = _Message(rank, process.place, target, given["bytes"], eager, process.clock)
+        ready = process.clock
+        message = _Message(rank, order, target, given["bytes"], eager, ready, asker=rank)
         box = self.mailboxes[target, given["tag"]]
         receive = next((one for one in box.receives if one.source == rank), None)
         if receive is None:
@@ -211,15 +250,16 @@ class _Sweep:
             box.receives.remove(receive)
             self.join(message, receive)
         if operation.op == "isend":
-            process.requests[process.place] = message
+            process.requests[order] = message
         elif not eager:
             process.awaited.append((message, 0))
         if operation.op == "sendrecv":
-            incoming = self.post(rank, process, given["src"], given["tag"])
+            incoming = self.post(rank, process, order, given)
             process.awaited.append((incoming, self.costs.overhead_receive))
 
-    def post(self, rank: int, process: _Process, source: int, tag: int) -> _Receive:
-        receive, box = _Receive(source, process.place, process.clock), self.mailboxes[rank, tag]
+    def post(self, rank: int, process: _Process, order: int, given: Mapping[str, Any]) -> _Receive:
+        source, box = given["src"], self.mailboxes[rank, given["tag"]]
+        receive = _Receive(source, order, process.clock)
         if source == ANY:
             self.wildcards[rank] = (receive, box)
             return receive
@@ -244,7 +284,7 @@ class _Sweep:
             message.arrival = at + _plain(costs.wire(source, target, message.bytes))
             return
         passes = self.over_bus if costs.contention == "bus" else self.out_of_port
-        self.ask(at, source, message.order, partial(passes, message))
+        self.ask(at, message.asker, message.order, partial(passes, message))
 
     def ask(self, at: float, rank: int, order: int, serve: Callable[[float], None]) -> None:
         heapq.heappush(self.pending, (at, rank, order, serve))
@@ -262,7 +302,7 @@ class _Sweep:
     def out_of_port(self, message: _Message, at: float) -> None:
         seconds = message.bytes * self.costs.per_byte
         header = self.hold(("out", self.node[message.source]), at, seconds) + self.costs.startup
-        self.ask(header, message.source, message.order, partial(self.into_port, message))
+        self.ask(header, message.asker, message.order, partial(self.into_port, message))
 
     def into_port(self, message: _Message, at: float) -> None:
         seconds = message.bytes * self.costs.per_byte
@@ -272,7 +312,21 @@ class _Sweep:
         disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
         process = self.processes[rank]
         process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
-        process.at_disk = False
+        process.held = False
+
+    def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
+        """Give a process the next task of a pool, or the word that there is none."""
+        process, number = self.processes[rank], operation.arguments["pool"]
+        pool, task, fetched = self.unrolled.pools[number], self.given[number], 0
+        process.spend("communication", at)
+        if task < pool.tasks:
+            self.given[number] += 1
+            fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
+            again = [(order, one) for one in (*pool.work.rank(task), operation)]
+            process.operations[process.place + 1 : process.place + 1] = again
+        message = _Message(0, order, rank, fetched, True, at, asker=rank)
+        process.awaited, process.held = [(message, 0)], False
+        self.fly(message, at)
 
     def serve(self) -> bool:
         """Serve the first request, or decide the first wildcard; tell whether there was one.

@@ -1,0 +1,191 @@
+"""Tasks of a pool: what they may hold, how they are unrolled, and who takes which when."""
+
+from __future__ import annotations
+
+import pytest
+
+from parcast import Query, Registry, Status
+from parcast.costs import Costs
+from parcast.errors import FileError, InvalidPointError, UnsupportedError
+from parcast.machine import Machine, Network, Processor
+from parcast.program.frozen import frozen, is_decided_by_timing
+from parcast.program.reader import read_source
+from parcast.program.ready import matched
+from parcast.program.tree import Pool
+from parcast.testing import by_events, by_sweep, random_program
+
+MACHINE = Machine(
+    name="m",
+    parts={
+        "processor": Processor(rate=1.0),
+        "network": Network(startup=2.0, bandwidth=4.0, contention="none", overhead=1.0),
+    },
+)
+
+
+def asked(source, p, **changes):
+    workload = read_source(source)
+    return Query(workload=workload, machine=MACHINE, p=p, parameters=changes)
+
+
+def answer(source, p, **changes):
+    query = asked(source, p, **changes)
+    unrolled = matched(query, pools=True).unrolled
+    costs = Costs.of(query, unrolled.needs())
+    found = by_sweep(unrolled, costs)
+    assert found == by_events(unrolled, costs)
+    return found
+
+
+UNEQUAL = """
+def program(rank, size, tasks=4):
+    if rank == 1:
+        elapse(100)
+    for task in pool(range(tasks), bytes=8 * task):
+        compute(10 * (task + 1))
+"""
+
+
+def test_who_asks_first_takes_the_next_task():
+    # o = o_r = 1 and t0 = 2: to ask takes 1 + 2, the answer 2 + 8 task / 4 + 1; an empty one 2 + 1
+    fetched = [6 + 2 * task for task in range(4)]
+    ends = [sum(fetched) + 10 + 20 + 30 + 40 + 6, 100 + 6]
+    assert answer(UNEQUAL, 2).ends == tuple(ends)
+
+
+def test_of_two_that_ask_at_once_the_lower_rank_is_first():
+    source = UNEQUAL.replace("if rank == 1", "if rank == 7")
+    first, second = answer(source, 2, tasks=2).ends
+    assert (first, second) == (6 + 10 + 6, 8 + 20 + 6)
+
+
+def test_parts_of_a_task_are_what_it_does_and_to_fetch_it_is_communication():
+    found = answer(UNEQUAL, 2)
+    assert [parts.compute for parts in found.parts] == [100, 100]
+    assert found.parts[0].communication == 6 + 8 + 10 + 12 + 6
+    assert found.parts[1].synchronization == found.ends[0] - found.ends[1]
+
+
+def test_a_pool_in_a_loop_is_another_one_in_each_round():
+    source = """
+def program(rank, size):
+    for step in range(3):
+        for task in pool(range(2)):
+            compute(step + task)
+"""
+    pools = matched(asked(source, 4), pools=True).native.pools
+    assert [pool.tasks for pool in pools] == [2, 2, 2]
+    flops = [[pool.work.rank(t)[0].arguments["flops"] for t in range(2)] for pool in pools]
+    assert flops == [[0, 1], [1, 2], [2, 3]]
+
+
+def test_tasks_choose_and_loop_by_their_own_number():
+    source = """
+def program(rank, size, n=3):
+    share = n * 2
+    for task in pool(range(1, 7, 2), bytes=task):
+        if task > 1:
+            for k in range(task):
+                compute(share + k)
+        else:
+            elapse(task)
+"""
+    (pool,) = matched(asked(source, 2), pools=True).native.pools
+    done = [[one.op for one in pool.work.rank(t)] for t in range(3)]
+    assert done == [["elapse"], ["compute"] * 3, ["compute"] * 5]
+    assert pool.bytes.tolist() == [1, 3, 5]
+
+
+def test_a_program_without_tasks_to_take_still_asks_once():
+    assert answer(UNEQUAL, 2, tasks=0).ends == (6, 106)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("send(0, 1)", "send() meets other processes"),
+        ("allreduce(8)", "collect results after it"),
+        ("read(8, collective=True)", "read() meets other processes"),
+        ("compute(rank)", "a task reads rank"),
+        ("total += task", "'total' is handed from task to task"),
+        ("total = task", "'total' is set in a task and outside"),
+        ("pool(range(3))", "there is no operation 'pool'"),
+    ],
+)
+def test_what_a_task_cannot_do_is_said_with_its_line(line, said):
+    source = f"""
+def program(rank, size):
+    total = 1
+    for task in pool(range(8)):
+        {line}
+    compute(total)
+"""
+    with pytest.raises(FileError, match=r"program:[45]: ") as error:
+        read_source(source)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("pool(8)", "a loop goes over range(...), or pool(range(...)), only"),
+        ("pool()", "pool() takes a range(...) and bytes="),
+        ("pool(range(8), 5)", "pool() takes a range(...) and bytes="),
+        ("pool(range(8), bytes=1, tag=2)", "pool() takes a range(...) and bytes="),
+    ],
+)
+def test_how_a_pool_is_written_is_said(call, said):
+    with pytest.raises(FileError) as error:
+        read_source(f"def program(rank, size):\n    for task in {call}:\n        compute(1)\n")
+    assert str(error.value) == f"program:2: {said}"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("range(x)", "rank 1 has another 'x' than rank 0"),
+        ("range(2), bytes=x", "rank 1 has another 'x' than rank 0"),
+        ("range(0, 8, 0)", "the range has a step of 0"),
+        ("range(10**7)", "there are 10,000,000 tasks, more than 1,048,576"),
+        ("range(2), bytes=0 - task", "task 1 gives bytes -1"),
+    ],
+)
+def test_pools_that_have_no_meaning_here_are_refused(call, said):
+    source = f"def program(rank, size):\n    x = rank + 5\n    for task in pool({call}):\n"
+    query = asked(f"{source}        compute(1)\n", 4)
+    with pytest.raises(InvalidPointError) as error:
+        matched(query, pools=True)
+    assert said in str(error.value)
+    assert str(error.value).startswith("program:3: at p=4 ")
+
+
+def test_who_does_not_follow_pools_refuses_by_the_line():
+    with pytest.raises(UnsupportedError, match="program:5: tasks of a pool go to whoever is free"):
+        matched(asked(UNEQUAL, 2))
+
+
+def test_pools_are_a_statement_of_the_tree():
+    (_, pool) = read_source(UNEQUAL).content.tree.body
+    assert isinstance(pool, Pool)
+    assert read_source(UNEQUAL).content.tree.sites[pool.site].name == "pool"
+
+
+def test_what_they_need_of_a_machine_is_known():
+    query = asked("def program(rank, size):\n    for t in pool(range(2)):\n        write(1)\n", 2)
+    assert matched(query, pools=True).native.needs() == {"messages", "io"}
+    registry = Registry()
+    row = registry.compare(query.workload, MACHINE, p=2).rows[0]
+    assert row.status is Status.REFUSED
+
+
+def test_what_timing_decides_can_be_fixed_and_takes_as_long():
+    decided = 0
+    for seed in range(150):
+        made = random_program(seed, pools=True, wildcards=True, contention="none")
+        fixed = frozen(made.expanded, made.costs)
+        assert not fixed.pools
+        assert not is_decided_by_timing(fixed)
+        decided += is_decided_by_timing(made.expanded)
+        known = by_sweep(made.expanded, made.costs)
+        assert by_events(fixed, made.costs).ends == known.ends, made.source
+    assert decided > 100

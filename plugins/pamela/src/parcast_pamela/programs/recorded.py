@@ -1,0 +1,119 @@
+"""A program in numbers: what each process does, and what is shared.
+
+A recorded run has no text to make formulas of, and who takes a task of a pool no formula knows.
+
+The form is ``free`` with numbers in place of formulas: each process's own time, which nothing can
+shorten, and beside it all that passes a port, the bus or a disk. Tasks of a pool share the
+processes that come to it: they are servers of one resource, which all that these processes do, and
+all tasks, must pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.program.operations import SENDS
+from parcast.program.unrolled import Pool, Unrolled
+
+#: Operations that keep a process busy for a receiver's overhead, whatever they wait for.
+_RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})
+
+
+def text(unrolled: Unrolled, costs: Costs) -> str:
+    """Return the equations of a program whose collectives are expanded."""
+    own, shared = _demands(unrolled, costs)
+    resources = [f"resource {name}" for name in _resources(shared, costs)]
+    processes = [f"delay({seconds!r})" for seconds in own.tolist() if seconds]
+    processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
+    for block in unrolled.blocks:
+        if block.op == "pool":
+            name, ranks = f"pool{block.arguments['pool']}", unrolled.ranks_of(block)
+            resources.append(f"resource {name} mult {len(ranks)}")
+            tasks = _tasks(unrolled.pools[block.arguments["pool"]], ranks, costs)
+            for seconds, count in Counter([*own[ranks].tolist(), *tasks]).items():
+                one = f"use({name}, {seconds!r})"
+                processes.append(one if count == 1 else f"par (task_ = 1, {count}) {{ {one} }}")
+    body = "\n || ".join(processes) or "skip"
+    return "\n".join([*resources, "root program_", "program_ =", f"    {{ {body} }}"])
+
+
+def _demands(unrolled: Unrolled, costs: Costs) -> tuple[np.ndarray, dict[str, float]]:
+    """Return the seconds of each process by itself, and of each thing that is shared."""
+    own, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
+    for block in unrolled.blocks:
+        ranks, given = unrolled.ranks_of(block), block.arguments
+        if block.op == "compute":
+            own[ranks] += costs.compute(ranks, given["flops"], given["bytes"])
+        elif block.op == "elapse":
+            own[ranks] += costs.elapse(ranks, given["seconds"])
+        elif block.op in {"read", "write"}:
+            pieces = np.broadcast_to(costs.piece(given["bytes"], given["file"]), len(ranks))
+            own[ranks] += pieces
+            for rank, piece in zip(ranks.tolist(), pieces.tolist(), strict=True):
+                for disk in costs.disks_of(rank, given["file"]):
+                    shared[f"disk[{disk}]"] += piece
+        elif block.op in _RECEIVING:
+            own[ranks] += costs.overhead_receive
+        elif block.op == "pool":  # to ask, and to be told that there are none
+            own[ranks] += _fetching(ranks, 0, costs)
+        if block.op in SENDS:
+            own[ranks] += costs.sending(given["bytes"])
+            for name, seconds in _passed(ranks, given["dst"], given["bytes"], costs):
+                shared[name] += seconds
+    return own, dict(shared)
+
+
+def _fetching(ranks: np.ndarray, n: float | np.ndarray, costs: Costs) -> np.ndarray:
+    """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way."""
+    there, back = costs.wire(ranks, 0, 0), costs.wire(0, ranks, n)
+    return np.asarray(costs.sending(0) + there + back + costs.overhead_receive)
+
+
+def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
+    """Return the seconds of each task, on whichever of these processes is fastest at it."""
+    amounts = np.broadcast_to(pool.bytes, pool.tasks)
+    seconds = np.array([_fetching(ranks, n, costs).min() for n in amounts.tolist()])
+    where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
+    unlike = ranks[np.unique(where, axis=1, return_index=True)[1]]
+    for block in pool.work.blocks:
+        tasks, given = pool.work.ranks_of(block), block.arguments
+        if block.op == "compute":
+            each = [costs.compute(rank, given["flops"], given["bytes"]) for rank in unlike]
+            seconds[tasks] += np.min(each, axis=0)
+        elif block.op == "elapse":
+            seconds[tasks] += np.min([costs.elapse(r, given["seconds"]) for r in unlike], axis=0)
+        elif block.op in {"read", "write"}:
+            seconds[tasks] += costs.piece(given["bytes"], given["file"])
+    return [float(one) for one in seconds]
+
+
+def _passed(
+    ranks: np.ndarray, dst: int | np.ndarray, n: float | np.ndarray, costs: Costs
+) -> Iterator[tuple[str, float]]:
+    """Yield what messages between nodes hold, and for how long."""
+    if costs.contention == "none":
+        return
+    node = costs.placement.node
+    seconds = np.broadcast_to(np.asarray(n) * costs.per_byte, len(ranks)).tolist()
+    ends = zip(node[ranks].tolist(), np.broadcast_to(node[dst], len(ranks)).tolist(), strict=True)
+    for (source, target), held in zip(ends, seconds, strict=True):
+        if source == target:
+            continue
+        if costs.contention == "bus":
+            yield "bus", held
+        else:
+            yield f"out[{source}]", held
+            yield f"into[{target}]", held
+
+
+def _resources(shared: dict[str, float], costs: Costs) -> Iterator[str]:
+    last = int(costs.placement.node.max())
+    for name in dict.fromkeys(one.partition("[")[0] for one in shared):
+        if name == "bus":
+            yield "bus"
+        else:
+            yield f"{name}[0..{costs.disks - 1 if name == 'disk' else last}]"

@@ -1,0 +1,87 @@
+"""Every shipped program, every family: the reference without contention, a bound below it."""
+
+from __future__ import annotations
+
+import pytest
+
+import parcast_workloads
+from parcast import Query, Registry, Row
+from parcast.costs import Costs
+from parcast.machine import Machine
+from parcast.program.ready import matched
+from parcast.testing import Reference, by_sweep
+
+REGISTRY = Registry()
+PROGRAMS = [
+    name
+    for name in Registry([parcast_workloads]).workloads
+    if REGISTRY.workload(name).kind == "program"
+]
+SIZES = [1, 2, 3, 4, 7, 8, 16]
+
+#: Families whose ideal mode is the reference, and the one that is below it.
+EQUAL = ("petri.mean", "perturb.clocked", "emulator.tc")
+BOUND = "pamela.bound"
+
+#: Row 12 of the table: balanced, and nothing of a message is hidden behind work.
+UNOVERLAPPED = ("allreduce-steps",)
+
+#: What a message graph has no edge for, and so refuses of two and more processes.
+NO_GRAPH = {"master-worker-any": "from ANY", "checkpointing-stencil": "share disks"}
+
+
+def dyadic(layout: str) -> Machine:
+    """Return a machine without contention on which sums are exact in floats."""
+    return REGISTRY.machine(
+        {
+            "name": "dyadic",
+            "processor": {"rate": 2**20},
+            "network": {"startup": 2**-6, "bandwidth": 2**20, "contention": "none"},
+            "storage": {"startup": 2**-8, "bandwidth": 2**20, "layout": layout},
+        }
+    )
+
+
+def answers(name: str, machine: Machine, p: int, d: int) -> tuple[dict[str, Row], Reference]:
+    workload = REGISTRY.workload(name)
+    solvers = ",".join((*EQUAL, BOUND, "spmd"))
+    rows = REGISTRY.compare(workload, machine, p=p, d=d, solvers=solvers).rows
+    query = Query(workload=workload, machine=machine, p=p, d=d)
+    unrolled = matched(query).unrolled
+    reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
+    return {row.solver: row for row in rows}, reference
+
+
+def agree(row: Row, reference: Reference, p: int) -> bool:
+    """Tell whether a row is the reference: to the last digit where shares of p are dyadic."""
+    if row.time is None:
+        return False
+    exact = p.bit_count() == 1
+    found = [row.time, *row.parts.values()] if row.parts else [row.time]
+    known = [reference.time, *reference.mean_parts.values()]
+    return found == (known[: len(found)] if exact else pytest.approx(known[: len(found)], 1e-13))
+
+
+@pytest.mark.parametrize("p", SIZES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_families_answer_a_shipped_program_as_the_reference_does(name, p):
+    rows, reference = answers(name, dyadic("cluster"), p, d=p)
+    for solver in EQUAL:
+        row = rows[solver]
+        if solver == "perturb.clocked" and p > 1 and name in NO_GRAPH:
+            assert NO_GRAPH[name] in row.message
+        else:
+            assert agree(row, reference, p), (solver, row.message)
+    below = rows[BOUND]
+    assert below.time <= reference.time * (1 + 1e-12), below.message
+    if name in UNOVERLAPPED:
+        (spmd,) = (row for solver, row in rows.items() if solver.startswith("spmd"))
+        assert spmd.time == pytest.approx(reference.time, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [2, 3, 8])
+def test_processes_that_share_disks_wait_alike_and_a_message_graph_refuses(p):
+    rows, reference = answers("checkpointing-stencil", dyadic("bus"), p, d=1)
+    for solver in ("petri.mean", "emulator.tc"):
+        assert agree(rows[solver], reference, p)
+    assert "share disks" in rows["perturb.clocked"].message

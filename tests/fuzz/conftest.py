@@ -1,0 +1,8 @@
+"""Lets the tests share a module, which importing by path alone does not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

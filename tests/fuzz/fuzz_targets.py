@@ -1,0 +1,245 @@
+"""What is fuzzed: every reader of files and of text, with files to start from.
+
+A target takes the name of a file that holds anything at all. It returns, or raises a
+`ParcastError` with a sentence; anything else is a defect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import attrs
+
+from parcast import Query, Registry
+from parcast.distributions import Distribution
+from parcast.expressions import evaluate, parse
+from parcast.measured import read_measured
+from parcast.program.ready import matched
+from parcast.ranges import parse_numbers
+from parcast.study.reading import read_study
+from parcast.testing import random_program
+from parcast.units import parse_quantity
+
+ROOT = Path(__file__).parents[2]
+
+
+@attrs.frozen
+class Target:
+    """A reader: the suffix of its files, some of them, and what becomes of one."""
+
+    suffix: str
+    seeds: Callable[[], list[bytes]]
+    read: Callable[[Path], Any]
+
+
+@cache
+def registry() -> Registry:
+    return Registry()
+
+
+def shipped(kind: str, suffix: str) -> Callable[[], list[bytes]]:
+    def seeds() -> list[bytes]:
+        entries = getattr(registry(), kind).values()
+        return [one.path.read_bytes() for one in entries if one.path.name.endswith(suffix)]
+
+    return seeds
+
+
+def texts(*written: str) -> Callable[[], list[bytes]]:
+    return lambda: [one.encode() for one in written]
+
+
+def cases(name: str, *keys: str) -> Callable[[], list[bytes]]:
+    """Return what stands under keys of the cases of a plugin's tests, ``*`` being each of many."""
+
+    def seeds() -> list[bytes]:
+        found = [json.loads((ROOT / "plugins" / name).read_text())]
+        for key in keys:
+            each = (one if key == "*" else [one[key]] for one in found)
+            found = [inner for some in each for inner in some]
+        return [json.dumps(one).encode() for one in found[:40]]
+
+    return seeds
+
+
+def workload(path: Path) -> None:
+    """Read a workload, and have its amounts at three processes."""
+    found = registry().workload(path)
+    asked = Query(workload=found, machine=registry().machine("ibm-sp2"), p=3)
+    if found.kind == "phases":
+        found.content.at(asked)
+    if found.kind == "program":
+        matched(asked)
+
+
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace")
+
+
+def formula(path: Path) -> None:
+    evaluate(parse(text_of(path)), {"p": 3, "n": 64, "d": 2})
+
+
+def quantity(path: Path) -> None:
+    parse_quantity(text_of(path))
+
+
+def distribution(path: Path) -> None:
+    found = Distribution.read(text_of(path), "s")
+    assert found.mean == found.mean, "a mean that is no number"
+
+
+def numbers(path: Path) -> None:
+    parse_numbers("-p", text_of(path))
+
+
+def settings(path: Path) -> None:
+    """Set a machine's value, a parameter or an option to a text, or set what it names."""
+    name, _, value = text_of(path).partition("=")
+    registry().compare("btio", "ibm-sp2", p=4, solvers="spmd", settings={name: value})
+
+
+def pnml(path: Path) -> None:
+    from parcast_petri.pnml.reading import read_pnml
+
+    read_pnml(path)
+
+
+def net(path: Path) -> None:
+    from parcast_petri.net_files import read_json
+
+    read_json(path)
+
+
+def trace(path: Path) -> None:
+    from parcast_perturb.readers.neutral import read
+
+    read(path)
+
+
+def blocks(path: Path) -> None:
+    from parcast_emulator.spec import read_spec
+
+    read_spec(path)
+
+
+def network(path: Path) -> None:
+    from parcast_spmd.network_files import read
+
+    read(path)
+
+
+def results(path: Path) -> None:
+    from parcast_report.reading import read_results
+
+    read_results(path)
+
+
+def model(path: Path) -> None:
+    """Read a PAMELA model, and have its formula."""
+    found = registry().workload(path)
+    registry().predict(found, "loggp-cluster", "pamela.bound", p=3)
+
+
+def programs() -> list[bytes]:
+    made = [random_program(seed).source.encode() for seed in range(20)]
+    return [*shipped("workloads", ".py")(), *made]
+
+
+def columns() -> list[bytes]:
+    from parcast_perturb.readers.columnar import write
+    from parcast_perturb.readers.neutral import trace_of
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.trace"
+        write(trace_of(json.loads(TRACES()[0]), "a case"), path)
+        return [path.read_bytes()]
+
+
+def rows() -> list[bytes]:
+    found = registry().compare("btio", "ibm-sp2", p=[1, 4], solvers="spmd")
+    return [json.dumps(found.to_dict()).encode()]
+
+
+TRACES = cases("perturb/tests/cases.json", "cases", "*", "trace")
+
+PNML = """<?xml version="1.0"?>
+<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml"><net id="n" type="ptnet"><page id="g">
+<place id="p"><initialMarking><text>3</text></initialMarking></place><transition id="t">
+<toolspecific tool="StochasticPetriNet" version="0.2"><property key="distributionType">EXPONENTIAL
+</property><property key="distributionParameters">2.5</property></toolspecific></transition>
+<arc id="a" source="p" target="t"><inscription><text>2</text></inscription></arc>
+</page></net></pnml>"""
+
+DLIO = """model: {name: unet3d}
+framework: pytorch
+workflow: {train: True, generate_data: False}
+dataset: {data_folder: data, format: npz, num_files_train: 168, num_samples_per_file: 1,
+  record_length: 146600628}
+reader: {batch_size: 7, read_threads: 4}
+train: {epochs: 5, computation_time: 0.323}
+"""
+
+TIT = """0 init
+0 compute 1e6
+0 send 1 0 1e3
+0 allreduce 8 0
+1 init
+1 recv 0 0 1e3
+1 allreduce 8 0
+"""
+
+TARGETS = {
+    "machine": Target(".toml", shipped("machines", ".toml"), lambda path: registry().machine(path)),
+    "workload": Target(".toml", shipped("workloads", ".toml"), workload),
+    "program": Target(".py", programs, workload),
+    "model": Target(".pam", shipped("workloads", ".pam"), model),
+    "dlio": Target(".yaml", texts(DLIO), workload),
+    "trace": Target(".json", TRACES, trace),
+    "columns": Target(".trace", columns, workload),
+    "time-independent": Target(".tit", texts(TIT), workload),
+    "net": Target(".json", cases("petri/tests/nets.json", "*", "net"), net),
+    "pnml": Target(".pnml", texts(PNML), pnml),
+    "blocks": Target(".json", cases("emulator/tests/cases.json", "cases", "*"), blocks),
+    "network": Target(
+        ".json", cases("spmd/tests/data/spmd.json", "queueing_network_cases", "*"), network
+    ),
+    "measured": Target(
+        ".csv", texts("p,d,time\n1,1,2.5 s\n4,1,0.7 s\n", "p,time\n2,1.5\n"), read_measured
+    ),
+    "extra-p": Target(
+        ".jsonl", texts('{"params":{"p":4},"metric":"time","value":1.5}\n' * 3), read_measured
+    ),
+    "study": Target(
+        ".toml",
+        texts(
+            'workload="btio"\nmachine="ibm-sp2"\nsolver="spmd"\np=[1,4]\nd="1..4"\n'
+            '[set]\nn=[64,"8*p"]\n"network.bandwidth"=["1 GB/s","27 +- 1 MB/s"]\n'
+        ),
+        lambda path: read_study(registry(), path),
+    ),
+    "results": Target(".json", rows, results),
+    "formula": Target(
+        ".txt",
+        texts("2*n**3/p + log2(p)*(3 if p > 2 else ceil(n/p))", "max(n, 3) - -p % 7"),
+        formula,
+    ),
+    "quantity": Target(".txt", texts("27 +- 1 MB/s", "1.5e3 GFLOP/s", "25 to 29 ms"), quantity),
+    "distribution": Target(
+        ".txt", texts("erlang:4,25us", "sampled:1ms,2ms", "lognormal:27us,3us"), distribution
+    ),
+    "numbers": Target(".txt", texts("1..64*2", "4,9,16", "1..1024+7"), numbers),
+    "settings": Target(
+        ".txt",
+        texts(
+            *("network.bandwidth=27 MB/s", "n=8*p", "spmd.sio.method=ctmc", "storage.disks=d+1"),
+            *("nodes.oversubscribe=true", "network.startup=25 to 29 us", "storage.layout=bus"),
+        ),
+        settings,
+    ),
+}

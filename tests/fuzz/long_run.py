@@ -1,0 +1,93 @@
+"""Many inputs to every reader: ``python tests/fuzz/long_run.py 100000 [TARGET ...]``.
+
+Inputs are drawn by seed, so a run can be repeated. What fails is kept in the folder ``found``,
+from where it goes to ``cases`` once it is mended. ``--atheris`` lets the fuzzer of that name
+(a package that is installed apart) guide the inputs of one target by coverage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+
+from fuzz_mutations import mutated
+from fuzz_running import Hang, feed
+from fuzz_targets import TARGETS
+
+MOST_MEMORY = 6 << 30
+
+
+def main() -> int:
+    """Feed the inputs; return how many failed, at most 1."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("inputs", type=int)
+    parser.add_argument("targets", nargs="*", default=list(TARGETS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--atheris", action="store_true")
+    asked = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    if asked.atheris:
+        guided(asked.targets[0], asked.inputs)
+        return 0
+    failed = sum(
+        run(name, asked.inputs // len(asked.targets), asked.seed) for name in asked.targets
+    )
+    print(f"{asked.inputs:,} inputs, {failed} failures")
+    return min(failed, 1)
+
+
+def run(name: str, count: int, seed: int) -> int:
+    """Return how many different failures a target has, and print each once."""
+    seeds, places = TARGETS[name].seeds(), set()
+    slowest, start = 0.0, time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for index in range(count):
+            text = mutated(Random(f"{name} {seed} {index}"), seeds)
+            began = time.perf_counter()
+            try:
+                feed(name, text, Path(folder))
+            except (Exception, Hang) as error:  # noqa: BLE001  (this is what is looked for)
+                place = "".join(traceback.format_tb(error.__traceback__)[-1:])
+                if (type(error), place) not in places:
+                    places.add((type(error), place))
+                    print(f"{name}: {type(error).__name__}: {error}\n{place}{kept(name, text)}")
+            slowest = max(slowest, time.perf_counter() - began)
+    spent = time.perf_counter() - start
+    print(f"{name}: {count:,} inputs in {spent:.0f} s, the slowest {slowest:.2f} s", flush=True)
+    return len(places)
+
+
+def kept(name: str, text: bytes) -> Path:
+    """Write an input down that failed, and return where."""
+    folder = Path("found")
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}-{sha256(text).hexdigest()[:8]}"
+    path.write_bytes(text)
+    return path
+
+
+def guided(name: str, runs: int) -> None:
+    """Let atheris choose the inputs of one target."""
+    import atheris
+
+    folder = Path(tempfile.mkdtemp())
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    for index, seed in enumerate(TARGETS[name].seeds()):
+        (corpus / str(index)).write_bytes(seed)
+    atheris.instrument_all()
+    atheris.Setup(
+        [sys.argv[0], f"-runs={runs}", str(corpus)], lambda text: feed(name, text, folder)
+    )
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

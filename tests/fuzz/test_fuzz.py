@@ -1,0 +1,42 @@
+"""Every reader takes any file: an answer, or one sentence. ``long_run.py`` tries many more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from fuzz_mutations import mutated
+from fuzz_running import feed
+from fuzz_targets import TARGETS
+
+from parcast.errors import ParcastError
+
+CASES = sorted((Path(__file__).parent / "cases").iterdir())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_file_near_to_a_good_one_is_read_or_refused_in_a_sentence(name, tmp_path):
+    seeds = TARGETS[name].seeds()
+    assert seeds
+    for index in range(60):
+        feed(name, mutated(Random(f"{name} test {index}"), seeds), tmp_path, limit=60)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_files_that_are_changed_are_good_ones(name, tmp_path):
+    path = tmp_path / f"input{TARGETS[name].suffix}"
+    read = 0
+    for seed in TARGETS[name].seeds():
+        path.write_bytes(seed)
+        try:
+            TARGETS[name].read(path)
+        except ParcastError:
+            continue
+        read += 1
+    assert read
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_what_once_failed_is_read_or_refused_in_a_sentence(case, tmp_path):
+    feed(case.name.rpartition("-")[0], case.read_bytes(), tmp_path, limit=60)
