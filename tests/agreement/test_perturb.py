@@ -1,6 +1,7 @@
 """perturb.clocked is the reference: every end (row 1); upper and lower hold it (row 2)."""
 
 import attrs
+import numpy as np
 import pytest
 
 import parcast_workloads
@@ -36,7 +37,10 @@ def test_every_end_is_that_of_the_reference(eager, programs):
         )
         ends = content.trace.ends + found.final[:, 0]
         assert tuple(ends.tolist()) == reference.ends, made.source
-        assert Clocked().solve(ready).time == reference.time, made.source
+        done = Clocked().solve(ready)
+        assert done.time == reference.time, made.source
+        means = np.mean([one.values() for one in reference.parts], axis=0)
+        assert done.parts.values() == pytest.approx(tuple(means), rel=1e-9, abs=1e-9), made.source
         if not reference.start:  # a warm-up has bounds of its own
             assert Lower().solve(ready).time <= reference.time <= Upper().solve(ready).time
 

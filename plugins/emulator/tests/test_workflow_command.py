@@ -4,7 +4,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+import parcast_emulator
+from parcast import Registry
 from parcast.cli import main
+from parcast_emulator.workflow import draw
+
+REGISTRY = Registry([parcast_emulator])
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_the_graph_of_an_application_is_written(tmp_path, capsys):
@@ -12,6 +18,15 @@ def test_the_graph_of_an_application_is_written(tmp_path, capsys):
     assert main(["emulator", "workflow", "titan", "-o", str(file)]) == 0
     assert capsys.readouterr() == ("", "")
     assert ET.parse(file).getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize("workload", REGISTRY.workloads)
+def test_no_two_operations_are_drawn_at_one_place(workload):
+    graph = REGISTRY.workload(workload).content.emulator.workflow
+    root = ET.fromstring(draw(graph))
+    boxes = [(one.get("x"), one.get("y")) for one in root.iter(f"{SVG}rect")]
+    assert len(set(boxes)) == len(boxes) == len(graph.steps)
+    assert len(list(root.iter(f"{SVG}path"))) == len(graph.dependencies) + 1
 
 
 @pytest.mark.parametrize(

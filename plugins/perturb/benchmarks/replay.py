@@ -97,9 +97,13 @@ def long_trace(path: Path, iterations: int) -> int:
     return trace.count
 
 
-def peak(path: Path) -> int:
-    """Return the peak memory of the command on a file, in KiB, as Linux counts it."""
+def peak(path: Path, most: int = -1) -> int:
+    """Return the peak memory of the command on a file, in KiB, as Linux counts it.
+
+    Up to ``most`` events are asked in plain Python, without numba, which takes memory too.
+    """
     code = (
+        f"from parcast_perturb.propagation import forms;forms.PLAIN_EVENTS={most};"
         "import sys;from pathlib import Path;from parcast.cli import main;"
         "main(['perturb','run',sys.argv[1],'--os-noise','exp:1us','--policy','upper','--json']);"
         "print(*Path('/proc/self/status').read_text().split(),file=sys.stderr)"
@@ -138,6 +142,8 @@ def main() -> None:
             print(f"{replications:3} replications: {rate:6.1f} M events/s; {said}")
         empty, count = long_trace(folder / "0.trace", 0), long_trace(folder / "1.trace", iterations)
         low, high = peak(folder / "0.trace"), peak(folder / "1.trace")
+        plain = peak(folder / "0.trace", 0)
+        print(f"without numba, {empty} events {plain >> 10} MiB")
         size = (folder / "1.trace").stat().st_size >> 20
         print(f"peak memory: {empty} events {low >> 10} MiB; {count:,} events {high >> 10} MiB")
         print(f"that trace has {size} MiB on disk")

@@ -1,22 +1,18 @@
 """The kernel as plain Python gives the same numbers as compiled."""
 
-import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
+import pytest
 
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
+from parcast_perturb.propagation import forms
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.propagation.sampling import mixed
 from parcast_perturb.readers.neutral import trace_of
 
-if __name__ == "__main__":  # the plain form, in a process of its own
-    from programs import Costs, neutral, random_program
-else:
-    from .programs import Costs, neutral, random_program
+from .programs import Costs, neutral, random_program
 
 
 def finals():
@@ -43,26 +39,32 @@ def finals():
                 assert done.cause is not None
                 found.append([done.final.tolist(), done.moved.tolist(), done.cause.tolist(),
                               sorted(done.clipped.items())])  # fmt: skip
-    return json.loads(json.dumps(found))
+    return found
 
 
-def test_plain_python_gives_the_same_numbers():
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    plain = subprocess.run(
-        [sys.executable, __file__], env=environment, check=True, capture_output=True,
-        cwd=Path(__file__).parent, timeout=300,
-    )  # fmt: skip
-    assert json.loads(plain.stdout) == finals()
+def test_both_forms_give_the_same_numbers(monkeypatch):
+    answers = []
+    for most in (10**9, 0):
+        monkeypatch.setattr(forms, "PLAIN_EVENTS", most)
+        answers.append(finals())
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("events", [10, forms.PLAIN_EVENTS + 1])
+def test_small_questions_never_load_numba(events):
+    code = (
+        "import sys; from parcast_perturb.propagation import forms; from unittest import mock\n"
+        "with mock.patch.object(forms, '_compiled', lambda: None):\n"
+        f"    print(forms.form({events}) is forms.plain, 'numba' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert said.stdout.split() == [str(events == 10), "False"]
 
 
 def test_draws_are_spread_evenly_and_do_not_follow_each_other():
-    function = mixed.py_func
+    function = mixed
     rows = [function(function(row)) >> 16 for row in range(40_000)]
     share = np.array(rows) / 65536
     assert abs(share.mean() - 0.5) < 0.006
     assert abs(np.corrcoef(share[:-1], share[1:])[0, 1]) < 0.02
     assert np.histogram(share, 20)[0].min() > 1800
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(finals()))

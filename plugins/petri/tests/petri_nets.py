@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+from parcast_petri.laws import Law
 from parcast_petri.net import Net, Tokens, Transition
 
 
@@ -33,4 +34,23 @@ def random_net(random: Random) -> Net:
     if not any(one.load for one in transitions):
         transitions.append(Transition(name="last", pre={"a": 1}, delay=1, load="bus"))
     initial = {place: random.randint(0, 6) for place in places}
+    return Net(places=places, transitions=tuple(transitions), initial=initial)
+
+
+def ordinary_net(random: Random) -> Net:
+    """Return a net of timers alone, with conflicts, equal times and delays of 0, that ends."""
+    places = tuple("abcdefgh")
+    transitions = []
+    for index in range(random.randint(2, 12)):
+        pre = {p: random.randint(1, 2) for p in random.sample(places, random.randint(1, 3))}
+        least = sum(pre.values()) - 1
+        post = {random.choice(places): random.randint(1, least)} if least else {}
+        delay = random.choice([0.0, 1.0, 1.0, 0.1, 2.5, Law("exp", (1.0,)), Law("exp", (0.2,))])
+        transitions.append(
+            Transition(
+                name=f"t{index}", pre=pre, post=post, priority=random.randint(0, 2), delay=delay
+            )
+        )
+    transitions.append(Transition(name="last", pre={"a": 1}, delay=1.0))
+    initial = {place: random.randint(1, 9) for place in places}
     return Net(places=places, transitions=tuple(transitions), initial=initial)

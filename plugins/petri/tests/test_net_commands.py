@@ -33,10 +33,10 @@ def test_nets_of_programs_are_written(ring, tmp_path, capsys, suffix):
     assert main(["petri", "net", ring, "-p", "3", "-o", str(output)]) == 0
     assert "are assumed" in capsys.readouterr().err
     text = output.read_text()
-    assert "sendrecv 2.1" in text
+    assert "carry 2.1" in text
     if suffix == "svg":
         shapes = [one.tag.rpartition("}")[2] for one in ET.fromstring(text).iter()]
-        assert (shapes.count("circle"), shapes.count("rect")) == (22, 18)
+        assert (shapes.count("circle"), shapes.count("rect")) == (19, 15)
     elif suffix != "dot":
         assert main(["petri", "solve", str(output), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
@@ -48,12 +48,12 @@ def test_a_run_is_shown_step_by_step(ring, tmp_path, capsys):
     assert main(["petri", "animate", ring, "-p", "2", "--steps", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
-    assert "compute 0.0  (start 0 -1, compute done 0.0 +1)" in lines[0]
+    assert "compute 0.0  (start 0 -1, compute done 0.0 +1, ready 0.1 +1)" in lines[0]
     page = tmp_path / "run.html"
     assert main(["petri", "animate", ring, "-p", "2", "-o", str(page)]) == 0
     text = page.read_text()
     steps = json.loads(text.partition("id='steps'>")[2].partition("</script>")[0])
-    assert len(steps["steps"]) == 12
+    assert len(steps["steps"]) == 10
     assert steps["initial"]["start 0"] == 1
 
 

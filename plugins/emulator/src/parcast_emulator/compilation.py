@@ -45,5 +45,6 @@ def sources() -> str:
 
     numba looks for changes in a function's own file only, and kernels call those of others.
     """
-    files = sorted((Path(__file__).parent / "engines").glob("*.py"))
+    here = Path(__file__).parent
+    files = sorted(file for name in ("engines", "programs") for file in (here / name).glob("*.py"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]

@@ -1,18 +1,29 @@
-"""Running a program on a machine: whose costs, which ports and which disks."""
+"""Running a program on a machine: whose costs, which ports, which disks, and by which engine."""
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, TypeAlias
+
 from parcast import Query, UnsupportedError
 from parcast.costs import Costs
-from parcast.program import Unrolled
 from parcast.program.ready import matched
+from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Usage
-from parcast_emulator.hardware import Disk, Nic, disks_of
-from parcast_emulator.processes.clock import Clock
+from parcast_emulator.hardware import Bus, Disk, Nic, disks_of
+from parcast_emulator.processes import program as processes
+from parcast_emulator.processes.clock import Clock, Progress
 from parcast_emulator.processes.disks import Disks
 from parcast_emulator.processes.node_files import NodeFiles
 from parcast_emulator.processes.ports import Ports
-from parcast_emulator.processes.program import Run
+
+if TYPE_CHECKING:
+    from parcast_emulator.programs import engine as compiled
+
+    Run: TypeAlias = processes.Run | compiled.Run
+
+#: Operations that processes play in less time than it takes to load the compiled kernels.
+FEW = 10_000
 
 
 def costs_of(query: Query) -> tuple[Costs, bool]:
@@ -40,16 +51,55 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
     return Costs.of(query, needs), on_nodes
 
 
-def run(query: Query, unrolled: Unrolled, polling: float) -> tuple[Run, bool]:
-    """Run the query's program to its end; tell also whether files lie on the nodes' disks."""
-    costs, on_nodes = costs_of(query)
-    clock, nodes = Clock(), costs.placement.nodes
-    nic = query.machine.part("nic", Nic) or Nic()
-    ports = Ports(clock, nodes, half=nic.duplex == "half", fair=nic.sharing == "fair")
+def why_not_compiled(query: Query) -> str | None:
+    """Return None, or what of the machine only the processes themselves can follow."""
+    nic, bus = query.machine.part("nic", Nic), query.machine.part("bus", Bus)
+    if nic is not None and nic.sharing == "fair":
+        return "messages share a port (nic.sharing = 'fair')"
+    if bus is not None and bus.sharing == "fair" and costs_of(query)[1]:
+        return "blocks share a bus (bus.sharing = 'fair')"
+    return None
+
+
+def run(query: Query, polling: float, progress: Progress = lambda _time, _done: None) -> Run:
+    """Run the query's program to its end, by the engine that is sooner done; times are the same.
+
+    Few operations are played by processes, many by the compiled kernels where they can.
+    """
+    many = matched(query).unrolled.count() > FEW or f"{__package__}.programs.ranks" in sys.modules
+    made = (compiled_run if many and why_not_compiled(query) is None else process_run)(
+        query, polling
+    )
+    made.run(progress)
+    return made
+
+
+def process_run(query: Query, polling: float) -> processes.Run:
+    """Return a run in which the process of every rank issues its operations one by one."""
+    costs, nodes = _machine(query)
+    clock, nic = Clock(), query.machine.part("nic", Nic) or Nic()
+    ports = Ports(
+        clock, costs.placement.nodes, half=nic.duplex == "half", fair=nic.sharing == "fair"
+    )
     files = None
-    if on_nodes:
-        cluster = disks_of(query, nodes)
-        files = NodeFiles(Disks(clock, cluster, Usage.of(cluster)), costs.placement.node.tolist())
-    done = Run(unrolled, costs, clock, ports, files, polling)
-    done.run()
-    return done, on_nodes
+    if nodes is not None:
+        disks = Disks(clock, nodes, Usage.of(nodes))
+        files = NodeFiles(disks, costs.placement.node.tolist())
+    return processes.Run(matched(query).unrolled, costs, clock, ports, files, polling)
+
+
+def compiled_run(query: Query, polling: float) -> compiled.Run:
+    """Return a run by the compiled kernels."""
+    from parcast_emulator.programs import engine
+
+    costs, nodes = _machine(query)
+    nic = query.machine.part("nic", Nic) or Nic()
+    return engine.Run(
+        matched(query), costs, nodes=nodes, half=nic.duplex == "half", polling=polling
+    )
+
+
+def _machine(query: Query) -> tuple[Costs, Cluster | None]:
+    """Return what the machine charges, and the disks of its nodes if files lie there."""
+    costs, on_nodes = costs_of(query)
+    return costs, disks_of(query, costs.placement.nodes) if on_nodes else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import attrs
 import numpy as np
@@ -14,9 +14,6 @@ from parcast_emulator.cluster import Cluster
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.engines.applicable import why_not_feed_forward
 from parcast_emulator.engines.usage import BUSY, Record, Usage
-
-if TYPE_CHECKING:
-    from parcast_emulator.processes.engine import TightlyCoupled
 
 EngineName: TypeAlias = Literal["feed-forward", "merge", "tc"]
 Engine: TypeAlias = EngineName | Literal["auto"]
@@ -90,36 +87,16 @@ def simulate(
     UnsupportedError
         If an engine is asked for that does not apply.
     """
-    from parcast_emulator.engines.state import Merge
-    from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
-
     reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
     name = _chosen(engine, cluster, reason)
-    made: TightlyCoupled | Merge | FeedForward
-    if name == "tc":
-        from parcast_emulator.processes.engine import TightlyCoupled
-
-        made = TightlyCoupled(cluster, coupling or Coupling())
-    elif name == "merge":
-        made = Merge(cluster)
-    else:
-        made = FeedForward(cluster, threads, most_messages or MOST_MESSAGES)
-    run = _Run(made.usage, record=record)
+    made = _engine(name, cluster, coupling or Coupling(), threads, most_messages)
+    run = _Run(made, record=record)
     every = list(epochs) if own_epochs else []
     if every:
-        assert not isinstance(made, FeedForward)
-        joined = every[0].joined(every[1:])
-        kept = run.kept(joined, [len(one.disk) for one in every])
-        run.ends = made.own_epochs(every, joined, kept.record, progress)
-        run.lower = _longest(made.usage, cluster, [0.0] * 5)
+        run.own_epochs(every, progress)
     else:
         for blocks in epochs:
-            before = [one[BUSY].copy() for one in made.usage]
-            kept = run.kept(blocks, [len(blocks.disk)])
-            start = run.ends[-1] if run.ends else 0.0
-            end = made.epoch(kept.blocks, start, kept.record, progress)
-            run.ends.append(max(start, end))
-            run.lower += _longest(made.usage, cluster, before)
+            run.epoch(blocks, progress)
     return Outcome(
         engine=name,
         reason=reason if engine == "auto" else None,
@@ -151,13 +128,49 @@ def _chosen(engine: Engine, cluster: Cluster, reason: str | None) -> EngineName:
     return "feed-forward" if reason is None else "merge"
 
 
+def _engine(
+    name: EngineName, cluster: Cluster, coupling: Coupling, threads: int | None, most: int | None
+) -> Any:
+    """Return the engine of this name, its servers free; only its own modules are loaded."""
+    if name == "tc":
+        from parcast_emulator.processes.engine import TightlyCoupled
+
+        return TightlyCoupled(cluster, coupling)
+    if name == "merge":
+        from parcast_emulator.engines.state import Merge
+
+        return Merge(cluster)
+    from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
+
+    return FeedForward(cluster, threads, most or MOST_MESSAGES)
+
+
 class _Run:
-    def __init__(self, usage: Usage, *, record: bool) -> None:
-        self.usage, self.record = usage, record
+    """An engine on its way through the epochs."""
+
+    def __init__(self, engine: Any, *, record: bool) -> None:
+        self.engine, self.record = engine, record
         self.ends: list[float] = []
         self.lower = 0.0
         self.operations = 0
         self.passes: list[Pass] = []
+
+    def epoch(self, blocks: Blocks, progress: Progress) -> None:
+        """Simulate an epoch that all nodes begin together."""
+        usage, cluster = self.engine.usage, self.engine.cluster
+        before = [one[BUSY].copy() for one in usage]
+        kept = self.kept(blocks, [len(blocks.disk)])
+        start = self.ends[-1] if self.ends else 0.0
+        end = self.engine.epoch(kept.blocks, start, kept.record, progress)
+        self.ends.append(max(start, end))
+        self.lower += _longest(usage, cluster, before)
+
+    def own_epochs(self, epochs: Sequence[Blocks], progress: Progress) -> None:
+        """Simulate epochs that each node begins by itself."""
+        joined = epochs[0].joined(epochs[1:])
+        kept = self.kept(joined, [len(one.disk) for one in epochs])
+        self.ends = self.engine.own_epochs(epochs, joined, kept.record, progress)
+        self.lower = _longest(self.engine.usage, self.engine.cluster, [0.0] * 5)
 
     def kept(self, blocks: Blocks, lengths: list[int]) -> Pass:
         """Return a pass to be simulated, and keep it if its times are wanted."""

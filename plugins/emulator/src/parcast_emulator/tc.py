@@ -17,6 +17,9 @@ from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
 from parcast_emulator.simulation import simulate
 
+#: Operations that are played unasked: one by one by processes, or by compiled kernels.
+_PLAYED, _COMPILED = 100_000, 50_000_000
+
 _BINDING = ("processor", "network", "storage", "synchronization")
 
 
@@ -25,7 +28,8 @@ class Options(Coupling):
     """What a user may choose."""
 
     epochs: Literal["common", "own"] = "common"  #: when a node begins the next epoch
-    most_operations: Count = 100_000  #: of some 30 us each; more are refused
+    #: more are refused; None: as many as take some seconds one by one, or fit in memory compiled
+    most_operations: Count | None = None
 
 
 class TightlyCoupled:
@@ -60,7 +64,7 @@ class TightlyCoupled:
         with shown() as progress:
             outcome = simulate(
                 cluster,
-                _some(content.epochs(query, cluster), options.most_operations),
+                _some(content.epochs(query, cluster), options.most_operations or _PLAYED),
                 engine="tc",
                 coupling=options,
                 own_epochs=options.epochs == "own",
@@ -89,30 +93,34 @@ def _some(epochs: Iterator[Blocks], most: int) -> Iterator[Blocks]:
         yield blocks
 
 
-def _too_many(count: str) -> str:
+def _too_many(count: str, why: str = "") -> str:
     return (
-        f"{count} operations one by one are more than are played unasked; ask a smaller p, or "
+        f"{count} operations one by one{why} are more than are played unasked; ask a smaller p, or "
         "--set emulator.tc.most_operations to more"
     )
 
 
 def _program(query: Query, options: Options) -> Prediction:
     from parcast.program.ready import matched
-    from parcast_emulator.program_run import run
+    from parcast_emulator.program_run import costs_of, run, why_not_compiled
 
-    unrolled = matched(query).unrolled
-    if (count := unrolled.count()) > options.most_operations:
-        raise UnsupportedError(_too_many(f"{count:,}"))
-    done, node_disks = run(query, unrolled, options.polling)
+    count = matched(query).unrolled.count()
+    slow = why_not_compiled(query)
+    most = options.most_operations or (_COMPILED if slow is None else _PLAYED)
+    if count > most:
+        why = "" if slow is None else f", as {slow},"
+        raise UnsupportedError(_too_many(f"{count:,}", why))
+    with shown() as progress:
+        done = run(query, options.polling, progress)
     parts = sum(done.parts, Parts()) * (1 / query.p)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))
     notes = []
-    if node_disks:
+    if costs_of(query)[1]:
         notes.append("files lie on the disks of each process's own node, one after another")
     return Prediction(
         time=done.time,
         parts=parts,
         binding=values[max(values)] if done.time else None,
         notes=tuple(notes),
-        details={"operations": count, "events": done.clock.handled},
+        details={"operations": count},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 from xml.sax.saxutils import escape
 
@@ -61,29 +62,47 @@ _TIP = 'id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeigh
 
 
 def draw(graph: WorkFlow) -> str:
-    """Return the graph as SVG: a column for each place, remote dependencies dashed."""
+    """Return the graph as SVG: places side by side, remote dependencies dashed."""
     places = list(dict.fromkeys(step.place for step in graph.steps))
     level = _levels(graph)
+    lane, lanes = _lanes(graph, level)
+    first = {place: sum(lanes[one] for one in places[:n]) for n, place in enumerate(places)}
     at = {
         step.name: (
-            40 + places.index(step.place) * (_WIDTH + 80),
+            40 + (first[step.place] + lane[step.name]) * (_WIDTH + 80),
             70 + level[step.name] * (_HEIGHT + _GAP),
         )
         for step in graph.steps
     }
-    width = 40 + len(places) * (_WIDTH + 80)
-    height = 70 + (max(level.values()) + 1) * (_HEIGHT + _GAP)
+    width = sum(lanes.values()) * (_WIDTH + 80)
+    height = 70 + (max(level.values()) + 1) * (_HEIGHT + _GAP) - _GAP + 40
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_TEXT}>',
         f"<defs><marker {_TIP}>" + '<path d="M0 0L8 4L0 8z"/></marker></defs>',
         f"<title>{escape(graph.name)}</title>",
     ]
-    for index, place in enumerate(places):
-        x = 40 + index * (_WIDTH + 80) + _WIDTH / 2
+    for place in places:
+        x = (first[place] + lanes[place] / 2) * (_WIDTH + 80)
         parts.append(f'<text x="{x}" y="40" fill="#555">{escape(place)}</text>')
     parts += [_arrow(at[one.before], at[one.after], one.remote) for one in graph.dependencies]
     parts += [_box(*at[step.name], step.name) for step in graph.steps]
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _lanes(graph: WorkFlow, level: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return in which lane of its place each operation is, and how many lanes places have.
+
+    Operations of one place that wait for as many others are side by side.
+    """
+    lane: dict[str, int] = {}
+    taken: Counter[tuple[str, int]] = Counter()
+    for step in graph.steps:
+        lane[step.name] = taken[step.place, level[step.name]]
+        taken[step.place, level[step.name]] += 1
+    places = {place for place, _ in taken}
+    return lane, {
+        place: max(n for (one, _), n in taken.items() if one == place) for place in places
+    }
 
 
 def _levels(graph: WorkFlow) -> dict[str, int]:

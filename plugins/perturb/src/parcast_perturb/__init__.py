@@ -44,6 +44,7 @@ def parcast_readers() -> Iterator[Reader]:
     yield Reader(".trace", "parcast_perturb.traced:read", "A recorded run, in columns.")
     yield Reader(".otf2", "parcast_perturb.traced:read", "A recorded run, by Score-P and others.")
     yield Reader(".tit", "parcast_perturb.traced:read", "A time-independent trace of SimGrid.")
+    yield Reader(".goal", "parcast_perturb.traced:read", "A schedule of LogGOPSim.")
 
 
 @hookimpl
@@ -98,6 +99,9 @@ def parcast_workloads() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast perturb``."""
+    from parcast_perturb import file_commands, study_commands
     from parcast_perturb.commands import app as commands
 
+    file_commands.add(commands)
+    study_commands.add(commands)
     app.add_typer(commands, name="perturb", help="Perturbations of recorded runs.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,6 +49,12 @@ class CollectiveName(StrEnum):
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")]
 Texts = list[str] | None
+RecordedOn = Annotated[
+    str | None, typer.Option("--recorded-on", help="The machine that was traced.")
+]
+Overhead = Annotated[str | None, typer.Option(help="What a call cost there.")]
+Eager = Annotated[str | None, typer.Option(help="Sends of more bytes wait for their receiver.")]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
 @app.callback()
@@ -73,16 +79,12 @@ def run(
     perturbation: Annotated[
         Path | None, typer.Option(help="JSON with perturbation and params, in ticks.")
     ] = None,
-    recorded: Annotated[
-        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
-    ] = None,
+    recorded: RecordedOn = None,
     machine: Annotated[
         str | None, typer.Option(help="Time a trace that has no times on this machine first.")
     ] = None,
-    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
-    eager: Annotated[
-        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
-    ] = None,
+    overhead: Overhead = None,
+    eager: Eager = None,
     policy: Annotated[Policy, typer.Option(help="How slack is known.")] = Policy.auto,
     rules: Annotated[RuleName, typer.Option(help="Which rules.")] = RuleName.corrected,
     collectives: Annotated[
@@ -90,10 +92,14 @@ def run(
     ] = CollectiveName.paper,
     replications: Annotated[int, typer.Option(min=1, max=100_000, help="How many draws.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--keep", help="A folder that keeps every answer.")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """Say how a traced run's time changes, and where the change went."""
     from parcast_perturb.asking import Wanted
+    from parcast_perturb.history import keep
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import as_json as whole
     from parcast_perturb.prediction import forecast, policies
@@ -119,7 +125,28 @@ def run(
     found: Forecast = forecast(
         trace, added, known, semantics, asked, replications=replications, seed=seed, notes=notes
     )
+    if folder is not None:
+        keep(folder, _given(context), whole(found))
     typer.echo(json.dumps(whole(found), allow_nan=False) if as_json else "\n".join(lines(found)))
+
+
+def _given(context: typer.Context) -> dict[str, Any]:
+    """Return the options that were given, and the trace."""
+    said = {
+        option.opts[-1].removeprefix("--"): context.params[option.name]
+        for option in context.command.params
+        if option.name is not None and context.params[option.name] != option.default
+    }
+    hidden = {"keep", "json", "file"}
+    asked = {name: value for name, value in said.items() if name not in hidden}
+    plain = {name: _plain(value) for name, value in asked.items()}
+    return {"trace": str(context.params["file"]), **plain}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [str(one) for one in value]
+    return value if isinstance(value, (bool, int)) else str(value)
 
 
 def _asked(
@@ -141,14 +168,14 @@ def _asked(
             )
         return (*from_file(file), ())
     added, notes = perturbation_of(trace, wanted)
-    machine, more = _known(context, trace, known)
+    machine, more = known_of(context, trace, known)
     return added, machine, notes + more
 
 
-def _known(
+def known_of(
     context: typer.Context, trace: Trace, given: tuple[str | None, str | None, str | None]
 ) -> tuple[Recorded, tuple[str, ...]]:
-    """Return what is known of the recording machine, and what follows where little is."""
+    """Return what is known of the recording machine, and what is to be said of what is not."""
     from parcast_perturb.asking import recorded_on
 
     machine, overhead, eager = given
@@ -181,14 +208,10 @@ def latency(
     most: Annotated[
         str | None, typer.Option(help="The most that is added; 10 % of the run.")
     ] = None,
-    recorded: Annotated[
-        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
-    ] = None,
-    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
-    eager: Annotated[
-        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    recorded: RecordedOn = None,
+    overhead: Overhead = None,
+    eager: Eager = None,
+    as_json: Json = False,
 ) -> None:
     """Say how much latency a run tolerates, and where the makespan's slope changes."""
     from parcast_perturb.asking import ticks
@@ -199,7 +222,7 @@ def latency(
     from parcast_perturb.report import curve_json, curve_lines
 
     trace = read_trace(file)
-    known, notes = _known(context, trace, (recorded, overhead, eager))
+    known, notes = known_of(context, trace, (recorded, overhead, eager))
     policy = policies(trace, known, "auto", Semantics())[0]
     top = ticks(trace, most) if most is not None else 0.1 * float(trace.ends.max(initial=0.0))
     found = latency_curve(trace, known, policy, top)
@@ -217,14 +240,10 @@ def sweep(
     of: Annotated[Swept, typer.Option(help="What is added.")] = Swept.latency,
     to: Annotated[str, typer.Option(help="The most that is added.")],
     steps: Annotated[int, typer.Option(min=1, max=10_000, help="How many steps from 0.")] = 7,
-    recorded: Annotated[
-        str | None, typer.Option("--recorded-on", help="The machine that was traced.")
-    ] = None,
-    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
-    eager: Annotated[
-        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    recorded: RecordedOn = None,
+    overhead: Overhead = None,
+    eager: Eager = None,
+    as_json: Json = False,
 ) -> None:
     """Add more and more of one thing, all steps in one pass over the trace."""
     from parcast_perturb.asking import swept, ticks
@@ -234,7 +253,7 @@ def sweep(
     from parcast_perturb.report import sweep_json, sweep_lines
 
     trace = read_trace(file)
-    known, notes = _known(context, trace, (recorded, overhead, eager))
+    known, notes = known_of(context, trace, (recorded, overhead, eager))
     values = [ticks(trace, to) * step / steps for step in range(steps + 1)]
     asked = policies(trace, known, "auto", Semantics())
     found = forecast(

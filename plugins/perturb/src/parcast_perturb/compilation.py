@@ -1,53 +1,130 @@
-"""Compiled kernels, cached between runs in a versioned user directory."""
+"""Two forms of the kernel: plain Python for small questions, and compiled by numba.
+
+The plain form is the source as it stands, and imports no numba. The compiled one is made of
+copies of the kernel's modules, in which every function that is a `step` is compiled, and cached
+between runs in a versioned user directory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
-
-import numba
 
 from parcast.kernel_cache import kernel_cache
 
 
 def step(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call: Python must not; it makes no arrays.
-
-    It is put into its callers: a call would copy the hundreds of fields of its named tuples.
-    """
-    njit: Any = numba.njit
-    return njit(
-        function, nogil=True, _nrt=False, error_model="numpy",
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
-    )  # fmt: skip
+    """Mark a function that is compiled with the kernel; it makes no arrays."""
+    function.__dict__["step"] = True
+    return function
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call.
+    """Return what compiles a function at its first call, and calls it."""
+
+    @cache
+    def made() -> Any:
+        import numba
+
+        njit: Any = numba.njit
+        with _cached(sources()) as cached:
+            return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        return made()(*given)
+
+    return call
+
+
+def callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function now, for C to call; its ``address`` is what C wants."""
+    import numba
+
+    cfunc: Any = numba.cfunc
+    with _cached(sources()) as cached:
+        return cfunc(signature, cache=cached)(function)
+
+
+@contextmanager
+def _cached(name: str) -> Iterator[bool]:
+    """Let numba keep what is compiled here in parcast's directory; say whether there is one.
 
     A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own.
     """
+    import numba
+
     config: Any = numba.config
     before = config.CACHE_DIR
     directory = Path(before) if before else kernel_cache("parcast-perturb")
     if directory is None:
-        return numba.njit(function, nogil=True)
-    config.CACHE_DIR = str(directory / sources())
+        yield False
+        return
+    config.CACHE_DIR = str(directory / name)
     try:
-        njit: Any = numba.njit
-        return njit(function, cache=True, nogil=True, no_cfunc_wrapper=True)
+        yield True
     finally:
         config.CACHE_DIR = before
 
 
+def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
+    """Return the compiled form of the function ``entry`` of the last module."""
+    import numba
+
+    njit: Any = numba.njit
+    with _cached(_of(modules)) as cached:
+        outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
+        return _copied(modules, entry, outer)[-1].__dict__[entry]
+
+
+def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[ModuleType]:
+    """Return copies of modules that know each other, with their steps compiled.
+
+    A step is put into its callers: a call would copy the hundreds of fields of its tuples.
+    """
+    import numba
+
+    njit: Any = numba.njit
+    inlined = njit(
+        nogil=True, _nrt=False, error_model="numpy",
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
+    )  # fmt: skip
+    copies = [ModuleType(module.__name__) for module in modules]
+    instead: dict[Any, Any] = dict(zip(modules, copies, strict=True))
+    for module, copy in zip(modules, copies, strict=True):
+        for name, value in vars(module).items():
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                form = cached if name == entry else inlined
+                made = FunctionType(value.__code__, copy.__dict__, name, value.__defaults__)
+                instead[value] = form(made) if "step" in value.__dict__ else value
+    for module, copy in zip(modules, copies, strict=True):
+        for name, value in vars(module).items():
+            known = isinstance(value, (FunctionType, ModuleType))
+            copy.__dict__[name] = instead.get(value, value) if known else value
+    return copies
+
+
+def _of(modules: Sequence[ModuleType]) -> str:
+    """Return a name for modules, and those whose constants they share, as they are."""
+    package = Path(__file__).parent
+    shared = ("propagation/state.py", "trace/calls.py", "trace/columns.py", "compilation.py")
+    files = [Path(str(module.__file__)) for module in modules]
+    return _hash([*files, *(package / name for name in shared)])
+
+
 @cache
 def sources() -> str:
-    """Return a name for the kernels as they are.
+    """Return a name for all of the package as it is.
 
     numba looks for changes in a function's own file only, and kernels call those of others.
     """
-    files = sorted((Path(__file__).parent / "propagation").glob("*.py"))
+    return _hash(sorted(Path(__file__).parent.rglob("*.py")))
+
+
+def _hash(files: Sequence[Path]) -> str:
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]

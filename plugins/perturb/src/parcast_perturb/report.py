@@ -77,21 +77,22 @@ def curve_lines(trace: Trace, found: Curve, policy: str, notes: Sequence[str]) -
     rows = [f"{trace.where}: makespan over added latency ({policy})"]
     for share in _SHARES:
         most = found.tolerance(share)
-        said = "beyond what was looked at (--most)" if most is None else _ticks(trace, most)
+        said = "beyond what was looked at (--most)" if most is None else in_words(trace, most)
         rows.append(f"{share:.0%} longer at {said}")
     starts = (0.0, *found.corners)
     for start, piece in zip(starts, found.pieces, strict=True):
-        rows.append(f"from {_ticks(trace, start)} on: {piece.slope:,.0f} latencies on the path")
+        rows.append(f"from {in_words(trace, start)} on: {piece.slope:,.0f} latencies on the path")
     if not found.complete:
         rows.append("there are more corners than are looked for")
     return [*rows, *(f"note: {note}" for note in notes)]
 
 
 def _time(found: Forecast, ticks: float) -> str:
-    return _ticks(found.trace, ticks)
+    return in_words(found.trace, ticks)
 
 
-def _ticks(trace: Trace, ticks: float) -> str:
+def in_words(trace: Trace, ticks: float) -> str:
+    """Return a time in seconds, or in ticks where these have no unit."""
     tick = trace.tick
     if tick is None:
         return f"{ticks:.10g}"

@@ -13,6 +13,7 @@ from parcast.machine import Count, Machine
 from parcast.replications import Estimate
 from parcast_perturb.asking import signature
 from parcast_perturb.laws import addition
+from parcast_perturb.parts import parts_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.prediction import LEVELS
 from parcast_perturb.propagation.running import Delays, propagate
@@ -46,6 +47,7 @@ class _Question:
     semantics: Semantics
     random: bool
     notes: tuple[str, ...] = ()
+    known: bool = False  #: what calls cost is known, so that time has parts
 
 
 class _Solver:
@@ -73,9 +75,12 @@ class _Solver:
         replications = options.replications if asked.random else 1
         content: Traced = query.workload.content
         warm_up = content.starts is not None and len(content.starts) > 0
+        split = (
+            asked.known and self.policy == "clocked" and not (warm_up and content.io is not None)
+        )
         found = propagate(
             asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
-            replications=replications, seed=query.seed, every_end=warm_up,
+            replications=replications, seed=query.seed, every_end=warm_up or split,
         )  # fmt: skip
         times = _times(asked.trace, found, content.starts if warm_up else np.empty(0, np.int64))
         times *= asked.trace.tick or 1.0
@@ -83,7 +88,10 @@ class _Solver:
             f"{name}: {count:,} times less was taken away than the machines differ by"
             for name, count in found.clipped.items()
         )
-        return _prediction(times, found, asked, clipped)
+        made = _prediction(times, found, asked, clipped)
+        if not split or found.ends is None:
+            return made
+        return attrs.evolve(made, parts=parts_of(content, found.ends[:, 0]))
 
 
 class Clocked(_Solver):
@@ -158,6 +166,7 @@ def _question(query: Query) -> _Question:
             attrs.evolve(ZERO, eager_max=content.eager_limit),
             Semantics(protocol="rendezvous"),
             bool(noise or gaps),
+            known=not (noise or gaps),
         )
     return _moved(query, trace)
 

@@ -25,8 +25,10 @@ def timed_on(trace: Trace, machine: Machine) -> Trace:
         raise UnsupportedError(
             f"{trace.where} has times of its own; say what it was recorded on (--recorded-on)"
         )
-    rate = machine.need("processor.rate", "a trace of operations")
-    return with_times(trace, signature(machine, 1.0), 1.0 / rate)
+    seconds = trace.tick  # schedules say how long computation takes, others its operations
+    if seconds is None:
+        seconds = 1.0 / machine.need("processor.rate", "a trace of operations")
+    return with_times(trace, signature(machine, 1.0), seconds)
 
 
 def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:

@@ -42,7 +42,8 @@ _NAMES = {
     "send": "send", "isend": "isend", "recv": "recv", "irecv": "irecv", "sendrecv": "sendrecv",
     "wait": "wait", "waitall": "waitall", "start": "call",
 }  # fmt: skip
-_WORK = ("compute", "elapse", "read", "write")
+_STORED = ("read", "write")
+_WORK = ("compute", "elapse", *_STORED)
 _SENDING = (CODE["send"], CODE["isend"], CODE["sendrecv"])
 _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
@@ -57,6 +58,7 @@ class Traced:
     added: Any = attrs.field(default=None, repr=False)  #: `Deltas.event`; None: it was recorded
     eager_limit: float = float("inf")
     starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
+    io: Any = attrs.field(default=None, repr=False)  #: of the time before each event; None: none
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.
@@ -105,7 +107,7 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     columns = unrolled.columns
     _refuse(query, costs, columns)
     trace, kept = _untimed(columns, query)
-    gaps = _gaps(columns, costs, kept)
+    gaps = _gaps(columns, costs, kept, _WORK)
     rows = np.flatnonzero(gaps)
     semantics = Semantics(protocol="rendezvous")
     computing = Perturbation(removed=(rows, gaps[rows]))
@@ -122,6 +124,7 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
         _added(columns, costs, kept, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
+        _gaps(columns, costs, kept, _STORED) if columns.among({*_STORED}).any() else None,
     )
     return attrs.evolve(given, kind="trace", content=content), ()
 
@@ -230,11 +233,11 @@ def _requests(
     return slots.astype(np.int32), count.astype(np.int32)
 
 
-def _gaps(columns: Columns, costs: Costs, kept: Ints) -> Floats:
-    """Return how long each rank computes before each of its calls."""
+def _gaps(columns: Columns, costs: Costs, kept: Ints, work: tuple[str, ...]) -> Floats:
+    """Return how long such work takes before each call."""
     size = len(columns.offsets) - 1
     seconds = np.zeros(len(columns.op))
-    for op in _WORK:
+    for op in work:
         ids = np.flatnonzero(columns.op == CODE[op])
         amount, rank = columns.amount[ids], columns.rank_of(ids)
         if op == "compute":

@@ -16,6 +16,8 @@ const tokens = {}; let step = 0, timer = null;
 function show() {
   for (const p of document.querySelectorAll("circle.place"))
     p.setAttribute("fill", tokens[p.dataset.name] ? "#ffd24d" : "white");
+  for (const n of document.querySelectorAll("text.tokens"))
+    n.textContent = tokens[n.dataset.name] || "";
   for (const t of document.querySelectorAll("rect.transition"))
     t.setAttribute("stroke-width",
       step && net.steps[step - 1][1] === t.dataset.name ? 4 : 1);

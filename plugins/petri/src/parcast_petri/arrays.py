@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Literal
 
 import attrs
 import numpy as np
 
 from parcast.expressions import names_in
+from parcast_petri.arcs import Whole, arc_columns
 from parcast_petri.delays import code, law
 from parcast_petri.kernel import layout as k
 from parcast_petri.memory import Memory
-from parcast_petri.net import Net, Tokens, Transition
+from parcast_petri.net import Given, Net, Tokens, Transition
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
 Form = Literal["compiled", "plain", "exact"]
@@ -26,7 +28,7 @@ class Arrays:
     net: Net
     form: Form
     options: Mapping[int, int]
-    columns: Mapping[int, Sequence[Any]]  #: those that a run does not change
+    columns: Mapping[int, Sequence[Any] | Whole]  #: those that a run does not change
     tie: Sequence[int]
     depth: int  #: of the deepest expression
     plural: int  #: timers of transitions with several servers, at the initial marking
@@ -47,21 +49,30 @@ class Arrays:
         slots = max(slots, 2 * burst + self.plural) if burst else 0
         transitions, pools, queues = len(self.tie), len(self.pools), len(self.queues)
         columns = {**self.columns, **self._changed(slots, room)}
-        m: list[int] = [0] * k.HEADER
-        f: list[Any] = [0]
+        sizes = {at: len(column) for at, column in columns.items()}
+        m, ends = [0] * k.HEADER, {False: k.HEADER, True: 1}
         for at in range(k.PRE_AT, k.HEADER):
-            memory: list[Any] = f if at in k.REAL else m
-            m[at] = len(memory)
-            memory.extend(columns[at])
+            m[at] = ends[at in k.REAL]
+            ends[at in k.REAL] += sizes[at]
         counts = {k.TRANSITIONS: transitions, k.POOLS: pools, k.QUEUES: queues, k.ROOM: room,
                   k.HEAPS: k.FIRST_POOL + pools + 2 * queues, k.SPARE: slots,
                   k.COUNTED: len(columns[k.MARKING])}  # fmt: skip
         for at, value in {**counts, **self.options}.items():
             m[at] = value
-        sizes = {at: len(column) for at, column in columns.items()}
+        whole = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at not in k.REAL]
+        real = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at in k.REAL]
         if self.form == "compiled":
-            return Memory(np.array(m, np.int64), np.array(f, np.float64), sizes, slots)
-        return Memory(m, [*map(Fraction if self.form == "exact" else float, f)], sizes, slots)
+            return Memory(
+                np.concatenate([np.asarray(one, np.int64) for one in (m, *whole)]),
+                np.concatenate([np.asarray(one, np.float64) for one in ([0], *real)]),
+                sizes,
+                slots,
+            )
+        exactly = Fraction if self.form == "exact" else float
+        listed = [
+            x for one in whole for x in (one.tolist() if isinstance(one, np.ndarray) else one)
+        ]
+        return Memory([*m, *listed], [*map(exactly, chain([0], *real))], sizes, slots)
 
     def grown(self, old: Memory) -> Memory:
         """Return a memory in the same state with room for twice as many timers."""
@@ -69,17 +80,19 @@ class Arrays:
         new.m[: k.TRANSITIONS] = old.m[: k.TRANSITIONS]
         new.f[k.CLOCK] = old.f[k.CLOCK]
         for at in range(k.MARKING, k.HEADER):
-            if at not in (k.FREE, k.HEAP, k.BASE) and not k.DELAY <= at < k.LAST:
+            if at not in (k.FREE, k.HEAP, k.KEY, k.BASE) and not k.DELAY <= at < k.LAST:
                 new.fill(at, old.column(at))
         for start, to, size in zip(
             old.column(k.BASE), new.column(k.BASE), old.column(k.SIZE), strict=True
         ):
             items = old.column(k.HEAP, int(start), int(start + size))
             new.m[new.m[k.HEAP] + to : new.m[k.HEAP] + to + size] = items
+            keys = old.column(k.KEY, int(start), int(start + size))
+            new.f[new.m[k.KEY] + to : new.m[k.KEY] + to + size] = keys
             for position, item in enumerate(items, int(to)):
                 new.m[new.m[k.PLACE] + item] = position
-        end = old.sizes[k.KEY]
-        free = [*range(new.sizes[k.KEY] - 1, end - 1, -1)]
+        end = old.sizes[k.PLACE]
+        free = [*range(new.sizes[k.PLACE] - 1, end - 1, -1)]
         kept = old.column(k.FREE, 0, int(old.m[k.SPARE]))
         new.fill(k.FREE, [*free, *kept])
         new.m[k.SPARE] = len(free) + len(kept)
@@ -98,7 +111,7 @@ class Arrays:
         each = {at: [0] * transitions for at in (k.DEGREE, k.ACTIVE, k.FIRED, k.LAST)}
         each |= {at: [0] * pools for at in (k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED)}
         each[k.PROMISED] = [0] * queues
-        each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST, k.KEY)}
+        each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST)}
         each |= {at: [-1] * items for at in (k.OLDER, k.YOUNGER, k.PLACE)}
         return each | {
             k.MARKING: marking,
@@ -109,6 +122,7 @@ class Arrays:
             k.TIE: [*self.tie, *[0] * (items - transitions)],
             k.FREE: [*range(items - 1, fixed - 1, -1)],
             k.HEAP: [0] * base[-1],
+            k.KEY: [0] * base[-1],
             k.BASE: base[:-1],
             k.SIZE: [0] * len(sizes),
             k.TRACE: [0] * room,
@@ -153,6 +167,7 @@ def arrays(
     places = {name: index for index, name in enumerate((*net.places, *net.loads))}
     pools = tuple(dict.fromkeys(t.speed for t in net.transitions if t.speed is not None))
     queues = tuple(dict.fromkeys(t.queue for t in net.transitions if t.queue is not None))
+    granted = [-1 if t.queue is None else places[t.queue] for t in net.transitions]
     tie = [0] * len(net.transitions)
     order = sorted(range(len(tie)), key=lambda t: (-net.transitions[t].priority, t))
     for rank, t in enumerate(order):
@@ -169,9 +184,10 @@ def arrays(
             k.SEQUENTIAL: int(evaluation == "sequential"),
             k.RANDOM: int(net.random),
             k.BURST: _burst(net),
+            k.ORDINARY: int(all(map(_plain, net.transitions))),
         },
         columns={
-            **_arcs(net, places),
+            **arc_columns(net, places, np.array(granted, np.int64)),
             **_concerned(net, places, pools, queues),
             **_attributes(net, places, pools, form),
             k.CODE_AT: _starts(codes),
@@ -192,6 +208,7 @@ def _attributes(
     laws = [law(t, exact=form == "exact") for t in net.transitions]
     index = {pool: at for at, pool in enumerate(pools)}
     return {
+        k.PLAIN: [_plain(t) for t in net.transitions],
         k.IMMEDIATES: [int(t.delay is None) for t in net.transitions],
         k.SERVERS: [-1 if t.servers is None else t.servers for t in net.transitions],
         k.AGE: [int(t.memory == "age") for t in net.transitions],
@@ -205,8 +222,15 @@ def _attributes(
     }
 
 
-def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:
-    return [0, *np.cumsum([len(one) for one in lists], dtype=np.int64).tolist()]
+def _plain(one: Transition) -> int:
+    """Return 1 where a transition's timer, constant or drawn, is all that it has."""
+    timer = one.delay is not None and not isinstance(one.delay, Tokens | Given)
+    beside = one.inhibitor or one.speed or one.load or one.memory == "age"
+    return int(timer and one.servers == 1 and not beside)
+
+
+def _starts(lists: Sequence[Sized]) -> list[int]:
+    return [0, *np.cumsum([*map(len, lists)], dtype=np.int64).tolist()]
 
 
 def _burst(net: Net) -> int:
@@ -235,29 +259,10 @@ def _enabled(net: Net, transition: Transition) -> int:
     return found if transition.servers is None else min(found, transition.servers)
 
 
-def _arcs(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any]]:
-    """Return the columns of the arcs, and of what a firing changes."""
-    found: dict[int, Sequence[Any]] = {}
-    for at, (place, weight), arcs in (
-        (k.PRE_AT, (k.PRE_PLACE, k.PRE_WEIGHT), [t.pre for t in net.transitions]),
-        (
-            k.INHIBITOR_AT,
-            (k.INHIBITOR_PLACE, k.INHIBITOR_WEIGHT),
-            [t.inhibitor for t in net.transitions],
-        ),
-        (k.CHANGE_AT, (k.CHANGE_PLACE, k.CHANGE_BY), [_change(t) for t in net.transitions]),
-    ):
-        found[at] = _starts([list(one) for one in arcs])
-        found[place] = [places[name] for one in arcs for name in one]
-        found[weight] = [tokens for one in arcs for tokens in one.values()]
-    return found
-
-
 def _concerned(
     net: Net, places: Mapping[str, int], pools: Sequence[Tokens], queues: Sequence[str]
 ) -> dict[int, Sequence[Any]]:
-    """Return the columns of what must be looked at when tokens move."""
-    touched = _touched(net)
+    """Return the columns of pools and queues that must be looked at when tokens move."""
     stirred: list[list[int]] = [[] for _ in places]
     for index, pool in enumerate(pools):
         for name in sorted(names_in(pool.expr)):
@@ -265,30 +270,9 @@ def _concerned(
     number = {queue: at for at, queue in enumerate(queues)}
     grants = [number.get(name, -1) for name in places]
     return {
-        k.TOUCH_AT: _starts(touched),
-        k.TOUCH: [t for one in touched for t in one],
         k.STIR_AT: _starts(stirred),
         k.STIR: [pool for one in stirred for pool in one],
         k.QUEUE: [-1 if t.queue is None else number[t.queue] for t in net.transitions],
         k.RESOURCE: [places[queue] for queue in queues],
         k.GRANTS: grants,
     }
-
-
-def _change(transition: Transition) -> dict[str, int]:
-    names = dict.fromkeys([*transition.pre, *transition.post])
-    change = {p: transition.post.get(p, 0) - transition.pre.get(p, 0) for p in names}
-    return {place: by for place, by in change.items() if by}
-
-
-def _touched(net: Net) -> list[list[int]]:
-    """Return of each transition those that its firing may enable or disable, itself included."""
-    readers: dict[str, list[int]] = {}
-    for index, one in enumerate(net.transitions):
-        for place in {**one.pre, **one.inhibitor}:
-            if place != one.queue:
-                readers.setdefault(place, []).append(index)
-    return [
-        sorted({index, *(t for place in _change(one) for t in readers.get(place, ()))})
-        for index, one in enumerate(net.transitions)
-    ]

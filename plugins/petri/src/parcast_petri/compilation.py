@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from parcast.kernel_cache import kernel_cache
-from parcast_petri.kernel import delays, enabling, game, heaps, queues, timers
+from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, timers
 
 
 @cache
@@ -22,27 +23,37 @@ def compiled() -> Callable[..., Any]:
     import numba
     from numba.extending import register_jitable
 
-    for module in (heaps, delays, timers, enabling, queues, game):
+    from parcast_petri import entry
+
+    for module in (heaps, delays, timers, enabling, queues, ordinary, game):
         for helper in vars(module).values():
             if isinstance(helper, FunctionType) and helper.__module__ == module.__name__:
                 register_jitable(helper)
     config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = Path(before) if before else kernel_cache("parcast-petri")
-    if directory is None:
-        return _jitted(cache=False)
-    config.CACHE_DIR = str(directory / _sources())
-    try:
-        return _jitted(cache=True)
-    finally:
-        config.CACHE_DIR = before
-
-
-def _jitted(*, cache: bool) -> Callable[..., Any]:
-    import numba
-
-    found: Callable[..., Any] = numba.njit(game.run, cache=cache, nogil=True)
+    directory = Path(config.CACHE_DIR) if config.CACHE_DIR else kernel_cache("parcast-petri")
+    whole, real = numba.types.int64, numba.types.float64
+    signature = whole(whole[::1], real[::1], numba.types.npy_rng, whole)
+    # the loops are short, so that to vectorize them costs a third of the compilation for nothing
+    changes = {"OPT": type(config.OPT)(2), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
+    if directory is not None:
+        changes["CACHE_DIR"] = str(directory / _sources())
+    with _configured(config, changes):
+        found: Callable[..., Any] = numba.njit(signature, cache=directory is not None, nogil=True)(
+            entry.run
+        )
     return found
+
+
+@contextmanager
+def _configured(config: Any, changes: dict[str, Any]) -> Iterator[None]:
+    before = {name: getattr(config, name) for name in changes}
+    try:
+        for name, value in changes.items():
+            setattr(config, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(config, name, value)
 
 
 def _sources() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from parcast.errors import FileError
@@ -12,7 +12,7 @@ from parcast_petri.net import Given, Net, Tokens, Transition
 
 #: Larger nets are no picture any more.
 MOST_NODES = 3000
-_ACROSS, _DOWN = 150, 74
+_ACROSS, _DOWN, _LEFT = 150, 60, 30
 
 
 def dot(net: Net) -> str:
@@ -124,15 +124,30 @@ def _positions(net: Net) -> dict[_Node, tuple[int, int]]:
                 if after not in layer:
                     layer[after] = layer[node] + 1
                     waiting.append(after)
-    filled: dict[int, int] = defaultdict(int)
+    return _spread(nodes, layer, following)
+
+
+def _spread(
+    nodes: Sequence[_Node], layer: Mapping[_Node, int], following: Mapping[_Node, Sequence[_Node]]
+) -> dict[_Node, tuple[int, int]]:
+    """Return where each node stands in its layer: near what it follows, so that few arcs cross."""
+    layers: dict[int, list[_Node]] = defaultdict(list)
+    for node in nodes:
+        layers[layer[node]].append(node)
+    before: dict[_Node, list[int]] = defaultdict(list)
     found = {}
-    for node in sorted(nodes, key=lambda node: layer[node]):
-        filled[layer[node]] += 1
-        found[node] = (
-            _ACROSS * filled[layer[node]] - _ACROSS // 2,
-            _DOWN * layer[node] + _DOWN // 2,
-        )
+    for depth in sorted(layers):
+        members = sorted(layers[depth], key=lambda node: _mean(before[node]))
+        for number, node in enumerate(members):
+            found[node] = (_ACROSS * number + _LEFT, _DOWN * depth + _DOWN // 2)
+            for after in following.get(node, ()):
+                if layer[after] > depth:
+                    before[after].append(number)
     return found
+
+
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
@@ -144,10 +159,10 @@ def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
         for place, weight in arcs.items():
             there = at["place", place]
             (x1, y1), (x2, y2) = (there, here) if inward else (here, there)
-            gap = 13 if abs(y2 - y1) > 0 else 0
-            sign = 1 if y2 > y1 else -1
+            sign = (y2 > y1) - (y2 < y1)
+            leave, reach = (12, 7) if inward else (7, 12)
             lines.append(
-                f'<line x1="{x1}" y1="{y1 + sign * gap}" x2="{x2}" y2="{y2 - sign * gap}" '
+                f'<line x1="{x1}" y1="{y1 + sign * leave}" x2="{x2}" y2="{y2 - sign * reach}" '
                 f'stroke="#777"{dash} marker-end="url(#head)"/>'
             )
             if weight != 1:
@@ -157,13 +172,13 @@ def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
 
 def _place(name: str, tokens: int, where: tuple[int, int]) -> list[str]:
     x, y = where
-    inside = f'<text x="{x}" y="{y + 4}" font-size="12">{tokens}</text>' if tokens else ""
+    named = f"data-name={quoteattr(name)}"
+    inside = (
+        f'<text class="tokens" {named} x="{x}" y="{y + 4}" font-size="12">{tokens or ""}</text>'
+    )
     return [
-        (
-            f'<circle class="place" data-name={quoteattr(name)} cx="{x}" cy="{y}" r="12" '
-            'fill="white" stroke="black"/>'
-        ),
-        f'{inside}<text x="{x}" y="{y + 23}">{escape(name)}</text>',
+        (f'<circle class="place" {named} cx="{x}" cy="{y}" r="12" fill="white" stroke="black"/>'),
+        f'{inside}<text x="{x + 16}" y="{y + 3}" text-anchor="start">{escape(name)}</text>',
     ]
 
 
@@ -176,7 +191,8 @@ def _transition(one: Transition, where: tuple[int, int]) -> list[str]:
             f'width="40" height="14" fill="{fill}" stroke="black"/>'
         ),
         (
-            f'<text x="{x}" y="{y - 11}">{escape(one.name)}</text>'
-            f'<text x="{x}" y="{y + 18}" fill="#555">{escape(timing(one))}</text>'
+            f'<text x="{x + 24}" y="{y - 1}" text-anchor="start">{escape(one.name)}</text>'
+            f'<text x="{x + 24}" y="{y + 9}" text-anchor="start" fill="#555">'
+            f"{escape(timing(one))}</text>"
         ),
     ]

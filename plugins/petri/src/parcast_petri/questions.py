@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from parcast.costs import Costs
@@ -17,8 +20,8 @@ from parcast_petri.token_game import Play
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
 MOST_OPERATIONS = 1_000_000
-#: Nets of fewer transitions are played once in less time than it takes to load numba.
-_SMALL = 4000
+#: Nets of fewer transitions are played once in less time than it takes to load the kernel.
+_SMALL = 50_000
 
 
 def loads(query: Query) -> dict[int, Load]:
@@ -45,19 +48,33 @@ def refusal(query: Query) -> str | None:
 def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
-    return program_net(query, options.sharing, nodes)
+    with _collecting_nothing():
+        return program_net(query, options.sharing, nodes)
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Let the garbage be: a net is millions of objects, all of them needed and none in a circle."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def playable(query: Query, made: ProgramNet, form: Literal["auto", "compiled"] = "auto") -> Arrays:
     """Return a program's net as the kernel reads it; a run ends with the last process."""
     options: Options = query.options or Options()
     small = form == "auto" and len(made.net.transitions) < _SMALL
-    return arrays(
-        made.net,
-        "plain" if small else "compiled",
-        evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
-        until=(END, query.p),
-    )
+    with _collecting_nothing():
+        return arrays(
+            made.net,
+            "plain" if small else "compiled",
+            evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
+            until=(END, query.p),
+        )
 
 
 def played(query: Query, made: ProgramNet) -> Play:

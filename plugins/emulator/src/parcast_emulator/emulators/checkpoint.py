@@ -11,16 +11,8 @@ import numpy as np
 
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.layout import (
-    Bytes,
-    Number,
-    Servers,
-    Time,
-    constant,
-    few,
-    layout,
-    whole,
-)
+from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
+from parcast_emulator.emulators.layout import few, layout, whole
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 

@@ -13,17 +13,8 @@ from parcast import Formula, Unit
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, Partitioning, deal
-from parcast_emulator.emulators.layout import (
-    Bytes,
-    Number,
-    Servers,
-    Spread,
-    Time,
-    constant,
-    few,
-    layout,
-    whole,
-)
+from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
+from parcast_emulator.emulators.layout import Spread, few, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 

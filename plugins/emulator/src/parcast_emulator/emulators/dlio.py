@@ -11,17 +11,8 @@ import numpy as np
 from parcast import Formula, InvalidPointError, Unit
 from parcast_emulator.blocks import Blocks, Consumers, Floats, make_blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.layout import (
-    Bytes,
-    Layout,
-    Number,
-    Servers,
-    Time,
-    constant,
-    few,
-    layout,
-    whole,
-)
+from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
+from parcast_emulator.emulators.layout import Layout, few, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast import Formula, InvalidPointError, Unit
+from parcast import InvalidPointError
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, deal
 
-_NONE = Unit("1")
-
-Servers = Annotated[Formula, _NONE]
-Number = Annotated[Formula, Unit("1", positive=True)]
-Bytes = Annotated[Formula, Unit("B", positive=True)]
-Time = Annotated[Formula, Unit("s")]
-
 #: The columns of so many blocks of an epoch are a few GB.
 MOST_BLOCKS = 50_000_000
-
-
-def constant(value: float, unit: str = "1") -> Formula:
-    """Return a formula that is this number: the default of a field."""
-    return Formula.read(value, Unit(unit))
 
 
 def whole(name: str, value: float) -> int:

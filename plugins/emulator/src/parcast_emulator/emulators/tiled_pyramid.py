@@ -13,18 +13,8 @@ from parcast import InvalidPointError, Whole
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, deal
-from parcast_emulator.emulators.layout import (
-    Bytes,
-    Layout,
-    Number,
-    Servers,
-    Spread,
-    Time,
-    constant,
-    few,
-    layout,
-    whole,
-)
+from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
+from parcast_emulator.emulators.layout import Layout, Spread, few, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 _Numbers = NDArray[np.int64]

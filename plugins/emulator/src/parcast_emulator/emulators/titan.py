@@ -11,7 +11,8 @@ import numpy as np
 from parcast import Formula, Unit
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.emulators.layout import Number, whole
+from parcast_emulator.emulators.fields import Number
+from parcast_emulator.emulators.layout import whole
 from parcast_emulator.emulators.orbits import Along, Cutting, Orbits, grid
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 

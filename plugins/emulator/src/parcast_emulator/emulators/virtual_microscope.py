@@ -12,7 +12,8 @@ from parcast import Formula, InvalidPointError, Unit, Whole
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, deal
-from parcast_emulator.emulators.layout import Number, Spread, layout, whole
+from parcast_emulator.emulators.fields import Number
+from parcast_emulator.emulators.layout import Spread, layout, whole
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 

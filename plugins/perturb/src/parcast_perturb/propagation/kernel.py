@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import kernel, step
+from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
 from parcast_perturb.propagation.sampling import gap, noise, own
 from parcast_perturb.propagation.state import (
@@ -192,7 +192,7 @@ def _raise_target(state: Any, quantum: int) -> None:
             state.counters[AHEAD] += 1
 
 
-@kernel
+@step
 def advance(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rounds: int) -> Any:
     """Run all ranks as far as they get, or until the target has risen so many times.
 

@@ -14,6 +14,7 @@ from parcast_perturb.propagation.state import (
     ARRIVAL,
     ARRIVED,
     ARRIVED_BY,
+    AWAITS,
     BEGUN,
     BLOCKING,
     BY_BOTH,
@@ -30,6 +31,7 @@ from parcast_perturb.propagation.state import (
     HOLDERS,
     HOLDS_POSTS,
     LATE,
+    LENGTH,
     LOWER,
     NEXT,
     NO,
@@ -41,6 +43,7 @@ from parcast_perturb.propagation.state import (
     QUEUE_LENGTH,
     QUEUED,
     RECEIVER,
+    RECORD,
     RELEASE,
     RELEASED,
     RELEASED_BY,
@@ -63,12 +66,21 @@ def wake(state: Any, rank: int) -> None:
 
 
 @step
+def wake_for(state: Any, rank: int, record: int) -> None:
+    """Let a rank go on if it is this that it waits for."""
+    if rank >= 0 and state.rank[rank, AWAITS] == record:
+        state.rank[rank, AWAITS] = NO
+        wake(state, rank)
+
+
+@step
 def fresh(state: Any, holders: int) -> Any:
     """Take a free record."""
     record = state.counters[FREE]
     state.counters[FREE] = state.record[record, NEXT]
     state.counters[FREE_COUNT] -= 1
-    state.record[record, :] = 0
+    for column in range(RECORD):
+        state.record[record, column] = 0
     state.record[record, NEXT] = NO
     state.record[record, SENDER] = NO
     state.record[record, RECEIVER] = NO
@@ -119,12 +131,13 @@ def joined(first: float, first_at: float, second: float, second_at: float, polic
 
 
 @step
-def _fly(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
+def _fly(deltas: Any, state: Any, rules: Any, record: int) -> None:
     """Let a message fly that has waited for its receive."""
     row, time, held = state.record[record, EVENT], state.time, state.held
     sender = state.record[record, SENDER]
     at = max(time[record, SENT], time[record, POSTED])
-    at += rules.latency + table.times[row, BYTES] * rules.per_byte
+    length = time[record, LENGTH]
+    at += rules.latency + length * rules.per_byte
     time[record, ARRIVAL] = at
     time[record, RELEASE] = at
     for r in range(held.shape[2]):
@@ -134,21 +147,21 @@ def _fly(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
         )  # fmt: skip
         if r == 0 and by_post:
             state.record[record, ARRIVED_BY] = CAUSES * state.record[record, POST] + BY_POST
-        met += flight(table, deltas, state, sender, row, r)
+        met += flight(deltas, state, sender, row, length, r)
         held[record, ARRIVAL, r] = met
         held[record, RELEASE, r] = met
     state.record[record, RELEASED_BY] = state.record[record, ARRIVED_BY]
     state.record[record, ARRIVED] = 1
     state.record[record, RELEASED] = 1
-    wake(state, state.record[record, RECEIVER])
-    wake(state, sender)
+    wake_for(state, state.record[record, RECEIVER], record)
+    wake_for(state, sender, record)
 
 
 @step
-def _both(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
+def _both(deltas: Any, state: Any, rules: Any, record: int) -> None:
     """Do what follows when a late message has met its receive."""
     if rules.rendezvous:
-        _fly(table, deltas, state, rules, record)
+        _fly(deltas, state, rules, record)
     elif not state.record[record, BLOCKING]:  # a blocking receive acknowledges at its end
         time, held = state.time, state.held
         row, sender = state.record[record, EVENT], state.record[record, SENDER]
@@ -165,7 +178,7 @@ def _both(table: Any, deltas: Any, state: Any, rules: Any, record: int) -> None:
                 state.record[record, RELEASED_BY] = decided
             held[record, RELEASE, r] = met + latency(deltas, state, sender, row, 0, r)
         state.record[record, RELEASED] = 1
-        wake(state, sender)
+        wake_for(state, sender, record)
 
 
 @step
@@ -179,21 +192,22 @@ def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, l
     state.record[record, EVENT] = row
     state.record[record, SENDER] = rank
     state.record[record, ARRIVED_BY] = CAUSES * row + BY_MESSAGE
-    sent = times[row, START] + own(table, rules, row)
+    sent, length = times[row, START] + own(table, rules, row), times[row, BYTES]
+    state.time[record, LENGTH] = length
     state.time[record, SENT] = sent
-    state.time[record, ARRIVAL] = sent + rules.latency + times[row, BYTES] * rules.per_byte
+    state.time[record, ARRIVAL] = sent + rules.latency + length * rules.per_byte
     for r in range(state.held.shape[2]):
         # by the paper's equation (1) a send's own noise does not delay its message
         lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
         state.held[record, SENT, r] = state.delay[rank, BEGUN, r] + lead
     for r in range(state.held.shape[2]):  # of one that waits to fly, when a probe sees it
-        way = flight(table, deltas, state, rank, row, r)
+        way = flight(deltas, state, rank, row, length, r)
         state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
     if not (late and rules.rendezvous):
         state.record[record, ARRIVED] = 1
-        wake(state, state.record[record, RECEIVER])
+        wake_for(state, state.record[record, RECEIVER], record)
     if late and state.record[record, SIDES] == 3:
-        _both(table, deltas, state, rules, record)
+        _both(deltas, state, rules, record)
     if state.channel[channel, PROBING] != NO:
         wake(state, state.channel[channel, PROBING])
         state.channel[channel, PROBING] = NO
@@ -216,7 +230,7 @@ def post(
         added = state.delay[rank, ADDED, r] if noisy else 0.0
         state.held[record, POSTED, r] = state.delay[rank, BEGUN, r] + added
     if state.record[record, LATE] and state.record[record, SIDES] == 3:
-        _both(table, deltas, state, rules, record)
+        _both(deltas, state, rules, record)
     return record
 
 
@@ -232,4 +246,4 @@ def acknowledge(deltas: Any, state: Any, rules: Any, record: int, rank: int, at:
         state.held[record, RELEASE, r] = state.delay[rank, DELAY, r] + back
     state.record[record, RELEASED_BY] = CAUSES * state.record[record, POST] + BY_END
     state.record[record, RELEASED] = 1
-    wake(state, sender)
+    wake_for(state, sender, record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parcast_perturb.propagation.state import (
+    AWAITS,
     CHAIN,
     HOLDERS,
     HOLDS_POSTS,
@@ -22,7 +23,8 @@ _RECORDS = 256
 def state_of(trace: Trace, replications: int, quantum: int) -> State:
     """Return all ranks at their first event, in a queue by number, and empty channels."""
     size, comms = trace.size, trace.communicators
-    rank = np.zeros((size, 6), np.int64)
+    rank = np.zeros((size, 8), np.int64)
+    rank[:, AWAITS] = NO
     rank[:, QUEUED] = 1
     rank[:, REQUESTS] = np.cumsum([0, *trace.requests])[:-1]
     channel = np.full((len(trace.channels.source), 4), NO, np.int64)
@@ -51,7 +53,7 @@ def state_of(trace: Trace, replications: int, quantum: int) -> State:
         comm=comm,
         member=member,
         record=record,
-        time=np.zeros((records, 4)),
+        time=np.zeros((records, 5)),
         held=np.zeros((records, 4, replications)),
         order=np.zeros(max(sizes, default=0), np.int64),
         moved=np.zeros((len(trace.sites) + size, 2)),

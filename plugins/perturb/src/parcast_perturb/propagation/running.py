@@ -10,8 +10,9 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
+from parcast_perturb.progress import shown
 from parcast_perturb.propagation.deltas import deltas_of
-from parcast_perturb.propagation.kernel import advance
+from parcast_perturb.propagation.forms import form
 from parcast_perturb.propagation.room import more_records, state_of
 from parcast_perturb.propagation.state import (
     CLOCKED,
@@ -21,18 +22,22 @@ from parcast_perturb.propagation.state import (
     LOWER,
     MORE,
     PAPER,
+    PAUSED,
     UPPER,
+    Deltas,
     Outcome,
     Rules,
+    State,
     Table,
 )
 from parcast_perturb.propagation.stuck import cycle
+from parcast_perturb.propagation.window import MOST, Window
 from parcast_perturb.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 
-#: Of a mapped file, so many are read before they are let go of.
-_EVENTS = 1 << 18
+#: Events times replications after which a terminal is told how far it is.
+_TOLD = 4_000_000
 
 #: As the kernel counts what was cut.
 _CUT = ("os-noise", "compute-noise", "latency", "per-byte")
@@ -103,15 +108,8 @@ def propagate(
         np.empty((trace.count, replications) if every_end else (0, 0)),
         np.empty(trace.count if causes else 0, np.int64),
     )
-    events = trace.events
-    table = Table(events.whole, events.times, events.slots, events.offsets)
-    state = state_of(trace, replications, quantum)
-    rounds = max(1, _EVENTS // (quantum * max(trace.size, 1))) if trace.mapped else -1
-    while (reason := advance(table, deltas, state, rules, outcome, rounds)) != ENDED:
-        if reason == MORE:
-            state = more_records(state)
-        trace.release()
-    if (state.rank[:, CURSOR] < np.diff(events.offsets)).any():
+    state = _through(trace, deltas, rules, outcome, replications)
+    if (state.rank[:, CURSOR] < np.diff(trace.events.offsets)).any():
         raise cycle(trace, state, rules)
     return Delays(
         final=state.delay[:, DELAY].copy(),
@@ -120,6 +118,28 @@ def propagate(
         moved=state.moved / replications,
         clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
     )
+
+
+def _through(
+    trace: Trace, deltas: Deltas, rules: Rules, outcome: Outcome, replications: int
+) -> State:
+    """Run all ranks as far as they get, part after part; return where they stand."""
+    events, state = trace.events, state_of(trace, replications, rules.quantum)
+    table = Table(events.whole, events.times, events.slots, events.offsets)
+    window = Window(trace, rules.quantum) if trace.mapped and trace.count > MOST else None
+    work = trace.count * replications
+    rounds = max(1, _TOLD // (rules.quantum * max(trace.size, 1) * replications))
+    advance, reason = form(work), PAUSED
+    with shown(trace.count if work > _TOLD else 0) as told:
+        while reason != ENDED:
+            if reason == MORE:
+                state = more_records(state)
+            if window is not None:
+                window.move(state)
+                table, rounds = window.table, window.rounds
+            reason = advance(table, deltas, state, rules, outcome, rounds)
+            told(int(state.rank[:, CURSOR].sum()))
+    return state
 
 
 def _rules(

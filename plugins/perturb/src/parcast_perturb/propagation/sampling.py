@@ -110,13 +110,13 @@ def latency(deltas: Any, state: Any, rank: int, row: int, stage: int, r: int) ->
 
 
 @step
-def flight(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> Any:
-    """Return what is added to the way of a message that an event sends."""
+def flight(deltas: Any, state: Any, rank: int, row: int, length: float, r: int) -> Any:
+    """Return what is added to the way of a message of so many bytes that an event sends."""
     each = drawn(deltas, PER_BYTE, rank, row, 0, r)
     if each < deltas.least_per_byte:
         state.clipped[PER_BYTE] += 1
         each = deltas.least_per_byte
-    found = latency(deltas, state, rank, row, 0, r) + table.times[row, BYTES] * each
+    found = latency(deltas, state, rank, row, 0, r) + length * each
     return found + deltas.event[row, WAY_ADDS] if len(deltas.event) else found
 
 

@@ -61,8 +61,9 @@ class Rules(NamedTuple):
 
 #: Columns of `State.rank`: the event that a rank is at, whether it has started it, the record
 #: of a message it sends and of its receive or collective, whether it is in the queue (1) or
-#: among those ahead (2), its first request.
-CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS = range(6)
+#: among those ahead (2), its first request, the record it waits for, and how many of those that
+#: its call waits for are known to be there.
+CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS, AWAITS, THERE = range(8)
 
 #: Columns of `Deltas.event`.
 CALL_ADDS, WAY_ADDS, RECEIPT_ADDS = range(3)
@@ -90,11 +91,12 @@ RANK, AT_CALL = range(2)
 #: whether the root is one, a chain of theirs. Of one of these: its place.
 NEXT, HOLDERS, EVENT, SENDER, RECEIVER, SIDES, LATE, BLOCKING, ARRIVED, RELEASED = range(10)
 POST, ARRIVED_BY, RELEASED_BY = 10, 11, 12
+RECORD = 13  #: columns
 CAME, ROOT_CAME, CHAIN, DONE = 5, 6, 7, 8
 PLACE = 5
 
 #: Columns of `State.time` and `State.held` (by ``ARRIVAL`` and ``RELEASE`` too).
-SENT, POSTED = 0, 3
+SENT, POSTED, LENGTH = 0, 3, 4
 TOGETHER, VALUE, SCRATCH, STAGED = range(4)
 
 #: Places in `State.counters`: the queue's head and length, how many are ahead, how far ranks

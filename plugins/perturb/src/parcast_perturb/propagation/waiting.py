@@ -19,6 +19,7 @@ from parcast_perturb.propagation.state import (
     ARRIVAL,
     ARRIVED,
     ARRIVED_BY,
+    AWAITS,
     BEGUN,
     BY_COMING,
     CALL,
@@ -43,6 +44,7 @@ from parcast_perturb.propagation.state import (
     RELEASED_BY,
     REQUESTS,
     SENDING,
+    THERE,
     TOGETHER,
     VALUE,
     WHAT,
@@ -199,10 +201,12 @@ def _there(table: Any, state: Any, rank: int, row: int, edge: Any) -> Any:
     if which == NO and what == ARRIVAL:
         state.channel[table.whole[row, INTO], PROBING] = rank
         return False
-    if what == ARRIVAL:
-        return state.record[which, ARRIVED] == 1 or table.whole[row, KIND] == PROBE
-    if what == RELEASE:
-        return state.record[which, RELEASED] == 1
+    if what in (ARRIVAL, RELEASE):
+        there = state.record[which, ARRIVED if what == ARRIVAL else RELEASED] == 1
+        if not there and table.whole[row, KIND] != PROBE:
+            state.rank[rank, AWAITS] = which
+            return False
+        return True
     return what == NOTHING or collectives.over(table, state, which, opened)
 
 
@@ -248,6 +252,9 @@ def _done(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
                 at = table.times[row, END]
                 messages.acknowledge(deltas, state, rules, which, rank, at)
             messages.give_back(state, which)
+        if kind == WAIT:
+            slot = state.rank[rank, REQUESTS] + table.slots[table.whole[row, FIRST] + number]
+            state.request[slot, WHAT] = NOTHING
 
 
 @step
@@ -256,9 +263,11 @@ def end_wait(
 ) -> Any:  # fmt: skip
     """End a call that waits for messages if that can be; return whether it ended."""
     count = _edges(table, state, rank, row)
-    for number in range(count):
+    for number in range(state.rank[rank, THERE], count):
         if not _there(table, state, rank, row, _edge(table, state, rank, row, number)):
+            state.rank[rank, THERE] = number
             return False
+    state.rank[rank, THERE] = 0
     waited = _waited(table, rules, row)
     last = _floor(table, state, rules, rank, row, waited)
     alone, cause = True, NO

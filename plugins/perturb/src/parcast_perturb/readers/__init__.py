@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from parcast.entries import load
@@ -16,11 +16,29 @@ FORMATS: Mapping[str, str] = {
     ".otf2": "parcast_perturb.readers.otf2:read",
     ".tit": "parcast_perturb.readers.time_independent:read",
     ".txt": "parcast_perturb.readers.time_independent:read",
+    ".goal": "parcast_perturb.readers.goal:read",
+    ".et": "parcast_perturb.readers.chakra:read",
+}
+
+#: Readers of formats that share a suffix, by what stands in the file's first kilobyte.
+_BEGINNINGS: Mapping[str, tuple[tuple[bytes, str], ...]] = {
+    ".json": (
+        (b'_NODE"', "parcast_perturb.readers.chakra:read"),
+        (b'"traceEvents"', "parcast_perturb.readers.kineto:read"),
+        (b'"distributedInfo"', "parcast_perturb.readers.kineto:read"),
+        (b'"deviceProperties"', "parcast_perturb.readers.kineto:read"),
+    ),
+    ".trace": ((b"PARCAST1", "parcast_perturb.readers.tracer:read"),),
+    ".txt": (
+        (b" entering at walltime ", "parcast_perturb.readers.dumpi:read"),
+        (b"MPI_Init:", "parcast_perturb.readers.allprof:read"),
+        (b"num_ranks", "parcast_perturb.readers.goal:read"),
+    ),
 }
 
 
 def read_trace(path: Path) -> Trace:
-    """Return the trace in a file.
+    """Return the trace in a file, or in a folder that is a trace of ``parcast mpi`` or OTF2.
 
     Raises
     ------
@@ -29,14 +47,36 @@ def read_trace(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; give the trace's file in it")
     if not path.exists():
         raise FileError(f"{path} cannot be read: there is no such file")
-    target = FORMATS.get(path.suffix.lower())
-    if target is None:
+    if path.is_dir():
+        path, target = _inside(path)
+    elif path.suffix.lower() not in FORMATS:
         raise FileError(
             f"{path}: no trace has the suffix {path.suffix!r}. Known: {', '.join(FORMATS)}."
         )
-    found: Trace = load(target)(path)
-    return found
+    else:
+        target = _reader(path)
+    reader: Callable[[Path], Trace] = load(target)
+    return reader(path)
+
+
+def _inside(folder: Path) -> tuple[Path, str]:
+    """Return the trace that a folder is, and its reader."""
+    if any(folder.glob("rank-*.trace")):
+        return folder, "parcast_perturb.readers.tracer:read"
+    anchors = list(folder.glob("*.otf2"))
+    if len(anchors) == 1:
+        return anchors[0], FORMATS[".otf2"]
+    raise FileError(f"{folder} is a folder; give the trace's file in it")
+
+
+def _reader(path: Path) -> str:
+    suffix = path.suffix.lower()
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(1024)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    found = (to for word, to in _BEGINNINGS.get(suffix, ()) if word in beginning)
+    return next(found, FORMATS[suffix])

@@ -7,7 +7,7 @@ computation in floating-point operations. What one says is timed on a named mach
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,29 @@ def read(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    by_rank: dict[int, list[tuple[Sequence[str], str]]] = defaultdict(list)
-    for file in _files(path):
+    files, ranks = list(_files(path)), set[int]()
+    for rank, _, _ in _actions(files):
+        ranks.add(rank)
+    if not ranks:
+        raise FileError(f"{path} has no actions")
+    size = max(ranks) + 1
+    if len(ranks) < size:
+        missing = next(rank for rank in range(size) if rank not in ranks)
+        raise FileError(
+            f"{path}: rank {missing} of 0 to {size - 1} has no actions; is its file missing?"
+        )
+    recording, notes = Recording(size, str(path)), dict[str, None]()
+    players = [_Player(recorder, size) for recorder in recording.ranks]
+    for rank, words, where in _actions(files):
+        players[rank].play(words, where)
+    for player in players:
+        notes.update(player.give_up())
+    return recording.trace(timed=False, notes=tuple(notes))
+
+
+def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
+    """Yield the rank, the words and the place of every action."""
+    for file in files:
         for line, text in lines(file):
             words: Sequence[str] = text.split()
             if not words or words[0].startswith("#"):
@@ -39,22 +60,7 @@ def read(path: Path) -> Trace:
             where = f"{file}:{line}"
             if len(words) < 2:
                 raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
-            by_rank[whole(words[0], where)].append((words[1:], where))
-    if not by_rank:
-        raise FileError(f"{path} has no actions")
-    size = max(by_rank) + 1
-    if len(by_rank) < size:
-        missing = next(rank for rank in range(size) if rank not in by_rank)
-        raise FileError(
-            f"{path}: rank {missing} of 0 to {size - 1} has no actions; is its file missing?"
-        )
-    recording, notes = Recording(size, str(path)), dict[str, None]()
-    for rank, recorder in enumerate(recording.ranks):
-        player = _Player(recorder, size)
-        for words, where in by_rank[rank]:
-            player.play(words, where)
-        notes.update(player.give_up())
-    return recording.trace(timed=False, notes=tuple(notes))
+            yield whole(words[0], where), words[1:], where
 
 
 def _files(path: Path) -> Iterator[Path]:

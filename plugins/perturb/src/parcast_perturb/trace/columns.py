@@ -91,7 +91,12 @@ class Trace:
         last, begin = self.events.offsets[1:], self.events.offsets[:-1]
         found = np.zeros(self.size)
         some = last > begin
-        found[some] = self.events.times[last[some] - 1, END]
+        if self.mapped is None:
+            found[some] = self.events.times[last[some] - 1, END]
+            return found
+        for rank in np.flatnonzero(some):  # a touch maps megabytes
+            found[rank] = self.events.times[last[rank] - 1, END]
+            self.release()
         return found
 
     def place(self, event: int) -> str:

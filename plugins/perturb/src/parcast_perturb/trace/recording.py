@@ -78,6 +78,10 @@ class Recording:
             )
         return number, self._places[number]
 
+    def places(self, number: int) -> Mapping[int, int]:
+        """Return the places of a communicator's members, by its number."""
+        return self._places[number]
+
     def trace(
         self,
         *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_petri.kernel.delays import evaluate
+from parcast_petri.kernel.delays import evaluate, sample
 from parcast_petri.kernel.enabling import enabling
 from parcast_petri.kernel.heaps import push, remove
 from parcast_petri.kernel.layout import (
@@ -16,10 +16,12 @@ from parcast_petri.kernel.layout import (
     CHANGE_BY,
     CHANGE_PLACE,
     CLOCK,
+    CONST,
     COUNTED,
     CULPRIT,
     DEAD,
     DEGREE,
+    DELAY,
     DIRTIES,
     DIRTY,
     DIRTY_LIST,
@@ -28,6 +30,7 @@ from parcast_petri.kernel.layout import (
     FIRINGS,
     FIRST_POOL,
     FULL,
+    GENERAL,
     GRANTS,
     HEAD,
     HEAP,
@@ -35,20 +38,27 @@ from parcast_petri.kernel.layout import (
     IMMEDIATES,
     INSTANT,
     KEY,
+    KIND,
     LAST,
     LIMIT,
     LOAD,
     MAIN,
     MARKING,
     NEGATIVE,
+    ORDINARY,
     OUT,
     OWNER,
     PENDING,
     PENDING_LIST,
     PENDINGS,
     PLACE,
+    PLAIN,
     POOLS,
+    PRE_AT,
+    PRE_PLACE,
+    PRE_WEIGHT,
     QUEUE,
+    QUEUES,
     RANDOM,
     READY,
     ROOM,
@@ -74,6 +84,7 @@ from parcast_petri.kernel.layout import (
     VIRTUAL,
     WAITING,
 )
+from parcast_petri.kernel.ordinary import play_ordinary
 from parcast_petri.kernel.queues import grant, leave, line_up, request
 from parcast_petri.kernel.timers import (
     advance,
@@ -87,8 +98,25 @@ from parcast_petri.kernel.timers import (
 )
 
 
+def touch_plain(m: Any, f: Any, t: int, draw: Any) -> None:
+    """Start or stop the timer of a transition that has nothing out of the common."""
+    for k in range(m[m[PRE_AT] + t], m[m[PRE_AT] + t + 1]):
+        if m[m[MARKING] + m[m[PRE_PLACE] + k]] < m[m[PRE_WEIGHT] + k]:
+            if m[m[PLACE] + t] >= 0:
+                remove(m, f, MAIN, t)
+            return
+    if m[m[PLACE] + t] < 0:
+        delay = f[m[DELAY] + t]
+        if m[m[KIND] + t] != CONST:
+            delay = sample(m, f, t, draw)
+        push(m, f, MAIN, t, f[CLOCK] + delay)
+
+
 def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
     """Start and stop the timers of a transition as it is enabled now."""
+    if m[m[PLAIN] + t]:
+        touch_plain(m, f, t, draw)
+        return True
     if m[m[QUEUE] + t] >= 0:
         request(m, f, t)
         return True
@@ -122,7 +150,7 @@ def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
 
 def fire(m: Any, f: Any, t: int, draw: Any) -> int:
     """Move the tokens of a transition; return `LIMIT`, or why the run must end."""
-    if m[m[QUEUE] + t] >= 0:
+    if m[QUEUES] and m[m[QUEUE] + t] >= 0:
         leave(m, f, t)
     m[m[FIRED] + t] += 1
     f[m[LAST] + t] = f[CLOCK]
@@ -135,8 +163,9 @@ def fire(m: Any, f: Any, t: int, draw: Any) -> int:
     for k in range(m[m[CHANGE_AT] + t], m[m[CHANGE_AT] + t + 1]):
         place = m[m[CHANGE_PLACE] + k]
         m[m[MARKING] + place] += m[m[CHANGE_BY] + k]
-        stir(m, place)
-        if m[m[GRANTS] + place] >= 0:
+        if m[POOLS]:
+            stir(m, place)
+        if m[QUEUES] and m[m[GRANTS] + place] >= 0:
             grant(m, f, m[m[GRANTS] + place])
         if m[m[MARKING] + place] > m[BOUND]:
             m[CULPRIT] = place
@@ -154,7 +183,7 @@ def expire(m: Any, f: Any, draw: Any) -> int:
     if 0 <= pool < m[POOLS]:
         h = FIRST_POOL + pool
         timer = m[m[HEAP] + m[m[BASE] + h]]
-        f[m[VIRTUAL] + pool] = f[m[KEY] + timer]
+        f[m[VIRTUAL] + pool] = f[m[KEY] + m[m[BASE] + h]]
         f[m[UPDATED] + pool] = f[CLOCK]
         remove(m, f, h, timer)
         reschedule(m, f, pool, item)
@@ -162,9 +191,10 @@ def expire(m: Any, f: Any, draw: Any) -> int:
     else:
         remove(m, f, MAIN, item)
     t = m[m[OWNER] + item]
-    m[m[ACTIVE] + t] -= 1
-    if item != t:
-        close_timer(m, item)
+    if not m[m[PLAIN] + t]:
+        m[m[ACTIVE] + t] -= 1
+        if item != t:
+            close_timer(m, item)
     return fire(m, f, t, draw)
 
 
@@ -230,6 +260,10 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
     """Play until nothing is enabled, or so many firings in all; return why it ended."""
     if m[STARTED] == 0 and not enable(m, f, draw):
         return NEGATIVE
+    if m[ORDINARY] and m[ROOM] == 0:
+        found = play_ordinary(m, f, draw, firings)
+        if found != GENERAL:
+            return found
     while True:
         stop_place = m[STOP_PLACE]
         if stop_place >= 0 and m[m[MARKING] + stop_place] >= m[STOP_TOKENS]:
@@ -241,7 +275,7 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
         more = m[FIRINGS] < firings
         if m[m[SIZE] + IMMEDIATE] > 0:
             found = fire(m, f, m[m[HEAP] + m[m[BASE] + IMMEDIATE]], draw) if more else LIMIT
-        elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[HEAP] + m[m[BASE] + MAIN]]] <= f[CLOCK]:
+        elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[BASE] + MAIN]] <= f[CLOCK]:
             found = expire(m, f, draw) if more else LIMIT
         elif m[DIRTIES] > 0:
             refresh(m, f)
@@ -256,7 +290,7 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
         elif m[m[SIZE] + MAIN] == 0:
             return DEAD
         else:
-            f[CLOCK] = f[m[KEY] + m[m[HEAP] + m[m[BASE] + MAIN]]]
+            f[CLOCK] = f[m[KEY] + m[m[BASE] + MAIN]]
             m[INSTANT] = 0
             m[SAVES] = 0
             continue

@@ -1,4 +1,7 @@
-"""Binary heaps of items, ordered by key and tie; every heap has a stretch of one array."""
+"""Heaps of items, ordered by key and tie; each has a stretch of one array, four below each.
+
+Keys stand beside the items, so that those that are compared are neighbors in memory.
+"""
 
 from __future__ import annotations
 
@@ -15,59 +18,62 @@ from parcast_petri.kernel.layout import (
 )
 
 
-def rise(m: Any, f: Any, base: int, at: int) -> None:
-    """Move an item up to its place in its heap."""
-    item = m[m[HEAP] + at]
+def put(m: Any, f: Any, at: int, item: int, key: Any) -> None:
+    """Write an item at a place of a heap."""
+    m[m[HEAP] + at] = item
+    f[m[KEY] + at] = key
+    m[m[PLACE] + item] = at
+
+
+def rise(m: Any, f: Any, base: int, at: int, item: int, key: Any) -> None:
+    """Put an item in at a free place, or above it where it goes before what is there."""
     while at > base:
-        above = base + (at - base - 1) // 2
-        other = m[m[HEAP] + above]
-        if f[m[KEY] + other] < f[m[KEY] + item] or (
-            f[m[KEY] + other] == f[m[KEY] + item] and m[m[TIE] + other] <= m[m[TIE] + item]
-        ):
+        above = base + (at - base - 1) // 4
+        other, its = m[m[HEAP] + above], f[m[KEY] + above]
+        if its < key or (its == key and m[m[TIE] + other] <= m[m[TIE] + item]):
             break
-        m[m[HEAP] + at] = other
-        m[m[PLACE] + other] = at
+        put(m, f, at, other, its)
         at = above
-    m[m[HEAP] + at] = item
-    m[m[PLACE] + item] = at
+    put(m, f, at, item, key)
 
 
-def sink(m: Any, f: Any, base: int, size: int, at: int) -> None:
-    """Move an item down to its place in its heap."""
-    item = m[m[HEAP] + at]
+def sink(m: Any, f: Any, base: int, size: int, at: int, item: int, key: Any) -> None:
+    """Put an item in at a free place, or below it where others go before."""
     while True:
-        below = base + 2 * (at - base) + 1
-        if below >= base + size:
+        low = base + 4 * (at - base) + 1
+        if low >= base + size:
             break
-        other = m[m[HEAP] + below]
-        if below + 1 < base + size:
-            right = m[m[HEAP] + below + 1]
-            if f[m[KEY] + right] < f[m[KEY] + other] or (
-                f[m[KEY] + right] == f[m[KEY] + other] and m[m[TIE] + right] < m[m[TIE] + other]
+        below, its = low, f[m[KEY] + low]
+        for k in range(low + 1, min(low + 4, base + size)):
+            other = f[m[KEY] + k]
+            if other < its or (
+                other == its and m[m[TIE] + m[m[HEAP] + k]] < m[m[TIE] + m[m[HEAP] + below]]
             ):
-                below += 1
-                other = right
-        if f[m[KEY] + item] < f[m[KEY] + other] or (
-            f[m[KEY] + item] == f[m[KEY] + other] and m[m[TIE] + item] <= m[m[TIE] + other]
-        ):
+                below, its = k, other
+        if key < its or (key == its and m[m[TIE] + item] <= m[m[TIE] + m[m[HEAP] + below]]):
             break
-        m[m[HEAP] + at] = other
-        m[m[PLACE] + other] = at
+        put(m, f, at, m[m[HEAP] + below], its)
         at = below
-    m[m[HEAP] + at] = item
-    m[m[PLACE] + item] = at
+    put(m, f, at, item, key)
 
 
 def push(m: Any, f: Any, h: int, item: int, key: Any) -> None:
     """Put an item into a heap, or move it there to another key."""
-    f[m[KEY] + item] = key
-    at = m[m[PLACE] + item]
+    at, base = m[m[PLACE] + item], m[m[BASE] + h]
     if at < 0:
-        at = m[m[BASE] + h] + m[m[SIZE] + h]
+        at = base + m[m[SIZE] + h]
         m[m[SIZE] + h] += 1
-        m[m[HEAP] + at] = item
-    rise(m, f, m[m[BASE] + h], at)
-    sink(m, f, m[m[BASE] + h], m[m[SIZE] + h], m[m[PLACE] + item])
+        rise(m, f, base, at, item, key)
+    else:
+        settle(m, f, h, at, item, key)
+
+
+def settle(m: Any, f: Any, h: int, at: int, item: int, key: Any) -> None:
+    """Put an item in at a free place inside a heap, or wherever it belongs from there."""
+    base = m[m[BASE] + h]
+    rise(m, f, base, at, item, key)
+    if m[m[PLACE] + item] == at:
+        sink(m, f, base, m[m[SIZE] + h], at, item, key)
 
 
 def remove(m: Any, f: Any, h: int, item: int) -> None:
@@ -77,8 +83,4 @@ def remove(m: Any, f: Any, h: int, item: int) -> None:
     m[m[SIZE] + h] -= 1
     end = m[m[BASE] + h] + m[m[SIZE] + h]
     if at != end:
-        other = m[m[HEAP] + end]
-        m[m[HEAP] + at] = other
-        m[m[PLACE] + other] = at
-        rise(m, f, m[m[BASE] + h], at)
-        sink(m, f, m[m[BASE] + h], m[m[SIZE] + h], m[m[PLACE] + other])
+        settle(m, f, h, at, m[m[HEAP] + end], f[m[KEY] + end])

@@ -22,6 +22,8 @@ STAGES, GIVEN = 11, 12
 NUMBER, TOKENS, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE = range(9)
 #: Why `run` returns
 DEAD, STOPPED, LIMIT, ENDLESS, UNBOUNDED, TRACED, FULL, NEGATIVE = range(8)
+#: Why `play_ordinary` returns besides
+GENERAL = 8
 #: How far a request for a queue's resource is (in ``ACTIVE``)
 NOT_ASKED, ASKING, IN_LINE, GRANTED = range(4)
 #: Where an item is that stands in no heap
@@ -34,6 +36,7 @@ FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES, SER
 #: What it does not: how many there are, and options.
 TRANSITIONS, POOLS, QUEUES, HEAPS, COUNTED, ROOM = range(10, 16)
 BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
+ORDINARY = 22  # whether all transitions have `PLAIN` timers
 
 #: Columns of ``m`` that a run does not change. Entries of i in X stand from ``X_AT[i]`` to before
 #: ``X_AT[i + 1]``.
@@ -42,6 +45,7 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
     CHANGE_AT, CHANGE_PLACE, CHANGE_BY,
     TOUCH_AT, TOUCH,  # transitions whose enabling a firing may change
     STIR_AT, STIR,  # pools whose speed depends on a place or a load
+    PLAIN,  # whether a timer, constant or drawn, is all there is to it
     KIND, IMMEDIATES, SERVERS, AGE,
     POOL,  # -1: the clock's own time
     LOAD,  # where in the marking it is counted; -1: nowhere
@@ -68,8 +72,10 @@ BOUND, STOP_PLACE, STOP_TOKENS, SEQUENTIAL, RANDOM, BURST = range(16, 22)
     LAST,  # when a transition fired last
     LEFT,  # work kept by age; -1: none
     VIRTUAL,  # by pool, the work done for each of its members
-    UPDATED, SPEED, STACK, KEY, TRACE_TIME,
-) = range(22, 80)  # fmt: skip
+    UPDATED, SPEED, STACK,
+    KEY,  # of what stands in ``HEAP``
+    TRACE_TIME,
+) = range(23, 82)  # fmt: skip
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1

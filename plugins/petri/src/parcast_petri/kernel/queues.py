@@ -40,7 +40,7 @@ def update_ready(m: Any, f: Any, q: int) -> None:
     if m[m[SIZE] + h] > 0:
         top = m[m[HEAP] + m[m[BASE] + h]]
         m[m[TIE] + item] = m[m[TIE] + top]
-        push(m, f, READY, item, f[m[KEY] + top])
+        push(m, f, READY, item, f[m[KEY] + m[m[BASE] + h]])
     elif m[m[PLACE] + item] >= 0:
         remove(m, f, READY, item)
 

@@ -82,7 +82,7 @@ def reschedule(m: Any, f: Any, pool: int, item: int) -> None:
         return
     top = m[m[HEAP] + m[m[BASE] + h]]
     m[m[TIE] + item] = m[m[TIE] + top]
-    wait = (f[m[KEY] + top] - f[m[VIRTUAL] + pool]) / f[m[SPEED] + pool]
+    wait = (f[m[KEY] + m[m[BASE] + h]] - f[m[VIRTUAL] + pool]) / f[m[SPEED] + pool]
     push(m, f, MAIN, item, f[CLOCK] + max(wait, wait * 0))
 
 
@@ -131,7 +131,7 @@ def stop(m: Any, f: Any, item: int, t: int) -> None:
     if m[m[PLACE] + item] == WAITING:
         m[m[PLACE] + item] = OUT
         return
-    pool, now = m[m[POOL] + t], f[CLOCK]
+    pool, now, due = m[m[POOL] + t], f[CLOCK], f[m[KEY] + m[m[PLACE] + item]]
     if pool < 0:
         remove(m, f, MAIN, item)
     else:
@@ -140,7 +140,7 @@ def stop(m: Any, f: Any, item: int, t: int) -> None:
         reschedule(m, f, pool, m[TRANSITIONS] + pool)
         now = f[m[VIRTUAL] + pool]
     if m[m[AGE] + t]:
-        f[m[LEFT] + t] = max(f[m[KEY] + item] - now, now * 0)
+        f[m[LEFT] + t] = max(due - now, now * 0)
 
 
 def open_timer(m: Any, t: int) -> int:

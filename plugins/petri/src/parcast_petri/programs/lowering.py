@@ -77,16 +77,27 @@ class _Lowering:
         self.costs = Costs.of(query, found.unrolled.needs())
         self.node = self.costs.placement.node.tolist()
         self.sketch, self.records = Sketch(), Records()
-        self.cpu, self.seconds = _seconds(self.table, self.costs)
         self.share = np.minimum(1.0, query.machine.nodes.cores / self.costs.placement.sharing)
-        self.wire = _wires(self.table, self.costs)
-        self.late = self.table.amount > self.costs.eager_limit
+        self.overhead = float(self.costs.overhead_receive)
+        self._listed()
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
         self.transfers = Transfers.of(self.sketch, self.costs, sharing, self._pairs())
         self.computing: list[Computing] = []
+
+    def _listed(self) -> None:
+        """Note the columns as lists, which are faster to look up one by one than arrays."""
+        table, counts = self.table, np.diff(self.table.offsets)
+        self.ranks = np.repeat(np.arange(len(counts)), counts).tolist()
+        self.offsets = table.offsets.tolist()
+        self.op, self.dst, self.tag = table.op.tolist(), table.dst.tolist(), table.tag.tolist()
+        self.late = (table.amount > self.costs.eager_limit).tolist()
+        self.sent_to = self.matching.sent_to.tolist()
+        self.received_from = self.matching.received_from.tolist()
+        self.cpu, self.seconds = (one.tolist() for one in _seconds(table, self.costs))
+        self.wire = [one.tolist() for one in _wires(table, self.costs)]
 
     def _pairs(self) -> frozenset[tuple[int, int]]:
         sends = np.flatnonzero(self.table.dst >= 0)
@@ -95,7 +106,7 @@ class _Lowering:
         return frozenset(zip(here.tolist(), there.tolist(), strict=True))
 
     def made(self) -> ProgramNet:
-        offsets = self.table.offsets.tolist()
+        offsets = self.offsets
         for rank in range(self.query.p):
             self.rank, self.first = rank, offsets[rank]
             self.at, self.moment = f"start {rank}", OUTSET
@@ -112,8 +123,8 @@ class _Lowering:
         return ProgramNet(net, self.records, tuple(self.computing), tuple(old))
 
     def _name(self, id_: int) -> str:
-        rank = int(self.table.rank_of(id_))
-        return f"{rank}.{id_ - int(self.table.offsets[rank])}"
+        rank = self.ranks[id_]
+        return f"{rank}.{id_ - self.offsets[rank]}"
 
     def _step(self, id_: int, word: str, pre: Any = (), post: Any = (), **rest: Any) -> int:
         """Draw what the process does next; return the moment it is done."""
@@ -128,7 +139,7 @@ class _Lowering:
         return self.moment
 
     def _operation(self, id_: int) -> None:
-        match OPS[self.table.op[id_]]:
+        match OPS[self.op[id_]]:
             case "compute" | "elapse" as word:
                 self._work(id_, word)
             case "send" | "isend" as word:
@@ -137,7 +148,8 @@ class _Lowering:
                 self._receive(id_)
             case "irecv":
                 self._post(id_)
-                self._busy(id_, "irecv", self.costs.overhead_receive)
+                if self.overhead:
+                    self._busy(id_, "irecv", self.overhead)
             case "wait" | "waitall":
                 self._wait(id_)
             case "sendrecv":
@@ -150,7 +162,7 @@ class _Lowering:
     def _work(self, id_: int, word: str) -> None:
         since, node = self.moment, self.node[self.rank]
         load = self.nodes.loads.get(node)
-        cpu, seconds = float(self.cpu[id_]), float(self.seconds[id_])
+        cpu, seconds = self.cpu[id_], self.seconds[id_]
         if load is None or not cpu:
             self._step(id_, word, **timed(seconds))
         else:
@@ -178,18 +190,21 @@ class _Lowering:
 
     def _busy(self, id_: int, word: str, seconds: float, pre: Any = (), post: Any = ()) -> None:
         since = self.moment
-        self._step(id_, word, pre, post, **timed(float(seconds)))
+        self._step(id_, word, pre, post, **timed(seconds))
         self.records.busy(self.rank, "communication", since, self.moment)
 
     def _leave(self, id_: int, word: str) -> None:
         """Draw the sender's own time, and the message's way from there."""
-        name = self._name(id_)
-        self._busy(id_, word, float(self.seconds[id_]), post=[f"ready {name}"])
+        name, seconds = self._name(id_), self.seconds[id_]
+        if seconds:
+            self._busy(id_, word, seconds, post=[f"ready {name}"])
+        else:
+            self.sketch.give(self.moment, f"ready {name}")
         self.records.flight[id_] = self.moment
-        dst, rank = int(self.table.dst[id_]), self.rank
+        dst, rank = self.dst[id_], self.rank
         ready, arrived = {f"ready {name}": 1}, {self._arrived(id_): 1}
         if self.late[id_]:
-            if self.matching.sent_to[id_] == TIMING:
+            if self.sent_to[id_] == TIMING:
                 raise UnsupportedError(
                     f"{self.table.line(id_)}: recv(ANY) may take a message above the eager limit, "
                     "which a net of anonymous tokens cannot tell apart; raise network.eager_limit"
@@ -199,7 +214,7 @@ class _Lowering:
                 f"meet {name}", {**ready, f"posted {name}": 1}, begun
             )
             ready, arrived = begun, {**arrived, f"sent {name}": 1}
-        if self.matching.sent_to[id_] == TIMING:
+        if self.sent_to[id_] == TIMING:
             self.records.offer(self._arrived(id_), id_)
         startup, transfer = self.wire
         letter = Letter(
@@ -208,15 +223,15 @@ class _Lowering:
             arrived=arrived,
             src=self.node[rank],
             dst=self.node[dst],
-            startup=float(startup[id_]),
-            transfer=float(transfer[id_]),
+            startup=startup[id_],
+            transfer=transfer[id_],
             local=self.node[rank] == self.node[dst],
         )
         self.records.arrival[id_] = self.transfers.draw(letter)
 
     def _arrived(self, send: int) -> str:
-        if self.matching.sent_to[send] == TIMING:
-            return _inbox(self.table.dst[send], self.table.tag[send])
+        if self.sent_to[send] == TIMING:
+            return _inbox(self.dst[send], self.tag[send])
         return f"arrived {self._name(send)}"
 
     def _send(self, id_: int, word: str) -> None:
@@ -228,26 +243,26 @@ class _Lowering:
 
     def _post(self, id_: int, word: str = "post") -> None:
         """Draw the posting of a receive, where its message waits for it."""
-        send = int(self.matching.received_from[id_])
+        send = self.received_from[id_]
         if send >= 0 and self.late[send]:
             self._step(id_, word, post=[f"posted {self._name(send)}"])
 
     def _receive(self, id_: int) -> None:
-        send = int(self.matching.received_from[id_])
+        send = self.received_from[id_]
         self._post(id_)
         since = self.moment
         if send == TIMING:
-            inbox = _inbox(self.rank, self.table.tag[id_])
-            self._step(id_, "recv", [inbox], **timed(float(self.costs.overhead_receive)))
+            inbox = _inbox(self.rank, self.tag[id_])
+            self._step(id_, "recv", [inbox], **timed(self.overhead))
             self.records.take(inbox, self.rank, since, self.moment)
             return
-        self._step(id_, "recv", [self._arrived(send)], **timed(float(self.costs.overhead_receive)))
+        self._step(id_, "recv", [self._arrived(send)], **timed(self.overhead))
         self.records.wait(self.rank, since, [(None, send)], self.moment)
 
     def _wait(self, id_: int) -> None:
         since, awaited, places = self.moment, [], []
         for request in self.requests[id_]:
-            send = int(self.matching.received_from[request])
+            send = self.received_from[request]
             if send != NOTHING:
                 if send == TIMING:
                     raise UnsupportedError(
@@ -259,11 +274,11 @@ class _Lowering:
             elif self.late[request]:
                 awaited.append((None, request))
                 places.append(f"sent {self._name(request)}")
-        self._step(id_, "wait", places, **timed(float(self.costs.overhead_receive)))
+        self._step(id_, "wait", places, **timed(self.overhead))
         self.records.wait(self.rank, since, awaited, self.moment)
 
     def _exchange(self, id_: int) -> None:
-        send, name = int(self.matching.received_from[id_]), self._name(id_)
+        send, name = self.received_from[id_], self._name(id_)
         if send == TIMING:
             raise UnsupportedError(
                 f"{self.table.line(id_)}: a sendrecv from ANY is matched by timing, which petri "
@@ -277,7 +292,7 @@ class _Lowering:
             f"receive {name}",
             {self._arrived(send): 1},
             {received: 1},
-            **timed(float(self.costs.overhead_receive)),
+            **timed(self.overhead),
         )
         own = [f"sent {name}"] if self.late[id_] else []
         self._step(id_, "exchanged", [received, *own])

@@ -29,10 +29,21 @@ class Sketch:
         self, name: str, pre: Mapping[str, int], post: Mapping[str, int], **rest: Any
     ) -> int:
         """Add a transition and the places that it names; return its moment."""
-        for place in (*pre, *post):
-            self.places.setdefault(place, 0)
+        places = self.places
+        for arcs in (pre, post):
+            for place in arcs:
+                if place not in places:
+                    places[place] = 0
         self.transitions.append(Transition(name=name, pre=pre, post=post, **rest))
         return len(self.transitions) - 1
+
+    def give(self, moment: int, place: str) -> None:
+        """Let one more token come up at a moment, in a new place."""
+        self.place(place, int(moment == OUTSET))
+        if moment != OUTSET:
+            post = self.transitions[moment].post
+            assert isinstance(post, dict)
+            post[place] = 1
 
     def net(self, name: str) -> Net:
         """Return what has been drawn."""

@@ -1,0 +1,147 @@
+"""Programs on emulator.tc: the compiled kernels do what the processes do, in every bit."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import parcast_emulator
+from parcast import Query, Registry
+from parcast.errors import InvalidPointError
+from parcast.program.reader import read_source
+from parcast.testing import random_program
+from parcast_emulator import program_run
+from parcast_emulator.program_run import compiled_run, process_run
+
+REGISTRY = Registry([parcast_emulator])
+
+
+def assert_same(query, polling=0.0):
+    plain, compiled = process_run(query, polling), compiled_run(query, polling)
+    plain.run()
+    compiled.run()
+    assert (compiled.time, compiled.start) == (plain.time, plain.start)
+    assert compiled.ends == plain.ends
+    assert compiled.parts == plain.parts
+    return compiled
+
+
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
+def test_checks_that_take_time(contention, eager):
+    for seed in range(40):
+        asked = {"wildcards": True, "without": ["colors", "loops"]} if seed % 3 == 0 else {}
+        made = random_program(seed + 1000, contention=contention, eager=eager, **asked)
+        assert_same(made.query, polling=1e-3 * (seed % 2 + 1))
+
+
+DISKS = {
+    "arm": {"overhead": 1e-3, "seek": 4e-3, "revolution": 8e-3, "track": 1e5, "bandwidth": 9e6},
+    "channels": {"overhead": 1e-4, "channels": 3, "iops": 500, "bandwidth": 1e9},
+}
+
+FILES = """
+def program(rank, size):
+    for step in range(3):
+        write(1e5 * (rank % 3 + 1))
+        if size > 1:
+            isend((rank + 1) % size, 3e5)
+            irecv((rank - 1) % size)
+        if step == 1:
+            start()
+        read(2e5)
+        if size > 1:
+            waitall()
+"""
+
+
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("mode", ["store-and-forward", "cut-through"])
+@pytest.mark.parametrize("duplex", ["half", "full"])
+def test_files_on_disks_of_nodes_and_ports_of_one_direction(disk, mode, duplex):
+    machine = REGISTRY.machine(
+        {
+            "name": "two cores",
+            "nodes": {"cores": 2},
+            "network": {"startup": 1e-4, "bandwidth": 1e7, "contention": "endpoint"},
+            "disk": DISKS[disk],
+            "bus": {"bandwidth": 2e7, "per_node": 2, "mode": mode},
+            "nic": {"duplex": duplex},
+        }
+    )
+    query = Query(workload=read_source(FILES), machine=machine, p=7, d=3)
+    run = assert_same(query)
+    assert run.start > 0
+    assert sum(part.io for part in run.parts) > 0
+
+
+def test_more_events_than_the_heap_has_room_for():
+    text = (
+        "def program(rank, size):\n"
+        "    for k in range(3000):\n"
+        "        send((rank + 1) % size, 10.0)\n"
+        "    for k in range(3000):\n"
+        "        recv(ANY)\n"
+    )
+    network = {"startup": 1e-4, "bandwidth": 1e7, "contention": "endpoint"}
+    machine = REGISTRY.machine({"name": "ring", "network": network})
+    assert_same(Query(workload=read_source(text), machine=machine, p=3, d=1))
+
+
+WHO_IS_FIRST = """
+def program(rank, size):
+    if rank == 0:
+        recv(ANY)
+        recv(1, tag=7)
+        recv(ANY)
+    if rank == 1:
+        elapse(1)
+        send(0, 1e6)
+        send(0, 8, tag=7)
+    if rank == 2:
+        send(0, 1e6)
+"""
+
+
+@pytest.mark.parametrize("engine", [process_run, compiled_run])
+def test_processes_that_wait_for_ever_are_named(engine):
+    network = {"startup": 1e-4, "bandwidth": 1e7, "eager_limit": 1e3}
+    machine = REGISTRY.machine({"name": "three", "network": network})
+    query = Query(workload=read_source(WHO_IS_FIRST), machine=machine, p=3, d=1)
+    with pytest.raises(InvalidPointError) as error:
+        engine(query, 0.0).run()
+    assert str(error.value) == (
+        "program:5: at p=3 rank 0 never leaves its recv; order sends and receives so that they "
+        "can meet"
+    )
+
+
+def test_few_operations_do_not_load_the_compiler(monkeypatch):
+    made = random_program(3)
+    monkeypatch.delitem(sys.modules, "parcast_emulator.programs.ranks", raising=False)
+    assert isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
+    monkeypatch.setattr(program_run, "FEW", 0)
+    assert not isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
+
+
+FAIR = {
+    "name": "fair",
+    "processor": {"rate": 1e6},
+    "network": {"startup": 1e-4, "bandwidth": 1e7, "contention": "endpoint"},
+    "nic": {"sharing": "fair"},
+}
+
+
+def test_what_only_processes_follow_is_refused_when_it_is_long():
+    workload = read_source(
+        "def program(rank, size):\n    for k in range(30000):\n        compute(1)"
+    )
+    asked = {"p": 4, "d": 1, "solvers": "emulator.tc"}
+    (row,) = REGISTRY.compare(workload, FAIR, **asked).rows
+    assert row.message == (
+        "120,000 operations one by one, as messages share a port (nic.sharing = 'fair'), are more "
+        "than are played unasked; ask a smaller p, or --set emulator.tc.most_operations to more"
+    )
+    (row,) = REGISTRY.compare(workload, FAIR | {"nic": {"sharing": "fcfs"}}, **asked).rows
+    assert row.time == pytest.approx(30000 * 1e-6)

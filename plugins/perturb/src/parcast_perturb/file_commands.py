@@ -1,0 +1,171 @@
+"""``parcast perturb convert``, ``graph``, ``replay`` and ``stragglers``: from file to file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from parcast_perturb.perturbation import Perturbation, Recorded
+    from parcast_perturb.trace.columns import Trace
+
+_PICTURE = ".perfetto.json"
+
+Texts = list[str] | None
+Output = Annotated[Path, typer.Option("-o", "--output", help="The new file.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (convert, graph, replay, stragglers):
+        app.command()(command)
+
+
+def convert(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")],
+    *,
+    output: Output,
+    machine: Annotated[
+        str | None, typer.Option(help="Time a trace that has no times on this machine first.")
+    ] = None,
+    latency: Annotated[Texts, typer.Option(help="Added to every message, in a picture.")] = None,
+    per_byte: Annotated[Texts, typer.Option(help="Added for every byte, in a picture.")] = None,
+    os_noise: Annotated[Texts, typer.Option(help="Added to every call, in a picture.")] = None,
+    compute_noise: Annotated[Texts, typer.Option(help="Added between calls, as above.")] = None,
+    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    eager: Annotated[
+        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
+) -> None:
+    """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
+    from parcast.errors import ParcastError
+    from parcast_perturb.asking import Wanted, perturbation_of, recorded_on
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.timing import timed_on
+    from parcast_perturb.writers import write_trace
+
+    wanted = Wanted(
+        latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
+        compute_noise=compute_noise or (),
+    )  # fmt: skip
+    picture = output.name.lower().endswith(_PICTURE)
+    if wanted != Wanted() and not picture:
+        raise ParcastError(f"{output}: a perturbation is shown in a picture alone (X{_PICTURE})")
+    trace, notes = read_trace(file), tuple[str, ...]()
+    on = context.obj.machine(machine) if machine is not None else None
+    if on is not None:
+        trace = timed_on(trace, on)
+    if picture:
+        added, notes = perturbation_of(trace, wanted)
+        known = recorded_on(trace, on, overhead, eager)
+        _picture(trace, added, known, output, seed)
+    else:
+        notes = tuple(f"lost: {one}" for one in write_trace(trace, output))
+    for note in (*trace.notes, *notes):
+        typer.echo(f"note: {note}")
+
+
+def _picture(trace: Trace, added: Perturbation, known: Recorded, output: Path, seed: int) -> None:
+    from parcast.errors import UnsupportedError
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.prediction import policies
+    from parcast_perturb.propagation.running import propagate
+    from parcast_perturb.writers.perfetto import write
+
+    if not trace.timed:
+        raise UnsupportedError(f"{trace.where} has no times to show; time it on a machine first "
+                               "(--machine)")  # fmt: skip
+    policy = policies(trace, known, "auto", Semantics())[0]
+    found = propagate(trace, added, known, policy, seed=seed, every_end=True)
+    assert found.ends is not None
+    write(trace, found.ends[:, 0], output)
+
+
+def graph(
+    file: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")],
+    *,
+    output: Output,
+) -> None:
+    """Draw the message graph of a small trace: X.svg, .png, .pdf, .dot or .graphml."""
+    from parcast_perturb.graph import write
+    from parcast_perturb.readers import read_trace
+
+    write(read_trace(file), output)
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="SCHEDULE", help="A schedule in GOAL.")],
+    *,
+    latency: Annotated[str, typer.Option(help="L.")] = "2500ns",
+    overhead: Annotated[str, typer.Option(help="o, of a message at either end.")] = "1500ns",
+    gap: Annotated[str, typer.Option(help="g, between messages.")] = "1000ns",
+    per_byte: Annotated[str, typer.Option(help="G.")] = "6ns",
+    overhead_per_byte: Annotated[str, typer.Option(help="O.")] = "0ns",
+    eager: Annotated[str, typer.Option(help="S: longer sends wait for their receiver.")] = "65535B",
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Replay a schedule under LogGOPSim's own model; its defaults are the simulator's."""
+    from parcast.units import to_base
+    from parcast_perturb.loggops import LogGOPS
+    from parcast_perturb.loggops import replay as run
+    from parcast_perturb.readers.goal import schedule
+
+    def ns(text: str) -> int:
+        return round(to_base(text, "s") * 1e9)
+
+    model = LogGOPS(
+        latency=ns(latency), overhead=ns(overhead), gap=ns(gap), per_byte=ns(per_byte),
+        overhead_per_byte=ns(overhead_per_byte), eager=round(to_base(eager, "B")),
+    )  # fmt: skip
+    ends = run(schedule(file), model)
+    if as_json:
+        found = {"schema": 1, "schedule": str(file), "model": "loggops", "ends_ns": ends,
+                 "makespan_ns": max(ends)}  # fmt: skip
+        typer.echo(json.dumps(found))
+        return
+    typer.echo(f"{file}: {len(ends)} ranks, LogGOPS, makespan {max(ends):,} ns")
+    for rank, end in enumerate(ends[:16]):
+        typer.echo(f"{rank:6}{end:20,} ns")
+    if len(ends) > 16:
+        typer.echo(f"   (16 of {len(ends)} ranks; --json has all)")
+
+
+def stragglers(
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="Operations: .parquet or .csv.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how much stragglers slow a training job down, and which operations and ranks do it."""
+    import attrs
+
+    from parcast_perturb.training.slowdown import slowdown
+    from parcast_perturb.training.table import read
+
+    job = read(file)
+    found = slowdown(job)
+    if as_json:
+        typer.echo(json.dumps({"schema": 1, "table": str(file), **attrs.asdict(found)}))
+        return
+    rows = [
+        f"{file}: {job.ranks.size} ranks, {len(job.steps)} steps, {job.start.size:,} operations",
+        f"a step takes         {found.recorded:.6g} s as recorded",
+        f"                     {found.without_delays:.6g} s without delays of launches",
+        f"                     {found.without_stragglers:.6g} s if all alike took as long",
+        f"stragglers make it   {found.total:.4f} times as long",
+        (
+            f"the slowest ranks explain {found.slow_ranks:.1%} of it, the last stage "
+            f"{found.last_stage:.1%}"
+        ),
+        "",
+        "only these as recorded, all others alike:",
+    ]
+    groups = (("", found.by_type), ("stage ", found.by_stage), ("data rank ", found.by_part))
+    for word, ratios in groups:
+        order = sorted(ratios.items(), key=lambda one: -one[1])
+        rows += [f"  {word + str(name):30}{ratio:.4f}" for name, ratio in order]
+    typer.echo("\n".join(rows))

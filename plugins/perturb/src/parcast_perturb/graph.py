@@ -1,0 +1,183 @@
+"""The message graph of a small trace as a picture, as the paper's Figure 5.
+
+A call is two nodes, its start and its end, on the line of its rank. Edges of a rank are the calls
+and the gaps between them, with how long they took; messages go from the start of a send to the end
+of what completes their receive, and back where the sender waits. A collective is a node of its own.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_perturb.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SSEND, TO_ROOT
+from parcast_perturb.trace.columns import NONE, Trace
+from parcast_perturb.trace.decoding import Called, completions, decoded, pairs, received
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+#: A larger picture is no picture.
+MOST_EVENTS = 1000
+
+_DRAWN = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+_COLORS = {"call": "#1f6f54", "gap": "#8a8a8a", "message": "#b03a2e", "together": "#2f5d9b"}
+
+
+def message_graph(trace: Trace) -> nx.MultiDiGraph:
+    """Return the message graph: nodes with ``rank``, ``call`` and ``time``, edges with ``kind``.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trace is too long for a picture.
+    """
+    import networkx as nx
+
+    if trace.count > MOST_EVENTS:
+        raise UnsupportedError(
+            f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} are drawn"
+        )
+    found = nx.MultiDiGraph()
+    calls, got = defaultdict[tuple[int, int], int](int), received(trace)
+    for rank in range(trace.size):
+        before = None
+        for one in decoded(trace, rank, got):
+            _call(found, trace, rank, one, before)
+            if one.kind >= ALL:
+                number = calls[rank, one.comm]
+                calls[rank, one.comm] += 1
+                _together(found, trace, one, number)
+            before = one
+    _messages(found, trace)
+    return found
+
+
+def _call(found: nx.MultiDiGraph, trace: Trace, rank: int, one: Called, before: Any) -> None:
+    start, end = f"S{one.row}", f"E{one.row}"
+    for node, time in ((start, one.start), (end, one.end)):
+        found.add_node(node, rank=rank, event=one.row, call=one.name, time=time)
+    taken = one.end - one.start
+    found.add_edge(start, end, kind="call", weight=taken, label=_amount(trace, taken))
+    if before is not None:
+        gap = one.start - before.end
+        found.add_edge(f"E{before.row}", start, kind="gap", weight=gap, label=_amount(trace, gap))
+
+
+def _together(found: nx.MultiDiGraph, trace: Trace, one: Called, number: int) -> None:
+    """Join a member to the node of its collective: those who are waited for, those who wait."""
+    node = f"C{one.comm}.{number}"
+    label = f"{one.blocking} {number}"
+    found.add_node(node, rank=NONE, event=NONE, call=label, time=one.start)
+    kind = one.kind - (NONBLOCKING if one.kind > EXSCAN else 0)
+    rank = int(trace.events.rank_of(one.row))
+    root = rank == one.root
+    if kind not in (FROM_ROOT, TO_ROOT) or (kind == FROM_ROOT) == root:
+        found.add_edge(f"S{one.row}", node, kind="together", weight=one.size, label="")
+    if kind not in (FROM_ROOT, TO_ROOT) or (kind == TO_ROOT) == root:
+        found.add_edge(node, f"E{one.row}", kind="together", weight=0.0, label="")
+
+
+def _messages(found: nx.MultiDiGraph, trace: Trace) -> None:
+    ends = completions(trace)
+    for send, receive in zip(*(one.tolist() for one in pairs(trace)), strict=True):
+        size = float(trace.events.times[send, 2])
+        into = int(ends[receive])
+        found.add_edge(f"S{send}", f"E{into}", kind="message", weight=size, label=f"{size:g} B")
+        if trace.events.whole[send, 0] in (SSEND, SSEND + 3):
+            back = int(ends[send])
+            found.add_edge(f"E{into}", f"E{back}", kind="message", weight=0.0, label="ack")
+
+
+def _amount(trace: Trace, ticks: float) -> str:
+    if not trace.timed or trace.tick is None:
+        return f"{ticks:g}"
+    return f"{ticks * trace.tick * 1e6:g} us"
+
+
+def dot(graph: nx.MultiDiGraph, size: int) -> str:
+    """Return the graph in Graphviz's language, a row for each rank."""
+    lines = [
+        "digraph trace {",
+        'rankdir=LR; ranksep=0.45; nodesep=0.3; fontname="Helvetica"; splines=true;',
+        'node [fontname="Helvetica", fontsize=10, shape=circle, width=0.34, fixedsize=true];',
+        'edge [fontname="Helvetica", fontsize=8, arrowsize=0.6];',
+    ]
+    by_rank: dict[int, list[str]] = defaultdict(list)
+    for node, data in graph.nodes(data=True):
+        by_rank[data["rank"]].append(node)
+    for rank in range(size):
+        lines.append(f'subgraph cluster{rank} {{ label="rank {rank}"; color="#cccccc"; '
+                     'style=rounded;')  # fmt: skip
+        for node in by_rank[rank]:
+            data = graph.nodes[node]
+            name, color = (data["call"], "#eef5f0") if node[0] == "S" else ("", "#ffffff")
+            lines.append(
+                f'{node} [label="{node[0]}", xlabel="{name}", style=filled, fillcolor="{color}"];'
+            )
+        lines.append("}")
+    for node in by_rank[NONE]:
+        label = html.escape(graph.nodes[node]["call"])
+        lines.append(f'"{node}" [label="{label}", shape=box, fixedsize=false, color="#2f5d9b"];')
+    for source, target, data in graph.edges(data=True):
+        kind = data["kind"]
+        style = ", style=dashed" if kind == "gap" else ""
+        loose = ", constraint=false" if kind == "message" else ""
+        weight = 20 if kind in ("call", "gap") else 1
+        lines.append(f'"{source}" -> "{target}" [label="{data["label"]}", color="{_COLORS[kind]}", '
+                     f'fontcolor="{_COLORS[kind]}", weight={weight}{style}{loose}];')  # fmt: skip
+    return "\n".join([*lines, "}"])
+
+
+def write(trace: Trace, path: Path) -> None:
+    """Write the graph of a trace as a picture, as Graphviz's text, or as GraphML.
+
+    Raises
+    ------
+    FileError
+        If the suffix is of no picture, Graphviz is missing, or the file cannot be written.
+    UnsupportedError
+        If the trace is too long, or networkx is missing.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*_DRAWN, ".dot", ".graphml"):
+        raise FileError(f"{path}: a graph is written as .svg, .png, .pdf, .dot or .graphml")
+    try:
+        import networkx as nx
+    except ImportError:
+        raise UnsupportedError(
+            "graphs need networkx: pip install 'parcast-perturb[graph]'"
+        ) from None
+    graph = message_graph(trace)
+    if suffix == ".graphml":
+        data = "\n".join(nx.generate_graphml(graph)).encode()
+    else:
+        text = dot(graph, trace.size)
+        data = text.encode() if suffix == ".dot" else _drawn(text, _DRAWN[suffix], path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _drawn(text: str, form: str, path: Path) -> bytes:
+    program = shutil.which("dot")
+    if program is None:
+        raise FileError(f"{path}: pictures need Graphviz's program dot on the PATH; write .dot or "
+                        ".graphml without it")  # fmt: skip
+    done = subprocess.run(  # noqa: S603 - the program on the user's PATH, no shell
+        [program, f"-T{form}"], input=text.encode(), capture_output=True, check=False
+    )
+    if done.returncode:
+        raise FileError(f"{path}: dot says {shorten(done.stderr.decode(errors='replace'))}")
+    return done.stdout

@@ -1,0 +1,156 @@
+"""What the processes of a program spend their time on, from when its calls end.
+
+Waiting for a message is synchronization until it flies and communication from then on; of
+several that a call waits for, the last to arrive counts, as in the core's reference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from parcast import Parts
+from parcast_perturb.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
+from parcast_perturb.trace.columns import (
+    BYTES,
+    COUNT,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NONE,
+    OUT,
+    START,
+    Floats,
+    Ints,
+    Trace,
+)
+
+if TYPE_CHECKING:
+    from parcast_perturb.traced import Traced
+
+
+@attrs.frozen(eq=False)
+class _Clocks:
+    """When each call starts, has done what it does itself first, and ends."""
+
+    before: Floats  #: the end of the call before
+    start: Floats
+    clock: Floats
+    end: Floats
+
+
+@attrs.frozen(eq=False)
+class _Awaited:
+    """Edges to calls from messages: when these arrive and when they flew off."""
+
+    call: Ints
+    arrival: Floats
+    flight: Floats
+
+
+def parts_of(content: Traced, delays: Floats) -> Parts:
+    """Return the mean over processes of each part; they sum to the time.
+
+    Parameters
+    ----------
+    content
+        A program as a trace, and what its machine adds.
+    delays
+        The delay of the end of each of its events, in seconds.
+    """
+    trace, began = content.trace, 0.0
+    clocks = _clocks(content, delays)
+    if content.starts is not None and len(content.starts):
+        began = float(clocks.end[content.starts].max())
+    turn = _turns(clocks.clock, _awaited(content, clocks))
+
+    def spent(since: Floats, until: Floats) -> float:
+        return float((np.maximum(until, began) - np.maximum(since, began)).sum())
+
+    last = trace.events.offsets[1:] - 1
+    ends = clocks.end[last]
+    busy = spent(clocks.before, clocks.start)
+    stored = float(content.io.sum()) if content.io is not None else 0.0
+    whole = (
+        busy - stored,
+        spent(clocks.start, clocks.clock) + spent(turn, clocks.end),
+        stored,
+        spent(clocks.clock, turn) + spent(ends, np.full(trace.size, ends.max())),
+    )
+    return Parts(*(part / trace.size for part in whole))
+
+
+def _clocks(content: Traced, delays: Floats) -> _Clocks:
+    trace = content.trace
+    times, begins = trace.events.times, trace.events.offsets[:-1]
+    end = times[:, END] + delays
+    start, before = times[:, START].copy(), np.zeros(trace.count)
+    start[1:] += delays[:-1]
+    before[1:] = end[:-1]
+    start[begins], before[begins] = times[begins, START], 0.0
+    sends = trace.events.whole[:, OUT] != NONE
+    return _Clocks(before, start, start + np.where(sends, content.added[:, 0], 0.0), end)
+
+
+def _awaited(content: Traced, clocks: _Clocks) -> _Awaited:
+    """Return all that calls wait for."""
+    whole, times = content.trace.events.whole, content.trace.events.times
+    send, receive = (_by_channel(whole[:, column]) for column in (OUT, INTO))
+    late = times[send, BYTES] > content.eager_limit
+    posted = np.where(
+        whole[receive, KIND] == SENDRECV, clocks.clock[receive], clocks.start[receive]
+    )
+    flight = np.where(late, np.maximum(clocks.clock[send], posted), clocks.clock[send])
+    arrival = flight + content.added[send, 1]
+    after = np.where(whole[receive, KIND] == SENDRECV, content.added[receive, 2], 0.0)
+    waits = _waits(content.trace)
+    calls = np.concatenate([
+        _caller(receive, whole[receive, KIND], (RECV, SENDRECV), IRECV, waits),
+        np.where(late, _caller(send, whole[send, KIND], (SEND, SENDRECV), ISEND, waits), NONE),
+    ])  # fmt: skip
+    some = calls != NONE
+    arrivals, flights = np.concatenate([arrival + after, arrival]), np.tile(flight, 2)
+    return _Awaited(calls[some], arrivals[some], flights[some])
+
+
+def _by_channel(channels: Any) -> Ints:
+    """Return the events of all channels, those of each in order: the k-th are one message."""
+    rows = np.flatnonzero(channels != NONE)
+    found: Ints = rows[np.argsort(channels[rows], kind="stable")]
+    return found
+
+
+def _waits(trace: Trace) -> Ints:
+    """Return for each event that opens a request the one that waits for it, or ``NONE``."""
+    events, found = trace.events, np.full(trace.count, NONE, np.int64)
+    whole, first = events.whole, np.cumsum(trace.requests) - trace.requests
+    rows = np.flatnonzero((whole[:, KIND] == IRECV) | (whole[:, KIND] == ISEND))
+    opened = np.empty(int(trace.requests.sum()), np.int64)
+    opened[first[events.rank_of(rows)] + whole[rows, COUNT]] = rows
+    waits = np.flatnonzero((whole[:, KIND] == WAIT) & (whole[:, COUNT] > 0))
+    counts = whole[waits, COUNT].astype(np.int64)
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    slots = events.slots[np.repeat(whole[waits, FIRST], counts) + inside]
+    waiting = np.repeat(waits, counts)
+    found[opened[first[events.rank_of(waiting)] + slots]] = waiting
+    return found
+
+
+def _caller(rows: Ints, kind: Any, own: tuple[int, ...], later: int, waits: Ints) -> Ints:
+    """Return the call that waits for what an event takes part in."""
+    return np.where(np.isin(kind, own), rows, np.where(kind == later, waits[rows], NONE))
+
+
+def _turns(clock: Floats, awaited: _Awaited) -> Floats:
+    """Return when each call's waiting turns into communication."""
+    found = clock.copy()
+    order = np.lexsort((-awaited.flight, awaited.arrival, awaited.call))
+    call = awaited.call[order]
+    last = order[np.flatnonzero(np.diff(call, append=-2))]
+    tight = awaited.arrival[last] > clock[awaited.call[last]]
+    rows = awaited.call[last][tight]
+    found[rows] = np.maximum(clock[rows], awaited.flight[last][tight])
+    return found

@@ -1,0 +1,22 @@
+"""Tells on a terminal how far a long trace has been gone through."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def shown(events: int) -> Iterator[Callable[[int], None]]:
+    """Give what is told how many events are done; 0 of them, or where nobody looks, show none."""
+    if not events or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("events", total=events)
+        yield lambda done: bar.update(task, completed=done)

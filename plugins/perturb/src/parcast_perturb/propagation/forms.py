@@ -1,0 +1,42 @@
+"""Which form of the kernel runs: plain Python for small questions, or compiled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from parcast_perturb.compilation import compiled
+from parcast_perturb.propagation import collectives, kernel, messages, sampling, waiting
+
+#: Events worth loading numba for, which takes a second or more, of one process, call after call.
+PLAIN_EVENTS = 100_000
+
+_done: Counter[str] = Counter()
+
+
+def form(events: int) -> Callable[..., int]:
+    """Return the form of the kernel that answers a question of so many events soonest."""
+    _done["events"] += min(events, PLAIN_EVENTS + 1)
+    return _compiled() if _done["events"] > PLAIN_EVENTS else plain
+
+
+@cache
+def _compiled() -> Any:
+    return compiled((sampling, messages, collectives, waiting, kernel), "advance")
+
+
+def plain(*tables: Any) -> int:
+    """Run the kernel as plain Python."""
+    return int(kernel.advance(*(_lent(one) for one in tables)))
+
+
+def _lent(table: Any) -> Any:
+    """Return named tuples with views that give Python's numbers, which are fast in Python."""
+    if not isinstance(table, tuple):
+        return table
+    lent = (one.data if isinstance(one, np.ndarray) else one for one in table)
+    return type(table)(*lent)

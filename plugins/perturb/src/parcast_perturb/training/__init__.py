@@ -1,0 +1,1 @@
+"""Training jobs recorded as tables of operations: what a run without stragglers would take."""

@@ -1,0 +1,179 @@
+"""OTF2 archives, for Vampir, Score-P's tools and others: a folder with ``traces.otf2`` in it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_perturb.trace.calls import ALL, WAIT
+from parcast_perturb.trace.columns import NONE, Trace
+from parcast_perturb.trace.decoding import Called, decoded, received
+
+#: OTF2's number for a root where a collective has none.
+_UNDEFINED = 2**32 - 1
+
+#: Ticks a second, where the trace's own are no whole number.
+_FINE = 1_000_000_000
+
+_HANDLES = ("comm_split", "comm_dup", "comm_create")
+
+
+def write(trace: Trace, path: Path) -> tuple[str, ...]:
+    """Write a trace as an archive, a new folder; return what was lost.
+
+    Raises
+    ------
+    FileError
+        If the folder is there already, or cannot be written.
+    UnsupportedError
+        If the package is not installed, or the trace has no times or no unit.
+    """
+    try:
+        import otf2
+    except ImportError:
+        raise UnsupportedError(
+            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+        ) from None
+    if not trace.timed or trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
+    if path.exists():
+        raise FileError(f"{path} is there already; name a new folder")
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            made = _Archive(trace, otf2)
+            made.write(Path(folder) / "archive")
+            shutil.move(Path(folder) / "archive", path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+    except otf2.error.Error as error:
+        raise FileError(f"{path} cannot be written: {shorten(error)}") from None
+    return tuple(made.losses)
+
+
+class _Archive:
+    def __init__(self, trace: Trace, library: Any) -> None:
+        self.trace, self.library = trace, library
+        self.losses: dict[str, None] = {}
+        self.regions: dict[str, Any] = {}
+        assert trace.tick is not None
+        rate = 1.0 / trace.tick
+        times = trace.events.times[:, :2]
+        self.origin = float(times.min(initial=0.0))
+        exact = round(rate) >= 1 and abs(rate - round(rate)) < 1e-6 * rate
+        if exact and bool((times == times.round()).all()):
+            self.rate, self.scale = round(rate), 1.0
+        else:
+            self.rate, self.scale = _FINE, trace.tick * _FINE
+            self.losses["times are in whole ns"] = None
+        if len({*trace.sites} - {one.removeprefix("MPI_").lower() for one in trace.sites}) > 0:
+            self.losses["call sites"] = None
+
+    def write(self, folder: Path) -> None:
+        """Write definitions, and the records of every rank."""
+        with self.library.writer.open(str(folder), timer_resolution=self.rate) as archive:
+            self.definitions = archive.definitions
+            locations = self._locations()
+            self._communicators(locations)
+            got = received(self.trace)
+            for rank, location in enumerate(locations):
+                writer = _Rank(self, archive.event_writer_from_location(location))
+                for one in decoded(self.trace, rank, got):
+                    writer.write(one)
+
+    def _locations(self) -> list[Any]:
+        root = self.definitions.system_tree_node("run")
+        return [
+            self.definitions.location(
+                "Master thread",
+                group=self.definitions.location_group(f"MPI Rank {rank}", system_tree_parent=root),
+            )
+            for rank in range(self.trace.size)
+        ]
+
+    def _communicators(self, locations: list[Any]) -> None:
+        kinds, mpi = self.library.GroupType, self.library.Paradigm.MPI
+        self.definitions.group("", kinds.COMM_LOCATIONS, paradigm=mpi, members=locations)
+        self.comms, self.places = [], []
+        for label, members in zip(self.trace.labels, self.trace.communicators, strict=True):
+            listed = members.tolist()
+            group = self.definitions.group(
+                label, kinds.COMM_GROUP, paradigm=mpi, members=[locations[one] for one in listed]
+            )
+            self.comms.append(self.definitions.comm(label, group))
+            self.places.append({rank: place for place, rank in enumerate(listed)})
+
+    def region(self, name: str) -> Any:
+        """Return the region of a call."""
+        word = f"MPI_{name[0].upper()}{name[1:]}"
+        if word not in self.regions:
+            mpi = self.library.Paradigm.MPI
+            self.regions[word] = self.definitions.region(word, paradigm=mpi)
+        return self.regions[word]
+
+    def time(self, ticks: float) -> int:
+        return round((ticks - self.origin) * self.scale)
+
+
+class _Rank:
+    """Writes the records of one rank: messages leave at a call's start and are there at its end."""
+
+    def __init__(self, archive: _Archive, writer: Any) -> None:
+        self.archive, self.writer = archive, writer
+        self.open: dict[int, Callable[[int], None]] = {}  #: what writes a request's completion
+
+    def write(self, one: Called) -> None:
+        start, end = self.archive.time(one.start), self.archive.time(one.end)
+        region = self.archive.region(one.name)
+        self.writer.enter(start, region)
+        if one.kind == WAIT:
+            for request in one.completed:
+                self.open.pop(request)(end)
+        elif one.kind >= ALL:
+            self._together(one, start, end)
+        elif one.name == "probe":
+            self.archive.losses["whose message a probe saw"] = None
+        elif one.name == "request_free":
+            self.archive.losses["when requests are given up"] = None
+        else:
+            self._messages(one, start, end)
+        self.writer.leave(end, region)
+
+    def _messages(self, one: Called, start: int, end: int) -> None:
+        comm, places = self.archive.comms[one.comm], self.archive.places[one.comm]
+        writer, request = self.writer, one.request
+        if one.to != NONE:
+            sent = (places[one.to], comm, one.tag, round(one.size))
+            if request == NONE:
+                writer.mpi_send(start, *sent)
+            else:
+                writer.mpi_isend(start, *sent, request)
+                self.open[request] = lambda time: writer.mpi_isend_complete(time, request)
+        if one.source != NONE:
+            got = (places[one.source], comm, one.source_tag, round(one.got))
+            if one.room not in (one.got, float("inf")):
+                self.archive.losses["how much a receive had room for"] = None
+            if request == NONE:
+                writer.mpi_recv(end, *got)
+            else:
+                writer.mpi_irecv_request(start, request)
+                self.open[request] = lambda time: writer.mpi_irecv(time, *got, request)
+
+    def _together(self, one: Called, start: int, end: int) -> None:
+        places, size = self.archive.places[one.comm], round(one.size)
+        word = "CREATE_HANDLE" if one.name in _HANDLES else one.blocking.upper()
+        root = places[one.root] if one.root != NONE else _UNDEFINED
+        said = (getattr(self.archive.library.CollectiveOp, word), self.archive.comms[one.comm],
+                root, size, size)  # fmt: skip
+        if one.request == NONE:
+            self.writer.mpi_collective_begin(start)
+            self.writer.mpi_collective_end(end, *said)
+            return
+        writer, request = self.writer, one.request
+        writer.non_blocking_collective_request(start, request)
+        self.open[request] = lambda time: writer.non_blocking_collective_complete(
+            time, *said, request
+        )

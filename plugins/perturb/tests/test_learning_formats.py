@@ -1,0 +1,133 @@
+"""Traces of machine learning: Chakra's own tools wrote its files, Kineto's follow its format."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.errors import FileError, UnsupportedError
+from parcast_perturb.errors import TraceError
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.readers import read_trace
+from parcast_perturb.readers.protobuf import MalformedError, fields, packed
+from parcast_perturb.timing import with_times
+from parcast_perturb.trace.columns import BYTES
+
+CHAKRA = Path(__file__).parent / "files" / "chakra"
+
+
+@pytest.mark.parametrize("suffix", ["et", "json"])
+def test_a_pipeline_of_chakra_is_timed(suffix):
+    # 0: forward 100 us, sends, 50 us more; 1: forward 200, 30 with what came; then a sum
+    trace = read_trace(CHAKRA / f"pipeline.0.{suffix}")
+    known = Recorded(latency=1000.0, per_byte=1.0)
+    timed = with_times(trace, known, 1.0)
+    arrives = 100_000 + 1000 + 4096
+    begins = max(200_000, arrives) + 30_000
+    assert timed.ends.tolist() == [begins + 1000 + 65536] * 2
+    assert trace.events.times[0, BYTES] == 4096
+    slower = with_times(trace, Recorded(latency=200_000.0, per_byte=0.0), 1.0)
+    assert slower.ends.max() == 100_000 + 200_000 + 30_000 + 200_000
+
+
+def test_nodes_of_the_generator_are_read():
+    assert read_trace(CHAKRA / "two_comp_nodes_dependent.1.et").ends.tolist() == [10_000, 10_000]
+    barrier = read_trace(CHAKRA / "BARRIER.0.et")
+    assert [barrier.name(event) for event in range(3)] == ["ibarrier", "waitall", "finalize"]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60, 150])
+def test_files_of_chakra_that_are_cut_off_are_told(tmp_path, cut):
+    for file in CHAKRA.glob("pipeline.*.et"):
+        shutil.copy(file, tmp_path)
+    path = tmp_path / "pipeline.1.et"
+    data = path.read_bytes()
+    path.write_bytes(data[:-cut])
+    with pytest.raises((FileError, TraceError), match=r"cut off|no execution trace|unmatched|inc"):
+        read_trace(path)
+    path.unlink()
+    with pytest.raises(FileError, match=r"there are files of 1"):
+        read_trace(tmp_path / "pipeline.0.et")
+
+
+def test_nodes_without_time_are_refused(tmp_path):
+    node = {"id": 1, "type": "COMP_NODE", "attr": [{"name": "num_ops", "int64Val": "7"}]}
+    path = tmp_path / "a.0.json"
+    path.write_text(json.dumps({"version": "1"}) + json.dumps(node))
+    with pytest.raises(UnsupportedError, match="no duration"):
+        read_trace(path)
+    path.write_text(json.dumps({"id": 1, "type": "COMP_NODE", "dataDeps": ["9"]}))
+    with pytest.raises(FileError, match="waits for node 9"):
+        read_trace(path)
+
+
+def test_protobuf_s_wire_format():
+    # the examples of its documentation: 150 in field 1, "testing" in 2, packed 3, 270, 86942 in 6
+    assert list(fields(bytes.fromhex("089601"))) == [(1, 150)]
+    assert list(fields(bytes.fromhex("120774657374696e67"))) == [(2, b"testing")]
+    (number, data), *_ = fields(bytes.fromhex("3206038e029ea705"))
+    assert (number, packed(data)) == (6, [3, 270, 86942])
+    for wrong in ("08", "1207", "0b", "09000000"):
+        with pytest.raises(MalformedError):
+            list(fields(bytes.fromhex(wrong)))
+
+
+def kernel(name, start, taken, **args):
+    return {
+        "ph": "X", "cat": "kernel", "name": f"ncclDevKernel_{name}", "ts": start, "dur": taken,
+        "args": {"Collective name": name, "dtype": "BFloat16", "In msg nelems": 512,
+                 "Group size": 2, **args},
+    }  # fmt: skip
+
+
+def kineto(tmp_path, *ranks):
+    for rank, events in enumerate(ranks):
+        info = {"backend": "nccl", "rank": rank, "world_size": len(ranks)}
+        data = {"schemaVersion": 1, "distributedInfo": info, "traceEvents": list(events)}
+        (tmp_path / f"trace-{rank}.json").write_text(json.dumps(data))
+    return tmp_path / "trace-0.json"
+
+
+def test_kernels_of_nccl_are_calls(tmp_path):
+    other = {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1000, "dur": 90}
+    path = kineto(
+        tmp_path,
+        [kernel("allreduce", 1000.0, 50.5), other, kernel("send", 1100, 5, **{"Dst Rank": 1})],
+        [kernel("_allgather_base", 2020, 1), kernel("recv", 2090, 15, **{"Src Rank": 0})],
+    )
+    with pytest.raises(TraceError, match="collective_mismatch: rank 1, event 0"):
+        read_trace(path)
+    path = kineto(
+        tmp_path,
+        [kernel("allreduce", 1000.0, 50.5), other, kernel("send", 1100, 5, **{"Dst Rank": 1})],
+        [kernel("allreduce", 2020, 30.5), kernel("recv", 2090, 15, **{"Src Rank": 0})],
+    )
+    trace = read_trace(path)
+    assert [trace.name(event) for event in range(4)] == ["allreduce", "send", "allreduce", "recv"]
+    assert trace.events.times[:, BYTES].tolist() == [1024, 1024, 1024, 0]
+    same = propagate(trace, Perturbation(), Recorded(), "upper", every_end=True)
+    assert not same.ends.any()
+    # rank 0 waited 20 longer in the sum, so noise of 15 in its gap before does not pass it
+    assert np.ptp(propagate(trace, Perturbation.of(latency=7), Recorded(), "upper").final) == 7
+
+
+def test_what_kineto_does_not_say_is_refused(tmp_path):
+    def wrong(*events, said, error=UnsupportedError):
+        with pytest.raises(error, match=said):
+            read_trace(kineto(tmp_path, *events))
+
+    one = kernel("allreduce", 0, 50)
+    wrong([one, kernel("allreduce", 40, 5)], [], said="before the communication ahead")
+    wrong([kernel("magic", 0, 1)], [], said="does not say which collective")
+    wrong([kernel("send", 0, 1)], [], said="does not say its peer")
+    wrong([kernel("allreduce", 0, 1, **{"Group size": 1})], [], said="process group of 1")
+    wrong([kernel("allreduce", 0, 1, dtype="Odd")], [], said="whose size is not known")
+    wrong([one], [], said="rank 1 never calls it", error=TraceError)
+    wrong([{**one, "ts": None}], [], said="has no ts or dur", error=FileError)
+    path = kineto(tmp_path, [one], [one])
+    (tmp_path / "trace-1.json").unlink()
+    with pytest.raises(FileError, match="rank 1 has no file here"):
+        read_trace(path)
