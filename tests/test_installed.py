@@ -190,7 +190,7 @@ def test_a_narrow_terminal_loses_no_cell() -> None:
         ["bash", "-c", f"stty cols 40; {command}"],
         stdin=write,
         stdout=write,
-        stderr=write,
+        stderr=subprocess.DEVNULL,
         cwd=ROOT,
     ) as process:
         process.wait()

@@ -13,15 +13,23 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["agreement.md", "studies.md", "tutorial.md", "../plugins/spmd/README.md"]
+HOW_TO = ["trace", "measurements", "machine", "neighbors", "partitioning", "disks"]
+PAGES = [
+    "agreement.md",
+    "studies.md",
+    "tutorial.md",
+    "../plugins/spmd/README.md",
+    *(f"how-to/{name}.md" for name in HOW_TO),
+]
+FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a file
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
     shown = 0
     for language, block in FENCE.findall((DOCS / name).read_text()):
-        if language in {"toml", "csv"} and block.startswith("# "):  # "# disks.toml" names a file
-            (tmp_path / block.split()[1]).write_text(block)
+        if language != "sh" and (named := FILE.match(block)):
+            (tmp_path / named[1]).write_text(block)
         if not block.startswith("$ parcast "):
             continue
         line, _, expected = block.partition("\n")
@@ -45,8 +53,43 @@ def test_every_page_is_built_without_a_warning(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(source), str(made)]
     done = subprocess.run(line, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    pages = {page.stem for page in DOCS.glob("*.md")} | {"commands"}
-    assert pages <= {page.stem for page in made.glob("*.html")}
+    pages = {page.relative_to(DOCS).with_suffix("") for page in DOCS.rglob("*.md")}
+    pages = {page for page in pages if page.parts[0] not in {"_build", "examples", "notebooks"}}
+    for page in {*pages, Path("commands"), Path("reference")}:
+        assert (made / page.with_suffix(".html")).exists(), page
     commands = (made / "commands.html").read_text()
     for name in ("parcast compare", "parcast study", "parcast report", "parcast spmd surface"):
         assert f"<h2>{name}<" in commands
+
+
+def test_a_plugin_of_twenty_lines_installs_and_answers(tmp_path: Path) -> None:
+    """The files of the page as they stand, put where pip would put them."""
+    shown = (DOCS / "how-to" / "plugin.md").read_text()
+    project, site = tmp_path / "project", tmp_path / "site"
+    project.mkdir()
+    for _, block in FENCE.findall(shown):
+        if named := FILE.match(block):
+            (project / named[1]).write_text(block)
+    code = [line for line in (project / "parcast_peak.py").read_text().splitlines() if line.strip()]
+    assert len(code) <= 25
+    pip = shutil.which("uv") and ["uv", "pip", "install", "-q", "--no-deps", "--target", str(site)]
+    pip = pip or [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site)]
+    subprocess.run([*pip, str(project)], check=True, capture_output=True)
+    (test,) = (block for _, block in FENCE.findall(shown) if "def test_peak" in block)
+    (output,) = (block for kind, block in FENCE.findall(shown) if kind == "text")
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    for line, expected in (
+        ("-m parcast compare btio ibm-sp2 -s peak,spmd -p 4,16", output),
+        ("-c 'exec(open(0).read()); test_peak()'", ""),
+    ):
+        done = subprocess.run(
+            f"{sys.executable} {line}",
+            shell=True,
+            check=False,
+            input=test,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert (done.stdout, done.stderr) == (expected, "")

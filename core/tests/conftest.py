@@ -129,6 +129,24 @@ class Slow(Works):
         return Prediction(status=Status.NOT_CONVERGED, message="after 100 steps")
 
 
+class Cheap(Works):
+    def cost(self, query):
+        return 0.001
+
+
+class Dear(Works):
+    def cost(self, query):
+        return 90.0
+
+    def assumptions(self, query):
+        return (f"as small as p={query.p}",)
+
+
+class Bound(Works):
+    def solve(self, query):
+        return Prediction(time=0.5, lower=0.5)
+
+
 class Traces:
     def supports(self, query):
         return None

@@ -27,14 +27,16 @@ def registry(make_registry):
 
 
 def found(registry, workload, machine, **asked):
-    return {one.solver: one for one in advise(registry, workload, machine, **asked)}
+    return {
+        one.solver: one for one in advise(registry, workload, machine, **{"every": True, **asked})
+    }
 
 
 def test_those_that_answer_come_first_and_of_these_the_exact_ones(registry, workload, machine):
     order = list(found(registry, workload, machine, p=3))
     assert set(order[:2]) == {"picks.small", "picks.large"}
-    assert order[2] == "traces.one"
-    assert set(order[3:]) == {"bug.one", "refuses.one", "slow.one", "squares.one"}
+    assert order[2:4] == ["traces.one", "quiet.one"]  # able; and able, but on request only
+    assert set(order[4:]) == {"bug.one", "refuses.one", "slow.one", "squares.one"}
 
 
 def test_what_each_gives_assumes_and_is_reached_by(registry, workload, machine):
@@ -58,16 +60,44 @@ def test_a_point_that_is_not_given_is_the_usual_one(registry, workload, machine)
     ].prediction.time == pytest.approx(8)
 
 
+def test_asked_are_those_of_a_comparison_and_those_that_are_cheap(make_registry, workload, machine):
+    more = [
+        SolverEntry("picks.small", "phases", "parcast_tests:Works", "A test."),
+        SolverEntry("picks.large", "phases", "parcast_tests:Many", "A test."),
+        FamilyEntry("picks", "parcast_tests:default_of_picks", "A test."),
+        SolverEntry("states.cheap", "phases", "parcast_tests:Cheap", "A test."),
+        SolverEntry("states.dear", "phases", "parcast_tests:Dear", "A test."),
+        SolverEntry("traces.one", "trace", "parcast_tests:Traces", "A test."),
+    ]
+    lowering = Lowering("phases", "trace", "parcast_tests:to_trace", "A test.", on_request=True)
+    registry = make_registry(entries=more, hooks={"parcast_lowerings": lambda: [lowering]})
+    said = found(registry, workload, machine, p=3, every=False)
+    asked = {name for name, one in said.items() if one.asked}
+    assert asked == {"picks.large", "states.cheap"}
+    dear, trace = said["states.dear"], said["traces.one"]
+    assert (dear.can, dear.cost, dear.departures) == (True, 90.0, ("as small as p=3",))
+    assert (trace.can, trace.departures) == (True, ("bursts become constant",))
+    assert {name for name, one in found(registry, workload, machine).items() if one.asked} == {
+        *said
+    }
+
+
+def test_lower_bounds_disagree_with_nobody(make_registry, workload, machine):
+    entries = [SolverEntry("bound.one", "phases", "parcast_tests:Bound", "A test.")]
+    registry = make_registry("works", entries=entries)
+    said = disagreement(advise(registry, workload, machine, p=4))
+    assert said == ["No estimates but lower bounds are the times of bound.one."]
+
+
 def test_how_far_answers_are_apart_and_what_only_one_says(registry, workload, machine):
     assert disagreement(advise(registry, workload, machine, p=4)) == [
         "All answers are within 1 % of each other."
     ]
     workload["phase"][0]["serial"] = 9
     said = disagreement(advise(registry, workload, machine, p=4))
-    assert said[0].startswith("Answers are from 3 s by traces.one to 12 s by ")
-    assert said[0].endswith(", a factor of 4.")
-    assert "traces.one alone: bursts become constant" in said
-    assert any(one.endswith("alone: worked") for one in said)
+    assert said[0].startswith("Answers differ by a factor of 4: 3 s by traces.one; 12 s by ")
+    assert "Only traces.one: bursts become constant" in said
+    assert any(one.endswith(": worked") for one in said)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +116,7 @@ def test_the_command_prints_a_table_and_reasons(
     monkeypatch.setattr(sys, "argv", ["parcast"])
     for name, value in (("w", workload), ("m", machine)):
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
-    line = ["advise", str(tmp_path / "w.json"), str(tmp_path / "m.json"), "-p", "3"]
+    line = ["advise", str(tmp_path / "w.json"), str(tmp_path / "m.json"), "-p", "3", "--every"]
     assert command.main(line) == 0
     shown = capsys.readouterr().out
     assert "picks.large*" in shown

@@ -15,7 +15,7 @@ from parcast.entries import Solver
 from parcast.errors import ParcastError
 from parcast.query import Prediction, Query, Status
 from parcast.results import Row
-from parcast.tasks import Outcome, Task, resolve, solve_all
+from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -58,6 +58,7 @@ def answer(
     asked: Sequence[Asked],
     references: References | None = None,
     uncertainty: int = 0,
+    tell: Tell = silent,
 ) -> list[Row]:
     """Return a row for each question; solvers that can are asked about all of theirs at once.
 
@@ -71,19 +72,27 @@ def answer(
         Times with one process and one disk that are known; new ones are added.
     uncertainty
         How often to draw the uncertain numbers of each point.
+    tell
+        Hears what is being done.
     """
     references = references or References()
     solver_of = cache(registry.solver)
-    tasks = [_task(registry, one, solver_of) for one in asked]
-    outcomes = solve_all(registry, tasks)
-    times = _reference_times(registry, references, asked, tasks, outcomes)
+    tasks = [_task(registry, one, solver_of, tell) for one in asked]
+    outcomes = solve_all(registry, tasks, tell)
+    times = _reference_times(registry, references, asked, tasks, outcomes, tell)
     rows = [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
     if not uncertainty:
         return rows
-    return [_uncertain(registry, *each, uncertainty) for each in zip(asked, rows, strict=True)]
+    return [
+        _uncertain(registry, one, row, uncertainty, tell)
+        for one, row in zip(asked, rows, strict=True)
+    ]
 
 
-def _task(registry: Registry, one: Asked, solver_of: Callable[[str], Solver]) -> Task | Prediction:
+def _task(
+    registry: Registry, one: Asked, solver_of: Callable[[str], Solver], tell: Tell
+) -> Task | Prediction:
+    tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
     if one.error is not None:
         return Prediction(status=Status.INVALID, message=str(one.error))
     return resolve(registry, one.solver, one.query, one.settings, solver_of)
@@ -95,6 +104,7 @@ def _reference_times(
     asked: Sequence[Asked],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
+    tell: Tell,
 ) -> list[float | None]:
     """Return each task's time with one process and one disk, solving what is not known."""
     keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
@@ -107,7 +117,8 @@ def _reference_times(
         if isinstance(task, Task) and key not in times and key not in alone:
             query = attrs.evolve(one.query, p=1, d=1, mapping=_first(one.query.mapping))
             alone[key] = resolve(registry, task.entry.name, query, one.settings)
-    for key, outcome in zip(alone, solve_all(registry, list(alone.values())), strict=True):
+    solved = solve_all(registry, list(alone.values()), tell)
+    for key, outcome in zip(alone, solved, strict=True):
         times[key] = outcome.prediction.time
     references.learn(times)
     return [times[key] for key in keys]
@@ -151,12 +162,13 @@ def _finite(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else seconds
 
 
-def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int) -> Row:
+def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
     """Return the row with what its uncertain numbers make of its time."""
     from parcast.uncertainty import spread
 
     if row.status is not Status.OK:
         return row
+    tell(f"{row.solver}: {samples:,} samples of p={row.p}, d={row.d}")
     try:
         found = spread(registry, asked, samples)
     except ParcastError as error:

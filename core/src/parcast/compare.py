@@ -22,7 +22,7 @@ from parcast.provenance import provenance
 from parcast.query import Prediction
 from parcast.results import Results
 from parcast.settings import Settings
-from parcast.tasks import resolve, solve_all
+from parcast.tasks import Tell, resolve, silent, solve_all
 from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def compare(
     seed: int = 0,
     measured: Any = None,
     uncertainty: int = 0,
+    tell: Tell = silent,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
 
@@ -67,6 +68,8 @@ def compare(
         Measured times to set beside the predictions: whatever `read_measured` takes.
     uncertainty
         How often to draw the numbers that are stated with an uncertainty, such as 200.
+    tell
+        Hears what is being done, in words for people.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def compare(
         check_uncertainty(uncertainty, registry, lines)
     except UncertaintyError as error:
         raise UncertaintyError(f"uncertainty: {error}") from None
-    rows = tuple(answer(registry, asked, uncertainty=uncertainty))
+    rows = tuple(answer(registry, asked, uncertainty=uncertainty, tell=tell))
     if registry.has_listeners:
         for one, row in zip(asked, rows, strict=True):
             registry.point_done(one.query, row.prediction)

@@ -19,8 +19,10 @@ API = 1
 
 @runtime_checkable
 class Solver(Protocol):
-    """What a solver's class offers; two more methods are optional.
+    """What a solver's class offers; four more methods are optional.
 
+    ``cost(query)`` estimates the seconds that ``solve`` takes, and ``assumptions(query)`` returns
+    what it assumes of the query, in sentences, both without solving: advice has them.
     ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
     names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
     unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a

@@ -133,3 +133,15 @@ class Prediction:
         if self.parts:
             shown["parts"] = attrs.asdict(self.parts)
         return definition("Prediction", self.status.value, self.message, shown)
+
+
+def is_lower_bound(found: Any) -> bool:
+    """Return whether the time of a prediction or a row is no estimate but a lower bound.
+
+    It is one where the solver says so: ``lower`` is the time and ``upper`` is not, of the
+    workload asked or (``details["bound"]``) of what it was lowered to.
+    """
+    if found.time is None:
+        return False
+    own: bool = found.time == found.lower != found.upper
+    return own or found.details.get("bound") == "lower"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,11 +19,18 @@ from parcast.errors import (
     UnsupportedError,
 )
 from parcast.lowering import lower
-from parcast.query import Prediction, Query, Status
+from parcast.query import Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
+
+
+Tell = Callable[[str], None]  #: hears, in words for people, what is being done
+
+
+def silent(_text: str) -> None:
+    """Tell nobody."""
 
 
 @attrs.frozen
@@ -109,8 +117,13 @@ def _without_answer(error: BaseException) -> Prediction:
     return Prediction(status=Status.FAILED, message=" ".join(message.split()))
 
 
-def solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Outcome]:
-    """Return an outcome for each task, solving each solver's tasks together."""
+def solve_all(
+    registry: Registry, tasks: Sequence[Task | Prediction], tell: Tell = silent
+) -> list[Outcome]:
+    """Return an outcome for each task, solving each solver's tasks together.
+
+    ``tell`` hears, in words for people, which solver is asked how many points.
+    """
     outcomes: dict[int, Outcome] = {}
     batches: dict[str, list[int]] = {}
     for index, task in enumerate(tasks):
@@ -120,7 +133,8 @@ def solve_all(registry: Registry, tasks: Sequence[Task | Prediction]) -> list[Ou
             batches.setdefault(task.entry.name, []).append(index)
     for name, indices in batches.items():
         queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
-        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries), strict=True)
+        say = partial(_say, tell, name, len(queries))
+        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries, say), strict=True)
     for index, task in enumerate(tasks):
         if isinstance(task, Task):
             outcomes[index] = _as_asked(task, outcomes[index])
@@ -133,12 +147,21 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
         return outcome
     found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
     if not task.exact:
-        found = attrs.evolve(found, lower=found.lower if task.below else None, upper=None)
+        details = {**found.details, "bound": "lower"} if is_lower_bound(found) else found.details
+        lower = found.lower if task.below else None
+        found = attrs.evolve(found, lower=lower, upper=None, details=details)
     return Outcome(found, outcome.seconds)
 
 
-def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
+def _say(tell: Tell, name: str, count: int, done: int) -> None:
+    tell(f"{name}: {done:,} of {count:,} points" if count > 1 else name)
+
+
+def _solve_batch(
+    solver: Any, queries: Sequence[Query], say: Callable[[int], None]
+) -> list[Outcome]:
     """Solve at once where the solver can; one by one where it cannot, or where that failed."""
+    say(0)
     if len(queries) > 1 and hasattr(solver, "solve_many"):
         start = time.perf_counter()
         try:
@@ -148,7 +171,11 @@ def _solve_batch(solver: Any, queries: Sequence[Query]) -> list[Outcome]:
         if len(predictions) == len(queries):
             each = (time.perf_counter() - start) / len(queries)
             return [Outcome(prediction, each) for prediction in predictions]
-    return [_solve_one(solver, query) for query in queries]
+    outcomes = []
+    for index, query in enumerate(queries):
+        say(index)
+        outcomes.append(_solve_one(solver, query))
+    return outcomes
 
 
 def _solve_one(solver: Any, query: Query) -> Outcome:

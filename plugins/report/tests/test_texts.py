@@ -8,6 +8,7 @@ import pytest
 from rows import HOSTILE, results, row, whole
 
 from parcast_report import latex, markdown
+from parcast_report.content import cases
 
 
 @pytest.fixture(params=["md", "tex"])
@@ -48,3 +49,18 @@ def test_latex_gets_no_bare_special_character(tmp_path, name):
     assert not set(bare) & set('\\{}$&#%_~^<>|"')
     words = set(re.findall(r"\w{2,}", name)) - {"31m"}
     assert all(word.replace("_", "\\_") in first for word in words)
+
+
+def test_a_lower_bound_is_not_called_the_shortest_time():
+    """Neither one of the workload itself nor one of what it was lowered to."""
+    bounds = [
+        row(2, solver="a.bound", time=1.0, lower=1.0),
+        row(2, solver="b.bound", time=2.0, details={"bound": "lower"}),
+    ]
+    (case,) = cases(results(*bounds, row(2, solver="c", time=3.0, lower=3.0, upper=3.0)))
+    assert case.answers == (
+        "Shortest: 3 s at p=2, d=1 by c.",
+        "No estimates but lower bounds are the times of a.bound, b.bound.",
+    )
+    (case,) = cases(results(*bounds))
+    assert case.answers == ("There are lower bounds alone: a.bound, b.bound.",)

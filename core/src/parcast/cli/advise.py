@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 import typer
 
+from parcast.cli import progress
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.errors import InvalidPointError
@@ -15,6 +17,9 @@ from parcast.registry import Registry
 from parcast.results import plain
 from parcast.settings import split_assignment
 from parcast.units import format_seconds
+
+if TYPE_CHECKING:
+    from parcast.advice import Advice
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,54 +40,87 @@ def advise(
     mapping: Mapping = "block",
     settings: Setting = None,
     seed: Seed = 0,
+    every: Annotated[
+        bool, typer.Option("--every", help="Ask all that are able; may take minutes.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Say which solvers can answer, what each gives, assumes and costs, and why they disagree.
 
-    Every solver is asked about one point. First come those that change and assume least.
+    One point is asked of those that compare would ask and of those that state to be cheap; with
+    --every of all. First come those that change and assume least.
     """
     from parcast.advice import advise, disagreement
 
     registry: Registry = context.obj
     given = dict(map(split_assignment, settings or ()))
-    found = advise(
-        registry, workload, machine, p=p, d=d, mapping=mapping, settings=given, seed=seed
-    )
+    with progress.shown() as tell:
+        found = advise(
+            registry, workload, machine,
+            p=p, d=d, mapping=mapping, settings=given, seed=seed, every=every, tell=tell,
+        )  # fmt: skip
     able = [one for one in found if one.can]
-    others = [one for one in found if not one.can]
     if found and all(one.prediction.status is Status.INVALID for one in found):
         raise InvalidPointError(found[0].prediction.message)
     if json:
         print_json({"solvers": [_described(one) for one in found], "why": disagreement(found)})
-        return 0 if able else 1
-    if able:
-        rows = [_row(one) for one in able]
-        print_table(("solver", "time", "gives besides", "reached by", "took"), rows)
-        print("\n* what its family answers with\n")
-    for one in able:
-        for text in one.departures:
-            print_text(f"{one.solver}: {text}")
-    for index, sentence in enumerate(disagreement(found)):
-        print_text(("\n" if index == 0 else "") + sentence)
-    for index, one in enumerate(others):
-        reason = f"{one.prediction.status.value}: {one.prediction.message}"
-        print_text(("\n" if able and index == 0 else "") + f"{one.solver} {reason}")
+    else:
+        _print(found, able, disagreement(found))
     return 0 if able else 1
 
 
-def _row(one: Any) -> list[str]:
-    time, took = one.prediction.time, one.seconds
+def _print(found: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:
+    from parcast.advice import said_by
+
+    if able:
+        rows = [_row(one) for one in able]
+        print_table(("solver", "time", "gives besides", "reached by", "takes"), rows)
+        print("\n* what its family answers with\n")
+    for text, solvers in said_by(able).items():
+        print_text(f"{_named(solvers, able)}: {text}")
+    for index, sentence in enumerate(why):
+        print_text(("\n" if index == 0 else "") + sentence)
+    reasons: dict[str, list[str]] = {}
+    for one in found:
+        if not one.can:
+            reason = f"{one.prediction.status.value}: {one.prediction.message}"
+            reasons.setdefault(reason, []).append(one.solver)
+    for index, (reason, solvers) in enumerate(reasons.items()):
+        print_text(("\n" if able and index == 0 else "") + f"{', '.join(solvers)} {reason}")
+
+
+def _named(solvers: Sequence[str], able: Sequence[Advice]) -> str:
+    """Return names by commas, a family's name where all of it that can answer are meant."""
+    members: dict[str, list[str]] = {}
+    for one in able:
+        members.setdefault(one.solver.partition(".")[0], []).append(one.solver)
+    whole = {family for family, names in members.items() if {*names} <= {*solvers}}
+    families = [name.partition(".")[0] for name in solvers]
+    shown = (
+        family if family in whole else name for name, family in zip(solvers, families, strict=True)
+    )
+    return ", ".join(dict.fromkeys(shown))
+
+
+def _row(one: Advice) -> list[str]:
+    time = one.prediction.time
     reached = ", ".join(one.lowering) or "as it is"
     return [
         one.solver + ("*" if one.default else ""),
-        "" if time is None else format_seconds(time),
+        "not asked" if time is None else format_seconds(time),
         ", ".join(one.gives),
         reached if one.exact else f"{reached} (approximately)",
-        "" if took is None else format_seconds(took),
+        _takes(one),
     ]
 
 
-def _described(one: Any) -> Any:
+def _takes(one: Advice) -> str:
+    if one.seconds is not None:
+        return format_seconds(one.seconds)
+    return "?" if one.cost is None else f"about {format_seconds(one.cost)}"
+
+
+def _described(one: Advice) -> Any:
     prediction = one.prediction
     return plain(
         {

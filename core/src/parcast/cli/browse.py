@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import attrs
 import typer
@@ -12,6 +12,7 @@ import typer
 from parcast.cli import names
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
+from parcast.cli.takes import takes
 from parcast.entries import FamilyEntry, SolverEntry, load
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
@@ -152,8 +153,8 @@ def show(
             print_json(facts)
         else:
             print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-            for option, takes in facts["options"].items():
-                print(f"--set {option}={takes}")
+            for option, taken in facts["options"].items():
+                print(f"--set {option}=... {taken}")
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
@@ -197,14 +198,9 @@ def _options(entry: SolverEntry | FamilyEntry) -> dict[str, str]:
         return {}
     fields = attrs.fields(attrs.resolve_types(load(entry.options)))
     return {
-        f"{entry.name}.{field.name}": f"{_takes(field.type)} (default {field.default})"
+        f"{entry.name}.{field.name}": f"{takes(field.type)} (default {field.default})"
         for field in fields
     }
-
-
-def _takes(kind: Any) -> str:
-    choices = get_args(kind)
-    return "|".join(map(str, choices)) if choices else getattr(kind, "__name__", str(kind))
 
 
 def _found(registry: Registry, name: str) -> Workload | Machine:

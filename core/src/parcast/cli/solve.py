@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import attrs
 import typer
 
-from parcast.cli import names
+from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.errors import InvalidPointError, UncertaintyError
@@ -172,7 +172,8 @@ def _explained(
 
 def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:
     try:
-        return registry.compare(workload, machine, **asked)
+        with progress.shown() as tell:
+            return registry.compare(workload, machine, tell=tell, **asked)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None
 

@@ -4,6 +4,7 @@ import parcast_logp
 import pytest
 
 from parcast import Query
+from parcast.advice import advise
 from parcast.testing import check_plugin, check_solver
 
 MACHINE = {
@@ -38,6 +39,13 @@ def test_overlapping_io_is_refused() -> None:
     found = registry.predict({"name": "a", "phase": [{"io": "async"}]}, MACHINE, "logp")
     assert found.status.value == "refused"
     assert "overlaps" in found.message
+
+
+def test_advice_asks_what_states_to_be_cheap() -> None:
+    registry = check_plugin(parcast_logp)
+    (found,) = advise(registry, WORKLOAD, MACHINE, p=4)
+    assert (found.asked, found.cost) == (True, 20e-6)
+    assert found.departures == ("nothing ever waits",)
 
 
 @pytest.mark.parametrize(

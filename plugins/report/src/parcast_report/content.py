@@ -10,6 +10,7 @@ import attrs
 
 from parcast import Results, Row, Status
 from parcast.columns import is_number
+from parcast.query import is_lower_bound
 from parcast.results import plain
 from parcast.units import format_seconds
 
@@ -100,8 +101,15 @@ def _answers(rows: Sequence[Row]) -> Iterator[str]:
     if not timed:
         yield "No solver gives a time; their reasons stand below."
         return
+    bounds = dict.fromkeys(row.solver for row in timed if is_lower_bound(row))
+    timed = [row for row in timed if not is_lower_bound(row)]
+    if not timed:
+        yield f"There are lower bounds alone: {', '.join(bounds)}."
+        return
     best = min(timed, key=_time)
     yield f"Shortest: {format_seconds(_time(best))} at {place(best)} by {best.solver}."
+    if bounds:
+        yield f"No estimates but lower bounds are the times of {', '.join(bounds)}."
     last = max(timed, key=lambda row: (row.p, row.d))
     there = [row for row in timed if place(row) == place(last)]
     low, high = min(there, key=_time), max(there, key=_time)

@@ -70,6 +70,7 @@ def surface(
     ] = None,
 ) -> int:
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
+    from parcast.cli import progress
     from parcast_spmd.surface.advice import parse_budget
     from parcast_spmd.surface.over import parse_over
     from parcast_spmd.surface.report import advise, lines
@@ -78,16 +79,18 @@ def surface(
     registry: Registry = context.obj
     _check_output(registry, output)
     most, least = parse_budget(budget, cost), _threshold(threshold)
-    results = survey(
-        registry,
-        workload,
-        machine,
-        p=parse_numbers("-p", p),
-        d=None if d is None else parse_numbers("-d", d),
-        over=[parse_over(one) for one in over or ()],
-        settings=dict(map(split_assignment, settings or ())),
-        solver=solver,
-    )
+    with progress.shown() as tell:
+        results = survey(
+            registry,
+            workload,
+            machine,
+            p=parse_numbers("-p", p),
+            d=None if d is None else parse_numbers("-d", d),
+            over=[parse_over(one) for one in over or ()],
+            settings=dict(map(split_assignment, settings or ())),
+            solver=solver,
+            tell=tell,
+        )
     code = _exit_code(results)
     found = advise(results, most, least)
     if as_json:

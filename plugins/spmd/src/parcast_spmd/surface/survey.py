@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parcast import ParcastError, Registry, Results, Row
 from parcast.errors import UnknownNameError
+from parcast.tasks import Tell, silent
 from parcast_spmd.surface.asymptotes import asymptotes
 from parcast_spmd.surface.over import Over, combinations
 
@@ -29,6 +30,7 @@ def survey(
     over: Sequence[Over] = (),
     settings: Mapping[str, Any] | None = None,
     solver: str = "spmd",
+    tell: Tell = silent,
 ) -> Results:
     """Return the rows of a surface, p varying slowest of p and d.
 
@@ -50,6 +52,8 @@ def survey(
         Settings that are the same everywhere.
     solver
         ``spmd`` or one of its solvers.
+    tell
+        Hears what is being done, in words for people.
 
     Raises
     ------
@@ -67,7 +71,9 @@ def survey(
     work, mach = registry.workload(workload), registry.machine(machine)
     with _without_collection():
         asked = [
-            registry.compare(work, mach, p=p, d=d, solvers=solver, settings={**settings, **chosen})
+            registry.compare(
+                work, mach, p=p, d=d, solvers=solver, settings={**settings, **chosen}, tell=tell
+            )
             for chosen in grid
         ]
         numbers = {one.name: dict(zip(one.values, one.number, strict=True)) for one in over}
