@@ -29,9 +29,16 @@ def test_receives_of_any_message_are_decided_alike(programs):
         assert_agrees(made)
 
 
-def assert_agrees(made):
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_tasks_of_pools_go_to_the_same_processes(contention, programs):
+    for seed in range(programs // 6):
+        made = random_program(seed, contention=contention, pools=True, wildcards=True)
+        assert_agrees(made, (process_run,))
+
+
+def assert_agrees(made, engines=(process_run, compiled_run)):
     reference = by_sweep(made.expanded, made.costs)
-    for engine in (process_run, compiled_run):
+    for engine in engines:
         done = engine(made.query, 0.0)
         done.run()
         assert (done.time, done.start) == (reference.time, reference.start), made.source

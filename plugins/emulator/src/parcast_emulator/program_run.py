@@ -36,7 +36,7 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
     UnsupportedError
         If the machine lacks what the program needs.
     """
-    unrolled = matched(query).unrolled
+    unrolled = matched(query, pools=True).unrolled
     needs = set(unrolled.needs())
     disk = query.machine.part("disk", Disk)
     on_nodes = "io" in needs and disk is not None and query.machine.storage.bandwidth is None
@@ -52,7 +52,9 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
 
 
 def why_not_compiled(query: Query) -> str | None:
-    """Return None, or what of the machine only the processes themselves can follow."""
+    """Return None, or what only the processes themselves can follow."""
+    if matched(query, pools=True).native.pools:
+        return "tasks of a pool go to whoever is free"
     nic, bus = query.machine.part("nic", Nic), query.machine.part("bus", Bus)
     if nic is not None and nic.sharing == "fair":
         return "messages share a port (nic.sharing = 'fair')"
@@ -66,7 +68,10 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 
     Few operations are played by processes, many by the compiled kernels where they can.
     """
-    many = matched(query).unrolled.count() > FEW or f"{__package__}.programs.ranks" in sys.modules
+    many = (
+        matched(query, pools=True).unrolled.count() > FEW
+        or f"{__package__}.programs.ranks" in sys.modules
+    )
     made = (compiled_run if many and why_not_compiled(query) is None else process_run)(
         query, polling
     )
@@ -85,7 +90,7 @@ def process_run(query: Query, polling: float) -> processes.Run:
     if nodes is not None:
         disks = Disks(clock, nodes, Usage.of(nodes))
         files = NodeFiles(disks, costs.placement.node.tolist())
-    return processes.Run(matched(query).unrolled, costs, clock, ports, files, polling)
+    return processes.Run(matched(query, pools=True).unrolled, costs, clock, ports, files, polling)
 
 
 def compiled_run(query: Query, polling: float) -> compiled.Run:
@@ -95,7 +100,7 @@ def compiled_run(query: Query, polling: float) -> compiled.Run:
     costs, nodes = _machine(query)
     nic = query.machine.part("nic", Nic) or Nic()
     return engine.Run(
-        matched(query), costs, nodes=nodes, half=nic.duplex == "half", polling=polling
+        matched(query, pools=True), costs, nodes=nodes, half=nic.duplex == "half", polling=polling
     )
 
 

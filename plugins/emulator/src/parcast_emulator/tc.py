@@ -104,7 +104,7 @@ def _program(query: Query, options: Options) -> Prediction:
     from parcast.program.ready import matched
     from parcast_emulator.program_run import costs_of, run, why_not_compiled
 
-    count = matched(query).unrolled.count()
+    count = matched(query, pools=True).unrolled.count()
     slow = why_not_compiled(query)
     most = options.most_operations or (_COMPILED if slow is None else _PLAYED)
     if count > most:

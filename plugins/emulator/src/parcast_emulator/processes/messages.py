@@ -28,6 +28,7 @@ class Message:
     eager: bool
     left: float = 0.0  #: when its transfer began
     arrival: float | None = None  #: set when it is there
+    asker: tuple[int, int] | None = None  #: process and place that ask for its way, if not its send
 
 
 @attrs.define(eq=False)
@@ -80,6 +81,10 @@ class Post:
         else:
             self._sent[channel].append(message)
 
+    def fetch(self, message: Message) -> None:
+        """Let a message go that no receive of a process takes."""
+        self._leave(message)
+
     def receive(self, source: int, target: int, tag: int) -> Receive:
         """Post a receive."""
         receive, channel = Receive(), (source, target, tag)
@@ -124,7 +129,8 @@ class Post:
 
     def _leave(self, message: Message) -> None:
         message.left = self.clock.now
-        costs, clock, key = self.costs, self.clock, (message.source, message.place)
+        costs, clock = self.costs, self.clock
+        key = message.asker or (message.source, message.place)
         source, target = self.node[message.source], self.node[message.target]
         seconds = message.size * costs.per_byte
         arrive = partial(self._arrive, message)

@@ -8,8 +8,11 @@ and checking whether a call has completed may cost time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
+
+import numpy as np
 
 from parcast import Parts
 from parcast.costs import Costs
@@ -22,6 +25,9 @@ from parcast_emulator.processes.node_files import NodeFiles
 from parcast_emulator.processes.ports import Ports
 
 _PARTS = ("compute", "communication", "io", "synchronization")
+
+#: The tag of a message that no receive takes.
+_NO_TAG = -(2**62)
 
 #: What a process waits for.
 _Awaited = Message | Receive
@@ -45,6 +51,7 @@ class Run:
                 if operation.op == "recv" and operation.arguments["src"] == ANY:
                     self.post.take_any(rank.rank, operation.arguments["tag"])
         self.disks = [Line(clock) for _ in range(costs.disks)]
+        self.given: defaultdict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
 
     def run(self, progress: Progress = lambda _time, _done: None) -> None:
         """Run all processes to their ends.
@@ -96,23 +103,56 @@ class _Rank(Process):
             self.place = place
             given = operation.arguments
             match operation.op:
-                case "compute":
-                    cost = self.run.costs.compute(self.rank, given["flops"], given["bytes"])
-                    yield from self.busy("compute", float(cost))
-                case "elapse":
-                    cost = self.run.costs.elapse(self.rank, given["seconds"])
-                    yield from self.busy("compute", float(cost))
-                case "read" | "write":
-                    yield from self.access(given["bytes"], given["file"])
+                case "compute" | "elapse" | "read" | "write" | "region":
+                    yield from self.alone(operation)
                 case "start":
                     self.run.start = self.clock.now
                     for rank in self.run.ranks:
                         rank.spent.clear()
-                case "region":
-                    pass
+                case "pool":
+                    yield from self.tasks(given["pool"])
                 case _:
                     yield from self.communicate(operation)
         self.place = len(self.operations)
+
+    def alone(self, operation: Operation) -> Steps:
+        """Do what meets no other process."""
+        given = operation.arguments
+        match operation.op:
+            case "compute":
+                cost = self.run.costs.compute(self.rank, given["flops"], given["bytes"])
+                yield from self.busy("compute", float(cost))
+            case "elapse":
+                cost = self.run.costs.elapse(self.rank, given["seconds"])
+                yield from self.busy("compute", float(cost))
+            case "read" | "write":
+                yield from self.access(given["bytes"], given["file"])
+
+    def tasks(self, number: int) -> Steps:
+        """Fetch tasks of a pool, which is kept at rank 0, until there are none."""
+        costs, pool, key = self.run.costs, self.run.unrolled.pools[number], (self.rank, self.place)
+        amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
+        task = 0
+
+        def give() -> None:
+            nonlocal task
+            task = next(self.run.given[number])
+            message.size = amounts[task] if task < pool.tasks else 0
+            self.run.post.fetch(message)
+
+        while True:
+            since = self.clock.now
+            message = Message(0, self.rank, _NO_TAG, 0, self.place, eager=True, asker=key)
+            yield since + costs.sending(0)
+            self.clock.at(self.clock.now + float(costs.wire(self.rank, 0, 0)), SERVE, key, give)
+            while message.arrival is None:
+                yield None
+            yield self.clock.now + costs.overhead_receive
+            self.charge("communication", since, self.clock.now)
+            if task >= pool.tasks:
+                return
+            for operation in pool.work.rank(task):
+                yield from self.alone(operation)
 
     def communicate(self, operation: Operation) -> Steps:
         given, post = operation.arguments, self.run.post
