@@ -18,7 +18,7 @@ from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Seman
 from parcast_perturb.prediction import LEVELS
 from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
-from parcast_perturb.traced import ZERO, Traced
+from parcast_perturb.traced import ZERO, Traced, of_program
 
 
 @attrs.frozen(kw_only=True)
@@ -58,6 +58,8 @@ class _Solver:
     def supports(self, query: Query) -> str | None:
         """Return None, or why the trace cannot be moved to the machine."""
         try:
+            query.workload.content.check(query)
+            query = _here(query)
             self._check(query)
             _question(query)
         except ParcastError as error:
@@ -66,10 +68,10 @@ class _Solver:
 
     def _check(self, query: Query) -> None:
         """Refuse what this policy cannot do."""
-        query.workload.content.check(query)
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
+        query = _here(query)
         asked = _question(query)
         options: Options = query.options or Options()
         replications = options.replications if asked.random else 1
@@ -99,7 +101,6 @@ class Clocked(_Solver):
     policy = "clocked"
 
     def _check(self, query: Query) -> None:
-        super()._check(query)
         content: Traced = query.workload.content
         if content.added is None and not content.trace.comparable:
             raise UnsupportedError(
@@ -123,8 +124,24 @@ class Lower(_Solver):
 def choose(query: Query) -> str:
     """Return the family's solver for a query."""
     content: Traced = query.workload.content
-    known = content.added is not None or content.trace.comparable
+    trace = content.trace
+    known = content.added is not None or trace.comparable or not trace.timed
     return "perturb.clocked" if known else "perturb.upper"
+
+
+def _here(query: Query) -> Query:
+    """Return the query with a trace of work timed on its machine."""
+    content: Traced = query.workload.content
+    if content.trace.timed or (query.options and query.options.recorded_on):
+        return query
+    return query.once("timed here", _timed_here)
+
+
+def _timed_here(query: Query) -> Query:
+    from parcast_perturb.to_program import program
+
+    asked = attrs.evolve(query, workload=program(query.workload, query)[0])
+    return attrs.evolve(query, workload=of_program(asked.workload, asked)[0])
 
 
 def _times(trace: Trace, found: Delays, starts: Ints) -> Floats:

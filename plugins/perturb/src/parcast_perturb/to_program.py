@@ -32,6 +32,8 @@ _NOTE = (
     "what calls cost their rank itself is the machine's"
 )
 
+_OF_WORK = "a trace of work, which takes as long as this machine needs for it"
+
 #: Every operation becomes an object; a longer trace would take gigabytes.
 MOST_EVENTS = 300_000
 
@@ -62,15 +64,16 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         raise UnsupportedError(
             f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} become a program"
         )
-    if trace.tick is None:
+    if trace.timed and trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
     sites = tuple(Site(name) for name in trace.sites)
-    gaps = gaps_of(trace) * trace.tick
+    gaps = gaps_of(trace) * (trace.tick or 1.0)
     offsets = trace.events.offsets
-    gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0  # when a clock began says nothing
+    if trace.timed:
+        gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0  # when a clock began says nothing
     lists = [list(_operations(trace, gaps, rank)) for rank in range(trace.size)]
     made = Program(None, Unrolled.of_ranks(lists, sites, trace.where))
-    return attrs.evolve(given, kind="program", content=made), (_NOTE,)
+    return attrs.evolve(given, kind="program", content=made), (_NOTE if trace.timed else _OF_WORK,)
 
 
 def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
@@ -79,7 +82,7 @@ def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
     for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
         site, name = int(events.whole[row, SITE]), trace.name(row)
         if gaps[row] > 0:
-            yield Operation(site, "elapse", {"seconds": float(gaps[row])})
+            yield _work(trace, site, float(gaps[row]))
             place += 1
         if name in _NOTHING:
             continue
@@ -99,6 +102,13 @@ def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
             opened[int(events.whole[row, COUNT])] = place
         yield Operation(site, op, _arguments(trace, row, op))
         place += 1
+
+
+def _work(trace: Trace, site: int, gap: float) -> Operation:
+    """Return what was done between two calls: seconds, or operations where there are no times."""
+    if trace.tick is None:
+        return Operation(site, "compute", {"flops": gap, "bytes": 0})
+    return Operation(site, "elapse", {"seconds": gap})
 
 
 def _arguments(trace: Trace, row: int, op: str) -> dict[str, Any]:
