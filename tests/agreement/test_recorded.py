@@ -21,7 +21,7 @@ ACTIONS = """0 init
 1 recv 0 0 65536
 1 isend 2 7 131072
 2 irecv 1 7 131072
-2 compute 524288
+2 compute 1572864
 2 wait 1 2 7
 0 allreduce 1024 0
 1 allreduce 1024 0
