@@ -141,6 +141,23 @@ def test_a_part_that_a_solver_does_not_follow_is_noted(asked, workload, machine)
     assert notes["random.one"] == ()
 
 
+def test_a_contention_level_is_noted_where_no_word_of_all_families_is_stated(
+    asked, workload, machine
+):
+    def notes(p=4, **network):
+        settings = {f"network.{name}": value for name, value in network.items()}
+        (row,) = asked.compare(workload, machine, p=p, solvers="plain", settings=settings).rows
+        return row.notes
+
+    base = {"startup": 0.1, "bandwidth": 1.0}
+    (said,) = notes(**base, saturation=2.0)
+    assert said.startswith("the machine's network.saturation (messages that slow each other down)")
+    assert notes(**base, contention_level=0.5) == (said,)
+    assert notes(**base, contention_level=0.0) == ()
+    assert notes(**base, saturation=2.0, contention="none") == ()
+    assert notes(p=1, **base, saturation=2.0) == ()
+
+
 def test_a_sentence_gives_large_ratios_as_such():
     one = Explanation(
         workload="w", machine="m", p=2, d=1, solver="a", against="b", ratio=12.3456, steps=()

@@ -218,6 +218,11 @@ def test_notes_come_once_with_their_solver():
     assert Results((FULL, FULL)).notes() == ["a.one: one", "a.one: two"]
 
 
+def test_a_note_of_several_solvers_comes_once():
+    rows = (FULL, attrs.evolve(FULL, solver="b.one", notes=("two",)))
+    assert Results(rows).notes() == ["a.one: one", "a.one, b.one: two"]
+
+
 def test_notes_that_differ_in_one_number_are_one_with_its_range():
     said = ("eq. 16 takes 9 times", "none", "eq. 16 takes 1.5 times", "eq. 16 takes 10 times")
     assert Results(tuple(attrs.evolve(FULL, notes=(one,)) for one in said)).notes() == [

@@ -42,8 +42,9 @@ class SolverEntry:
 
     ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
     the law of bursts", to the values of options. `parcast.explanation` leaves them out.
-    ``follows`` names parts of machines that have a ``choice`` and that the solver obeys; where a
-    machine states others, rows say that they are not followed.
+    ``follows`` names what the solver obeys of that which not every solver does: parts of machines
+    that have a ``choice``, and ``network.saturation``. Where a machine states others, rows say that
+    they are not followed.
     """
 
     name: str

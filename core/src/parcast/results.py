@@ -204,13 +204,16 @@ class Results:
         return said
 
     def notes(self) -> list[str]:
-        """Return every row's notes, each once, with the solver it is from.
+        """Return every row's notes, each once, with the solvers that it is from.
 
         Notes that differ in one number are one note with the range of it.
         """
-        said = dict.fromkeys(f"{row.solver}: {note}" for row in self.rows for note in row.notes)
+        solvers: dict[str, dict[str, None]] = {}
+        for row in self.rows:
+            for note in row.notes:
+                solvers.setdefault(note, {})[row.solver] = None
         alike: dict[str, list[str]] = {}
-        for note in said:
+        for note in (f"{', '.join(said)}: {note}" for note, said in solvers.items()):
             alike.setdefault(_NUMBER.sub("#", note), []).append(note)
         return [note for notes in alike.values() for note in _ranged(notes)]
 

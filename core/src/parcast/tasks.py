@@ -33,6 +33,10 @@ def silent(_text: str) -> None:
     """Tell nobody."""
 
 
+#: What solvers name in `SolverEntry.follows` that know a partial contention of the network.
+SATURATION = "network.saturation"
+
+
 @attrs.frozen
 class Task:
     """A query brought to the kind of one solver."""
@@ -98,11 +102,16 @@ def resolve(
 
 
 def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple[str, ...]:
-    """Return a note on each optional part of the machine that the solver does not obey."""
+    """Return a note on each thing that not every solver obeys, and this one does not."""
+    stated = {part: registry.parts[part].choice for part in query.machine.parts}
+    network = query.machine.network
+    level = network.saturation is not None or network.contention_level
+    if level and network.contention is None and query.p > 1:
+        stated[SATURATION] = "messages that slow each other down"
     return tuple(
-        f"the machine's {part} ({registry.parts[part].choice}) is not followed"
-        for part in query.machine.parts
-        if registry.parts[part].choice and part not in entry.follows
+        f"the machine's {name} ({choice}) is not followed"
+        for name, choice in stated.items()
+        if choice and name not in entry.follows
     )
 
 

@@ -32,7 +32,7 @@ def parcast_solvers() -> Iterator[SolverEntry]:
         "Runs the program under MPI on this host, and measures its time.",
         options="parcast_mpi.running.solver:Options",
         on_request=True,
-        follows=("background", "noise"),  # what there is of them
+        follows=("background", "noise", "network.saturation"),  # what there is of them
     )
 
 

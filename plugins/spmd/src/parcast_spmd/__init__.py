@@ -31,7 +31,15 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         target = f"parcast_spmd.solvers:{name}"
         of = f"parcast_spmd.options:{options}"
         law = {"law of bursts": {"method": "fixed-cycles"}} if name == "sio" else {}
-        yield SolverEntry(f"spmd.{name}", "phases", target, summary, options=of, choices=law)
+        yield SolverEntry(
+            f"spmd.{name}",
+            "phases",
+            target,
+            summary,
+            options=of,
+            choices=law,
+            follows=("network.saturation",),
+        )
 
 
 @hookimpl
