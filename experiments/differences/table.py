@@ -130,7 +130,7 @@ HEAD = """# Differences
 What each family says of each shipped program, over the reference of [program.md](program.md) on the
 same machine without contention and load: **at 16 processes** (least .. largest over 2 to 64), made
 by `experiments/differences/table.py`. 1.000 is the reference to the last digit shown. Why an
-answer is another one is found as `parcast compare --explain` finds it: by leaving out one modelling
+answer is another one is found as `parcast compare --explain` finds it: by leaving out one modeling
 choice after another, here at 16 processes. `spmd` counts operations and forgets who waits for whom;
 `pamela` is a lower bound; `perturb` has no queues; only `petri` follows jobs of others on nodes."""
 

@@ -138,3 +138,17 @@ def test_solvers_keep_their_promises():
     for name in ("petri.mean", "petri.sampled", "petri.explicit"):
         check_solver(REGISTRY, name, queries)
     check_family(REGISTRY, "petri", queries)
+
+
+def test_jobs_of_a_node_on_which_nothing_computes_take_nothing_from_the_program():
+    source = "def program(rank, size):\n    if rank:\n        compute(10)\n    barrier()\n"
+    machine = {
+        "processor": {"rate": 1},
+        "network": {"startup": 0.5, "bandwidth": 1, "contention": "none"},
+    }
+    loaded = {**machine, "background": {"nodes": [0.5, 0, 0], "demand": "exp:1s"}}
+    times = [
+        REGISTRY.predict(read_source(source), one, "petri.explicit", p=3).time
+        for one in (machine, loaded)
+    ]
+    assert times == [11, 11]

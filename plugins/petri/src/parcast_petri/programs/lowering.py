@@ -119,7 +119,10 @@ class _Lowering:
                 self._operation(id_)
             self.sketch.transition(f"end {rank}", {self.at: 1}, {END: 1})
             self.records.ends.append(self.moment)
-        others = draw_others(self.sketch, self.query, self.nodes, self.rates[0])
+        others = draw_others(
+            self.sketch, self.query, self.nodes, self.rates[0],
+            {one.node for one in self.computations.drawn},
+        )  # fmt: skip
         for rates in self.rates:
             self.sketch.links += rates.net_links()
         net = self.sketch.net(self.query.workload.name)

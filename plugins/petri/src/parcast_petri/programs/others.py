@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import attrs
@@ -29,13 +29,19 @@ class Others:
     sources: tuple[Source, ...] = ()
 
 
-def draw_others(sketch: Sketch, query: Query, nodes: Nodes, rates: Rates) -> Others:
-    """Draw the jobs and messages of others, where they are part of the net."""
+def draw_others(
+    sketch: Sketch, query: Query, nodes: Nodes, rates: Rates, computing: Container[int]
+) -> Others:
+    """Draw the jobs and messages of others, where they are part of the net.
+
+    Jobs of a node on which the program never computes take nothing from it; only those of
+    nodes in ``computing`` are drawn.
+    """
     if not nodes.explicit:
         return Others()
-    loads: dict[Any, Load] = dict(nodes.loads)
+    loads: dict[Any, Load] = {node: load for node, load in nodes.loads.items() if node in computing}
     old, slots, sources = [], [], []
-    for node, load in nodes.loads.items():
+    for node, load in list(loads.items()):
         if load.turns is None:
             old += draw_node(sketch, node, load, MOST_OLD)
         else:
