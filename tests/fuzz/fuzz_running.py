@@ -36,7 +36,7 @@ def limited(seconds: float) -> Iterator[None]:
 def feed(name: str, text: bytes, folder: Path, limit: float = LIMIT) -> None:
     """Give a target a file with this content; what it may not raise comes through."""
     target = TARGETS[name]
-    path = folder / f"input{target.suffix}"
+    path = folder / f"input-0{target.suffix}"
     path.write_bytes(text)
     try:
         with limited(limit):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,7 @@ from parcast.testing import random_program
 from parcast.units import parse_quantity
 
 ROOT = Path(__file__).parents[2]
+TRACED = ROOT / "plugins" / "perturb" / "tests" / "files"
 
 
 @attrs.frozen
@@ -122,6 +124,50 @@ def trace(path: Path) -> None:
     read(path)
 
 
+def any_trace(path: Path) -> None:
+    from parcast_perturb.readers import read_trace
+
+    read_trace(path)
+
+
+def recorded(folder: str, *names: str) -> Callable[[], list[bytes]]:
+    return lambda: [(TRACED / folder / name).read_bytes() for name in names]
+
+
+def seeds(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(Path(__file__).parent / "seeds" / name).read_bytes()]
+
+
+def among_ranks(folder: str, name: str) -> Callable[[Path], None]:
+    """Return what reads a file in place of one rank's, beside those of the others."""
+
+    def read(path: Path) -> None:
+        for other in (TRACED / folder).iterdir():
+            (path.parent / other.name).write_bytes(other.read_bytes())
+        (path.parent / name).write_bytes(path.read_bytes())
+        path.unlink()
+        any_trace(path.parent if folder == "tracer" else path.parent / name)
+
+    return read
+
+
+def table(path: Path) -> None:
+    from parcast_perturb.training.table import read
+
+    read(path)
+
+
+def data_parallel(path: Path) -> None:
+    from parcast_pamela.dataparallel.generating import generate
+
+    generate(text_of(path), "input.py")
+
+
+def data_parallel_sources() -> list[bytes]:
+    folder = Path(str(files("parcast_pamela"))) / "sources"
+    return [one.read_bytes() for one in sorted(folder.glob("*.py"))]
+
+
 def blocks(path: Path) -> None:
     from parcast_emulator.spec import read_spec
 
@@ -202,6 +248,30 @@ TARGETS = {
     "dlio": Target(".yaml", texts(DLIO), workload),
     "trace": Target(".json", TRACES, trace),
     "columns": Target(".trace", columns, workload),
+    "goal": Target(
+        ".goal", recorded("goal", "calls.goal", "pipeline.goal", "reduce.goal"), any_trace
+    ),
+    "allprof": Target(
+        ".txt", recorded("allprof", "calls-0.txt"), among_ranks("allprof", "calls-0.txt")
+    ),
+    "dumpi": Target(
+        ".txt", recorded("dumpi", "calls-0001.txt"), among_ranks("dumpi", "calls-0001.txt")
+    ),
+    "tracer": Target(
+        ".bin", recorded("tracer", "rank-1.trace"), among_ranks("tracer", "rank-1.trace")
+    ),
+    "communicators": Target(
+        ".bin", recorded("tracer", "rank-0.comms"), among_ranks("tracer", "rank-0.comms")
+    ),
+    "chakra": Target(
+        ".et", recorded("chakra", "pipeline.0.et"), among_ranks("chakra", "pipeline.0.et")
+    ),
+    "chakra-json": Target(
+        ".json", recorded("chakra", "pipeline.1.json"), among_ranks("chakra", "pipeline.1.json")
+    ),
+    "kineto": Target(".json", seeds("kineto.json"), any_trace),
+    "operations": Target(".csv", seeds("operations.csv"), table),
+    "data-parallel": Target(".py", data_parallel_sources, data_parallel),
     "time-independent": Target(".tit", texts(TIT), workload),
     "net": Target(".json", cases("petri/tests/nets.json", "*", "net"), net),
     "pnml": Target(".pnml", texts(PNML), pnml),

@@ -25,7 +25,7 @@ def test_a_file_near_to_a_good_one_is_read_or_refused_in_a_sentence(name, tmp_pa
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_files_that_are_changed_are_good_ones(name, tmp_path):
-    path = tmp_path / f"input{TARGETS[name].suffix}"
+    path = tmp_path / f"input-0{TARGETS[name].suffix}"
     read = 0
     for seed in TARGETS[name].seeds():
         path.write_bytes(seed)

@@ -70,6 +70,10 @@ def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:
         raise FileError(f"{file} cannot be read: {error.strerror}") from None
     except (MalformedError, struct.error, ValueError) as error:
         raise FileError(f"{file} is no execution trace of Chakra: {shorten(error)}") from None
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        raise FileError(
+            f"{file} is no execution trace of Chakra: a node has another form than its tools write"
+        ) from None
 
 
 def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:

@@ -72,9 +72,16 @@ def _files(path: Path) -> Iterator[Path]:
     for line, text in lines(path):
         if text and not text.startswith("#"):
             file = path.parent / text
-            if not file.is_file():
+            if not _is_file(file):
                 raise FileError(f"{path}:{line}: there is no file {text[:80]!r}")
             yield file
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no file has such a name
+        return False
 
 
 class _Player:

@@ -106,7 +106,7 @@ def read(path: Path) -> Trace:
 
 def _members(file: Path) -> Mapping[int, list[int]]:
     found = {}
-    for line, text in enumerate(file.read_text("ascii").splitlines(), 1):
+    for line, text in enumerate(file.read_text("ascii", errors="replace").splitlines(), 1):
         try:
             number, *members = map(int, text.split())
         except ValueError:
@@ -163,6 +163,11 @@ class _Writer:
             self._call(_ALIKE.get(name, name), row, requests, times)
 
     def _call(self, name: str, row: Any, requests: Any, times: tuple[int, int]) -> None:
+        if name not in CALLS:
+            raise FileError(
+                f"the trace of rank {self.one.rank} is damaged: a record of a {name} stands by "
+                "itself"
+            )
         kind, request = CALLS[name], int(row["request"])
         if name == "request_free":
             if request not in self.void:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.errors import FileError
 from parcast_perturb.errors import TraceError
 from parcast_perturb.trace.calls import CALLS, CODES, ROOTED, WAIT
 from parcast_perturb.trace.checks import check
@@ -138,7 +139,11 @@ class Recording:
         return found
 
     def _table(self) -> Channels:
-        table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
+        try:
+            table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
+        except OverflowError:
+            said = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
+            raise FileError(said) from None
         source, target, tag, comm = table
         narrow = (one.astype(np.int32) for one in (source, target, comm))
         return Channels(**dict(zip(("source", "target", "communicator"), narrow, strict=True)),
