@@ -24,9 +24,7 @@ def bound(made, form):
 def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
     for seed in range(programs // 12):
-        made = random_program(
-            seed, contention=contention, eager=eager, without=["weights", "start", "local"]
-        )
+        made = random_program(seed, contention=contention, eager=eager)
         if (found := bound(made, "free")) is not None:
             reference = by_sweep(made.expanded, made.costs).time
             assert found.lower <= reference * (1 + 1e-12), made.source
@@ -48,7 +46,7 @@ def test_without_contention_no_run_is_slower_than_barrier(programs):
 def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
     tight = 0
     for seed in range(programs // 12):
-        made = random_program(seed, contention=contention, without=["start"], pools=seed % 2 > 0)
+        made = random_program(seed, contention=contention, pools=seed % 2 > 0)
         program = Program(None, made.unrolled)
         query = attrs.evolve(
             made.query, workload=attrs.evolve(made.query.workload, content=program)

@@ -183,7 +183,7 @@ def test_with_barriers_nothing_overlaps(source, ratio):
         ("for i in range(n):\n    y = i\ncompute(y)", "free", "made.py:4: 'y' is what an iter"),
         ("for i in range(rank):\n    compute(dims(i + 1, 2, 0))", "free", "dims() of a rank or a"),
         ("for i in range(0, n, rank + 1):\n    compute(1)", "free", "the loop's step differs"),
-        ("compute(1)\nstart()\ncompute(1)", "free", "made is timed from start()"),
+        ("compute(1)\nstart()\ncompute(1)", "barrier", "no form barrier: it is timed from start()"),
         ("compute(n * (rank and 3))", "free", "'and' of numbers"),
         ("for i in range(rank):\n    compute(1)", "barrier", "made.py:2: each process has its own"),
         ("barrier(color=rank % 2)", "barrier", "made.py:2: the size of a group by color"),
@@ -205,14 +205,17 @@ def test_what_has_no_model_is_refused_with_its_line(source, form, sentence):
     ("machine", "network", "sentence"),
     [
         ({"nodes": {"groups": [{"count": 3, "weight": 2}, {"count": 1}]}}, {}, "not of one speed"),
-        ({"nodes": {"cores": 2}}, {"contention": "bus"}, "state nodes.cores = 1"),
+        ({"nodes": {"cores": 2}}, {"contention": "bus"}, "share its way out"),
     ],
 )
-def test_machines_of_unlike_processes_are_refused(machine, network, sentence):
+def test_machines_of_unlike_processes_have_numbers_and_no_formulas(machine, network, sentence):
     query = query_of("compute(1)", 4, machine=machine, **network)
-    with pytest.raises(UnsupportedError) as caught:
-        lower(query.workload, query)
-    assert sentence in str(caught.value)
+    workload, notes = lower(query.workload, query)
+    assert notes[1].startswith("in numbers, not in formulas: ")
+    assert sentence in notes[1]
+    assert "delay(" in workload.content.text
+    with pytest.raises(UnsupportedError, match="made has no form barrier: "):
+        lower(query.workload, query_of("compute(1)", 4, "barrier", machine=machine, **network))
 
 
 def test_names_of_the_language_and_of_the_machine_may_be_a_programs():

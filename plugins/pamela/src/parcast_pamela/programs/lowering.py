@@ -54,11 +54,13 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     Raises
     ------
     UnsupportedError
-        If the program carries variables round a loop, or times itself from a
-        ``start()``, or if processes differ on the machine.
+        If the program carries variables round a loop; and for the form ``barrier`` where it has
+        none.
     """
     form: Form = getattr(query.options, "form", "free")
     source, values = model(workload, query, form, stated=False)
+    numbers = _only_in_numbers(workload, query)
+    notes = (_NOTES[form], *([f"in numbers, not in formulas: {numbers}"] if numbers else []))
     content = Content(
         source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
     )
@@ -72,7 +74,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         data=workload.data,
         where=workload.where,
     )
-    return found, (_NOTES[form],)
+    return found, notes
 
 
 def model(
@@ -96,16 +98,14 @@ def model(
     UnsupportedError
         As `lower` does.
     """
-    unrolled = _unrolled(workload, query)
-    if workload.content.tree is None or unrolled.pools:
-        return _in_numbers(workload, query, form, stated=stated), {}
-    itself = _to_itself(unrolled)
-    charges = Charges.of(
-        Costs.of(query, unrolled.needs()),
-        workload.name,
-        to_itself=itself,
-        slowest=form == "barrier",
-    )
+    if reason := _only_in_numbers(workload, query):
+        if form == "barrier":
+            raise UnsupportedError(
+                f"{workload.name} has no form barrier: {reason}; ask pamela.form=free"
+            )
+        return _in_numbers(workload, query, stated=stated), {}
+    unrolled, itself = _unrolled(workload, query), _to_itself(_unrolled(workload, query))
+    charges = _charges(workload, query, form)
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
             f"{workload.name} has no form barrier: a process waits for a message that another "
@@ -139,13 +139,31 @@ def model(
     return "\n".join([*head, "", equations, ""]), given
 
 
-def _in_numbers(workload: Workload, query: Query, form: Form, *, stated: bool) -> str:
-    """Return the text of the model of a program that was recorded, or that has pools."""
-    if form == "barrier":
-        raise UnsupportedError(
-            f"{workload.name} has no form barrier: it was recorded, or deals out tasks of a pool; "
-            "ask pamela.form=free"
-        )
+def _charges(workload: Workload, query: Query, form: Form) -> Charges:
+    unrolled = _unrolled(workload, query)
+    costs = Costs.of(query, unrolled.needs())
+    itself = _to_itself(unrolled)
+    return Charges.of(costs, workload.name, to_itself=itself, slowest=form == "barrier")
+
+
+def _only_in_numbers(workload: Workload, query: Query) -> str:
+    """Return why a program has no formulas here; empty where it has."""
+    unrolled = _unrolled(workload, query)
+    if workload.content.tree is None:
+        return "it was recorded, and has no loops to keep"
+    if unrolled.pools:
+        return "who takes a task of a pool is only known as it runs"
+    if any(block.op == "start" for block in unrolled.blocks):
+        return "it is timed from start()"
+    try:
+        _charges(workload, query, "free")
+    except UnsupportedError as error:
+        return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
+    return ""
+
+
+def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
+    """Return the text of the model of a program without formulas."""
     unrolled = matched(attrs.evolve(query, workload=workload), pools=True).unrolled
     head = [
         f"// {workload.summary or workload.name}",
@@ -158,13 +176,8 @@ def _in_numbers(workload: Workload, query: Query, form: Form, *, stated: bool) -
 
 
 def _unrolled(workload: Workload, query: Query) -> Unrolled:
-    """Return the operations at the query's p, of a program that has a model."""
-    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).native
-    if any(block.op == "start" for block in unrolled.blocks):
-        raise UnsupportedError(
-            f"{workload.name} is timed from start(), which a bound of its processes cannot follow"
-        )
-    return unrolled
+    """Return the operations at the query's p."""
+    return matched(attrs.evolve(query, workload=workload), pools=True).native
 
 
 def _names(own: Sequence[str], machine: Iterable[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A program in numbers: what each process does, and what is shared.
 
-A recorded run has no text to make formulas of, and who takes a task of a pool no formula knows.
+A recorded run has no text to make formulas of, who takes a task of a pool no formula knows, and
+processes of unlike speed or that share a port have no one formula.
 
 The form is ``free`` with numbers in place of formulas: each process's own time, which nothing can
 shorten, and beside it all that passes a port, the bus or a disk. Tasks of a pool share the
@@ -14,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.costs import Costs
 from parcast.program.operations import SENDS
@@ -25,7 +27,10 @@ _RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})
 
 def text(unrolled: Unrolled, costs: Costs) -> str:
     """Return the equations of a program whose collectives are expanded."""
-    own, shared = _demands(unrolled, costs)
+    own, shared, started = _demands(unrolled, costs)
+    if started.any():  # time begins with whichever starts last
+        least = float(own[started].min())
+        return f"root program_\nprogram_ =\n    {f'delay({least!r})' if least else 'skip'}"
     resources = [f"resource {name}" for name in _resources(shared, costs)]
     processes = [f"delay({seconds!r})" for seconds in own.tolist() if seconds]
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
@@ -41,12 +46,20 @@ def text(unrolled: Unrolled, costs: Costs) -> str:
     return "\n".join([*resources, "root program_", "program_ =", f"    {{ {body} }}"])
 
 
-def _demands(unrolled: Unrolled, costs: Costs) -> tuple[np.ndarray, dict[str, float]]:
-    """Return the seconds of each process by itself, and of each thing that is shared."""
+def _demands(
+    unrolled: Unrolled, costs: Costs
+) -> tuple[np.ndarray, dict[str, float], NDArray[np.bool_]]:
+    """Return the seconds of each process by itself and of each thing that is shared.
+
+    Those of a process are from its last ``start()`` on; whether it has one comes third.
+    """
     own, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
+    started = np.zeros(unrolled.size, bool)
     for block in unrolled.blocks:
         ranks, given = unrolled.ranks_of(block), block.arguments
-        if block.op == "compute":
+        if block.op == "start":
+            own[ranks], started[ranks] = 0.0, True
+        elif block.op == "compute":
             own[ranks] += costs.compute(ranks, given["flops"], given["bytes"])
         elif block.op == "elapse":
             own[ranks] += costs.elapse(ranks, given["seconds"])
@@ -64,7 +77,7 @@ def _demands(unrolled: Unrolled, costs: Costs) -> tuple[np.ndarray, dict[str, fl
             own[ranks] += costs.sending(given["bytes"])
             for name, seconds in _passed(ranks, given["dst"], given["bytes"], costs):
                 shared[name] += seconds
-    return own, dict(shared)
+    return own, dict(shared), started
 
 
 def _fetching(ranks: np.ndarray, n: float | np.ndarray, costs: Costs) -> np.ndarray:
