@@ -53,7 +53,7 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     FileError
         If the source is not one function in the language; file and line are named.
     """
-    module = _parsed(source, where)
+    module = parsed(source, where)
     function = _function(module, where)
     parameters = _parameters(function.args, where)
     text = inspect.cleandoc(ast.get_docstring(module) or ast.get_docstring(function) or "")
@@ -88,7 +88,14 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     )
 
 
-def _parsed(source: str, where: str) -> ast.Module:
+def parsed(source: str, where: str) -> ast.Module:
+    """Return the syntax tree of a source that is read and never run.
+
+    Raises
+    ------
+    FileError
+        If it is no Python, or nested too deeply.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

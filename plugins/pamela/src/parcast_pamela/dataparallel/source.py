@@ -7,14 +7,14 @@ import inspect
 import io
 import re
 import tokenize
-import warnings
 from collections.abc import Mapping
 from typing import NoReturn
 
 import attrs
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import Expr, Value, deeper, evaluate, from_ast
+from parcast.expressions import Expr, Value, evaluate, from_ast
+from parcast.program.reader import parsed
 
 #: What may be said of a statement in a comment, and about which statements
 ANNOTATIONS: Mapping[str, str] = {
@@ -29,8 +29,6 @@ ANNOTATIONS: Mapping[str, str] = {
 
 _ANNOTATION = re.compile(r"#\s*pamela\b:?\s*(.*)")
 _WANTED = "a data-parallel program is one function, 'def program(P, N=1024):'"
-#: Programs nested deeper than this are refused, so that no recursion ever runs out.
-_DEEPEST = 120
 
 
 @attrs.frozen(eq=False)
@@ -95,7 +93,7 @@ def read_source(text: str, where: str = "program.py") -> Source:
     FileError
         If it is not one function of P and of parameters with defaults; file and line are named.
     """
-    module = _parsed(text, where)
+    module = parsed(text, where)
     function = _function(module, where)
     return Source(
         where=where,
@@ -107,23 +105,6 @@ def read_source(text: str, where: str = "program.py") -> Source:
         lines=tuple(text.splitlines()),
         annotations=_annotations(text, where),
     )
-
-
-def _parsed(text: str, where: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(text)
-            compile(module, where, "exec")  # it finds what parsing does not; nothing is executed
-    except SyntaxError as error:
-        raise FileError(f"{where}:{error.lineno or 1}: this is not Python: {error.msg}") from None
-    except (MemoryError, RecursionError):
-        raise FileError(f"{where}: the program is nested too deeply") from None
-    except ValueError as error:
-        raise FileError(f"{where}: this is not Python: {error}") from None
-    if deeper(module, _DEEPEST):
-        raise FileError(f"{where}: the program is nested more than {_DEEPEST} levels deep")
-    return module
 
 
 def _function(module: ast.Module, where: str) -> ast.FunctionDef:

@@ -104,7 +104,8 @@ def model(
                 f"{workload.name} has no form barrier: {reason}; ask pamela.form=free"
             )
         return _in_numbers(workload, query, stated=stated), {}
-    unrolled, itself = _unrolled(workload, query), _to_itself(_unrolled(workload, query))
+    unrolled = _unrolled(workload, query)
+    itself = _to_itself(unrolled)
     charges = _charges(workload, query, form)
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
