@@ -185,6 +185,28 @@ def test_every_time_halves_on_a_machine_twice_as_fast(payer):
         assert time(fast) == time(base) / 2
 
 
+def test_a_core_draws_no_more_than_it_can_alone_and_its_share_among_others():
+    found = costs(p=3, nodes={**FULL["nodes"], "core_bandwidth": 40})
+    assert found.compute(0, 0, 1000) == 1000 / 25  # two on node 0 share 50
+    assert found.compute(2, 0, 1000) == 1000 / 40  # one on node 1, of its own
+    only_core = costs(p=3, nodes={"cores": 2, "core_bandwidth": 40})
+    assert only_core.compute(0, 0, 1000) == 1000 / 40
+
+
+@pytest.mark.parametrize(
+    ("p", "speeds"), [(1, [2]), (2, [1.5, 1.5]), (3, [1, 1, 1]), (4, [1, 1, 1, 2])]
+)
+def test_a_boost_is_of_cores_whose_neighbors_idle(p, speeds):
+    found = costs(p=p, processor={"rate": 100, "boost": 2}, nodes={"cores": 3})
+    assert found.placement.speed.tolist() == speeds
+
+
+def test_cores_that_processes_share_are_all_busy_and_have_no_boost():
+    nodes = {"cores": 2, "count": 1, "oversubscribe": True}
+    found = costs(p=4, processor={"rate": 100, "boost": 2}, nodes=nodes)
+    assert found.placement.speed.tolist() == [0.5] * 4
+
+
 def test_fractions_stay_exact():
     third = Fraction(1, 3)
     speed = np.array([third, Fraction(1), Fraction(1)], dtype=object)

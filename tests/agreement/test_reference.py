@@ -126,8 +126,9 @@ def slowed(made: RandomProgram) -> Costs:
     names += "overhead_per_byte disk_startup disk_per_byte"
     longer = {name: 8 * getattr(costs, name) for name in names.split()}
     placement = attrs.evolve(costs.placement, speed=costs.placement.speed / 8)
-    memory = costs.memory_bandwidth and costs.memory_bandwidth / 8
-    return attrs.evolve(costs, placement=placement, memory_bandwidth=memory, **longer)
+    for name in ("memory_bandwidth", "core_bandwidth"):
+        longer[name] = getattr(costs, name) and getattr(costs, name) / 8
+    return attrs.evolve(costs, placement=placement, **longer)
 
 
 def test_row_9_faster_is_never_slower_without_contention():

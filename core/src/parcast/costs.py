@@ -38,6 +38,7 @@ class Costs:
     placement: Placement
     rate: Number = None  #: operations per second of a process at speed 1; None: not stated
     memory_bandwidth: Number = None  #: of a node; None: memory is no limit
+    core_bandwidth: Number = None  #: of one core; None: it can draw what its node has
     startup: Number = 0  #: t0
     per_byte: Number = 0  #: 1/B
     local_startup: Number = attrs.field(
@@ -86,6 +87,7 @@ class Costs:
             placement=place(query),
             rate=_stated(machine, "processor.rate", "compute", needs),
             memory_bandwidth=machine.nodes.memory_bandwidth,
+            core_bandwidth=machine.nodes.core_bandwidth,
             startup=startup,
             per_byte=_inverse(bandwidth),
             local_startup=startup if local.startup is None else local.startup,
@@ -118,13 +120,16 @@ class Costs:
     def compute(self, rank: Number, flops: Number, memory_bytes: Number = 0) -> Number:
         """Return the seconds of ``flops`` operations that move ``memory_bytes``.
 
-        The slower of the two counts; the processes of a node share its memory equally.
+        The slowest counts: the operations, the memory of the node, which its processes share
+        equally, or what one core can draw of it.
         """
-        working = flops / (self.rate * self.placement.speed[rank])
-        if self.memory_bandwidth is None:
-            return working
-        moving = memory_bytes / self.memory_bandwidth * self.placement.sharing[rank]
-        return np.maximum(working, moving)
+        seconds = flops / (self.rate * self.placement.speed[rank])
+        if self.memory_bandwidth is not None:
+            moving = memory_bytes / self.memory_bandwidth * self.placement.sharing[rank]
+            seconds = np.maximum(seconds, moving)
+        if self.core_bandwidth is not None:
+            seconds = np.maximum(seconds, memory_bytes / self.core_bandwidth)
+        return seconds
 
     def elapse(self, rank: Number, seconds: Number) -> Number:
         """Return the time that ``seconds`` of a process at speed 1 take here."""

@@ -208,8 +208,8 @@ def _choices(registry: Registry, solvers: Iterable[str]) -> Iterator[tuple[str, 
     for solver in solvers:
         for name, options in registry.solvers[solver].choices.items():
             yield f"{solver}'s {name}", _with_options(solver, options)
-    yield "unequal nodes", _with_nodes("groups", ())
-    yield "limits of memory", _with_nodes("memory_bandwidth", ENDLESS)
+    yield "unequal nodes", _without_groups
+    yield "limits of memory", _without_memory
     yield "the cost of messages", _without_messages
 
 
@@ -258,13 +258,14 @@ def _with_options(solver: str, options: Mapping[str, Any]) -> _Without:
     return lambda point: attrs.evolve(point, settings={**point.settings, **own})
 
 
-def _with_nodes(field: str, value: Any) -> _Without:
-    def without(point: _Point) -> _Point | None:
-        if not getattr(point.machine.nodes, field):
-            return None
-        return point.changed({f"nodes.{field}": value})
+def _without_groups(point: _Point) -> _Point | None:
+    return point.changed({"nodes.groups": ()}) if point.machine.nodes.groups else None
 
-    return without
+
+def _without_memory(point: _Point) -> _Point | None:
+    nodes, names = point.machine.nodes, ("memory_bandwidth", "core_bandwidth")
+    stated = {f"nodes.{name}": ENDLESS for name in names if getattr(nodes, name)}
+    return point.changed(stated) if stated else None
 
 
 def _rest(row: Row, anchor: Row) -> str:

@@ -22,6 +22,7 @@ class Processor:
     """One process's processor."""
 
     rate: Annotated[float, Unit("FLOP/s", positive=True)] | None = None
+    boost: Annotated[float, Unit("1", positive=True)] = 1.0  #: while the node's other cores idle
 
 
 @attrs.frozen(kw_only=True)
@@ -40,6 +41,7 @@ class Nodes:
     count: Count | None = None
     cores: Count = 1
     memory_bandwidth: Bandwidth | None = None  #: of one node
+    core_bandwidth: Bandwidth | None = None  #: of it, what one core can draw at most
     groups: tuple[NodeGroup, ...] = ()  #: of nodes in order; those beyond have weight 1
     oversubscribe: bool = False  #: more processes than cores share them
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.machine import Nodes
+from parcast.machine import Machine, Nodes
 from parcast.query import Query
 
 Ranks = NDArray[np.int64]
@@ -20,7 +20,7 @@ class Placement:
     """Where every process runs; the arrays have one entry for each rank."""
 
     node: Ranks
-    speed: NDArray[Any]  #: relative to processor.rate; below 1 where processes share a core
+    speed: NDArray[Any]  #: relative to processor.rate: weight, boost, and share of a core
     sharing: Ranks  #: processes on the node of this one, itself included
     nodes: int  #: how many there are, idle ones included
 
@@ -62,7 +62,17 @@ def place(query: Query) -> Placement:
         )
     # beyond p, more cores are all the same, and numpy holds no larger numbers
     share = np.minimum(1.0, min(nodes.cores, p) / sharing)
-    return Placement(node, _weights(nodes, node) * share, sharing, count)
+    speed = _weights(nodes, node) * share * _boost(query.machine, sharing)
+    return Placement(node, speed, sharing, count)
+
+
+def _boost(machine: Machine, sharing: Ranks) -> Any:
+    """Return how much faster cores are while others of their node idle, in proportion to these."""
+    boost, cores = machine.processor.boost, machine.nodes.cores
+    if boost == 1 or cores == 1:
+        return boost
+    idle = np.maximum(0, cores - sharing) / (cores - 1)
+    return 1 + (boost - 1) * idle
 
 
 def _dealt(mapping: str, p: int, count: int, nodes: Nodes) -> Ranks:

@@ -201,6 +201,8 @@ class _Simulation:
         seconds: float = given["flops"] / (costs.rate * speed)
         if costs.memory_bandwidth is not None:
             seconds = max(seconds, given["bytes"] / costs.memory_bandwidth * self.sharing[rank])
+        if costs.core_bandwidth is not None:
+            seconds = max(seconds, given["bytes"] / costs.core_bandwidth)
         return seconds
 
     def communicate(

@@ -176,10 +176,14 @@ def _machine(
         local=local if some("local", 0, 0, 1) else None,
     )
     parts = {
-        "processor": Processor(rate=2.0**20),
+        "processor": Processor(
+            rate=2.0**20,
+            boost=(some("weights", 1.0, 1.0, 2.0) or 1.0) if cores == 2 else 1.0,
+        ),
         "nodes": Nodes(
             cores=cores,
             memory_bandwidth=some("memory", None, 2.0**21),
+            core_bandwidth=some("memory", None, 2.0**20),
             groups=tuple(NodeGroup(count=1, weight=weight) for weight in weights),
         ),
         "network": network,

@@ -105,10 +105,16 @@ class Charges:
             found["per_byte"] = one_of(found["per_byte"], float(costs.local_per_byte))
         if costs.rate is not None:
             found["rate"] = float(costs.rate) * self.speed
-        if costs.memory_bandwidth is not None:
-            shared = int(one_of(costs.placement.sharing))
-            found["memory_rate"] = float(costs.memory_bandwidth) / shared
+        if memory := self.memory():
+            found["memory_rate"] = min(memory)
         return found | {"disks": costs.disks, "speed": self.speed}
+
+    def memory(self) -> list[float]:
+        """Return the bandwidths that limit a process's memory traffic."""
+        costs, one_of = self.costs, max if self.slowest else min
+        of_node, of_core = costs.memory_bandwidth, costs.core_bandwidth
+        shares = [] if of_node is None else [float(of_node) / int(one_of(costs.placement.sharing))]
+        return shares if of_core is None else [*shares, float(of_core)]
 
     def number(self, name: str) -> Expr:
         """Return the name of a number of the machine, or 0 where it is 0."""
@@ -121,7 +127,7 @@ class Charges:
             return seconds if self.speed == 1 else Call("/", (seconds, Name("$speed")))
         flops, moved = _number(op, "flops"), _number(op, "bytes")
         working = ZERO if flops == ZERO else Call("/", (flops, Name("$rate")))
-        if moved == ZERO or self.costs.memory_bandwidth is None:
+        if moved == ZERO or not self.memory():
             return working
         moving = Call("/", (moved, Name("$memory_rate")))
         return moving if working == ZERO else Call("max", (working, moving))

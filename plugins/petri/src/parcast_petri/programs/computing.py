@@ -32,7 +32,8 @@ class Work:
     node: int
     cpu: float  #: of a whole core
     seconds: float  #: with memory divided once by the processes of the node
-    traffic: float  #: of memory traffic alone on the node; 0: it is not shared anew
+    traffic: float  #: of memory traffic at the node's bandwidth; 0: it is not shared anew
+    drawing: float  #: how many processes have to draw before they are in each other's way
     processes: int  #: of the program on the node
 
 
@@ -68,7 +69,7 @@ class Computations:
         """Return how the memory traffic is drawn beside the work, or None where it is not."""
         if work.traffic:
             moving = f"moving_{work.node}"
-            speed = Tokens.read(f"1/max(1, {moving})")
+            speed = Tokens.read(f"1/max({work.drawing!r}, {moving})")
             return {"delay": work.traffic, "load": moving, "speed": speed}
         if load is not None and self.nodes.explicit and work.seconds > work.cpu:
             return timed(work.seconds)

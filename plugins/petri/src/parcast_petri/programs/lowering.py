@@ -178,6 +178,7 @@ class _Lowering:
             cpu=cpu,
             seconds=float(self.seconds[id_]),
             traffic=self._traffic(id_),
+            drawing=self._drawing(),
             processes=int(self.costs.placement.sharing[rank]),
         )
         self.at, self.moment = self.computations.draw(work, self.at)
@@ -190,6 +191,11 @@ class _Lowering:
         if self.options.memory == "fixed" or alone or bandwidth is None or memory is None:
             return 0.0
         return float(memory[id_] / bandwidth)
+
+    def _drawing(self) -> float:
+        """Return how many cores draw what memory their node has, at least one."""
+        of_node, of_core = self.costs.memory_bandwidth, self.costs.core_bandwidth
+        return 1.0 if of_node is None or of_core is None else max(1.0, of_node / of_core)
 
     def _busy(self, id_: int, word: str, seconds: float, pre: Any = (), post: Any = ()) -> None:
         since = self.moment
