@@ -10,7 +10,8 @@ import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.errors import TraceError
-from parcast_perturb.readers.otf2 import calls as c
+from parcast_perturb.readers.otf2 import walking as c
+from parcast_perturb.readers.otf2.calls import Calls
 from parcast_perturb.readers.otf2.naming import Naming
 from parcast_perturb.readers.otf2.records import Library
 from parcast_perturb.trace.bulk import Bulk, record
@@ -102,7 +103,7 @@ class Archive:
         tables, dones, before = [], [], 0
         silent = 0
         for location in self.threads[rank]:
-            calls = c.Calls(naming.is_call)
+            calls = Calls(naming.kinds)
             for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
                 if reason := calls.take(rows):
                     raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
@@ -141,6 +142,9 @@ class Archive:
         return table, done[np.argsort(done[:, c.PARTS], kind="stable")]
 
     def _stopped(self, reason: int, rank: int, row: Ints) -> Exception:
+        if reason == c.UNKNOWN:
+            return FileError(f"{self.where}: rank {rank} enters region {int(row[2])} at time "
+                             f"{int(row[1])}, and no region has this number")  # fmt: skip
         if reason == c.OUTSIDE:
             return FileError(f"{self.where}: rank {rank} has an MPI record outside any MPI call, "
                              f"at time {int(row[1])}")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.readers.otf2 import calls as c
+from parcast_perturb.readers.otf2 import walking as c
 from parcast_perturb.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, WAIT
 from parcast_perturb.trace.columns import NONE, Ints
 from parcast_perturb.trace.recording import RankRecorder, Recording
@@ -20,6 +20,9 @@ _OPERATIONS = (
     "exscan", "reduce_scatter_block", "comm_dup", "barrier", "barrier", "barrier", "comm_dup",
     "barrier",
 )  # fmt: skip
+#: A greater number is of a file that was changed; a table of all regions is made.
+_MOST_REGIONS = 1 << 22
+
 _SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
 _LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize"}
 
@@ -35,10 +38,13 @@ class Naming:
             for one in definitions.regions
         }
         most = max(self.regions, default=0) + 1
-        self.is_call = np.zeros(most, np.bool_)
+        if most > _MOST_REGIONS:
+            raise FileError(f"{recording.where}: a region has number {most - 1}, and archives have "
+                            f"up to {_MOST_REGIONS:,} regions")  # fmt: skip
+        self.kinds = np.full(most, c.UNDEFINED, np.int8)
         self.codes = np.zeros((most, 4), np.int64)  #: of plain, sending, nonblocking and waiting
         for number, name in self.regions.items():
-            self.is_call[number] = name.startswith("MPI_")
+            self.kinds[number] = c.CALLED if name.startswith("MPI_") else c.OTHER
             self.codes[number] = _codes(name)
         ranks = {one: rank for rank, all_ in threads.items() for one in all_}
         self.members: dict[int, Ints | None] = {}
@@ -90,7 +96,12 @@ class Naming:
         rooted = np.array([name in ROOTED for name in NAMES])[call]
         for comm in np.unique(comms[mine]).tolist():
             at = np.flatnonzero(mine & (comms == comm))
-            members = self.members.get(comm)
+            if comm not in self.members:
+                raise FileError(
+                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(at[0])}: there "
+                    f"is no communicator {comm}"
+                )
+            members = self.members[comm]
             if members is None:
                 numbers[at] = np.where(together[at], NONE, 0)
                 ranks[at] = recorder.rank
