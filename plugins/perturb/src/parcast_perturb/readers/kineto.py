@@ -3,9 +3,9 @@
 What counts are NCCL's kernels (and ``gloo:`` operations of the processor): each is a collective or
 a message from its start to its end, in the order of their starts; all between is computation.
 Their arguments say name, elements, type and process group (gloo's only the elements, where the
-profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all. Messages
-of gloo are refused: their operations end when the message is posted. Every rank has a clock of its
-own.
+profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all.
+Messages of gloo are refused: their operations end when the message is posted. Every rank has a
+clock of its own.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ class _Writer:
 
     def _shaped(self, args: Mapping[str, Any], name: str) -> float:
         """Return the bytes of an operation of gloo, from the shapes of its tensors."""
-        kinds, shapes = args.get("Input type"), args.get("Input Dims")
+        kinds: Any = args.get("Input type")
+        shapes: Any = args.get("Input Dims")
         if not kinds and not shapes:
             if not name.endswith("barrier"):
                 self.notes["how many bytes gloo moves is not recorded"] = None
