@@ -27,6 +27,14 @@ _SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
 _LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize"}
 
 
+def word(value: Any) -> str:
+    """Return the name of one of the package's enumerated values, "" if it has none."""
+    try:
+        return str(value).rpartition(".")[2]
+    except KeyError:
+        return ""
+
+
 class Naming:
     """Definitions as tables, from the library's numbers to a recording's."""
 
@@ -55,14 +63,16 @@ class Naming:
 
     def _communicator(self, comm: Any, recording: Recording, ranks: Mapping[Any, int]) -> None:
         number, group = comm._ref, comm.group  # noqa: SLF001
-        kind = str(getattr(group, "group_type", None)).rpartition(".")[2]
-        mpi = str(getattr(group, "paradigm", None)).rpartition(".")[2] == "MPI"
-        if not (kind == "COMM_GROUP" and mpi):  # of one rank alone, whoever asks
+        kinds = (word(getattr(group, name, None)) for name in ("group_type", "paradigm"))
+        if tuple(kinds) != ("COMM_GROUP", "MPI"):  # of one rank alone, whoever asks
             self.members[number] = None
             return
-        members = [ranks[one] for one in group.members]
+        members = [ranks.get(one, NONE) for one in group.members]
+        if NONE in members:
+            raise FileError(f"{recording.where}: communicator {number} has a member that is no "
+                            "location of a rank")  # fmt: skip
         self.members[number] = np.array(members, np.int64)
-        recording.communicator(comm, members)
+        recording.communicator(f"number {number}", members)
         self.numbers[number] = len(recording.members) - 1
 
     def names(self, table: Ints) -> Ints:
