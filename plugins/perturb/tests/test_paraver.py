@@ -61,9 +61,9 @@ def test_a_receive_that_does_not_block_is_waited_for_where_it_came(tmp_path):
     trace = read_trace(prv(
         tmp_path, call(0, 10, 20, ISEND), call(0, 30, 40, WAIT), call(1, 5, 7, IRECV),
         call(1, 8, 60, WAIT), message(10, 7, 60), call(1, 61, 62, 62),
-    ))  # fmt: skip
+    ))  # the first call begins at 5  # fmt: skip
     assert names(trace) == ["isend", "call", "request_free", "irecv", "wait", "iprobe"]
-    assert trace.events.times[3:5, [START, END]].tolist() == [[5, 7], [8, 60]]
+    assert trace.events.times[3:5, [START, END]].tolist() == [[0, 2], [3, 55]]
     later = propagate(trace, Perturbation.of(latency=7), Recorded(), "upper")
     assert later.final[:, 0].tolist() == [0, 7]
 

@@ -41,6 +41,7 @@ def read(path: Path) -> Trace:
     records = read_records(path)
     notes = list(_notes(records))
     _attach(records)
+    _shift(records)
     roots = _roots(records)
     recording = Recording(records.size, str(path))
     names = _names(records)
@@ -143,6 +144,14 @@ def _check_order(records: Records) -> None:
                         "file does not tell of which communicators they are"
                     )
                 last[channel] = posted[message.number]
+
+
+def _shift(records: Records) -> None:
+    """Let time begin with the first call, as a file's begins before MPI does."""
+    origin = min((calls[0].start for calls in records.calls if calls), default=0)
+    for calls in records.calls:
+        for call in calls:
+            call.start, call.end = call.start - origin, call.end - origin
 
 
 def _roots(records: Records) -> list[list[int | None]]:
