@@ -176,12 +176,6 @@ def part_of_archive(name: str) -> Target:
     return Target(".bin", lambda: [(archive() / name).read_bytes()], read)
 
 
-def table(path: Path) -> None:
-    from parcast_perturb.training.table import read
-
-    read(path)
-
-
 def data_parallel(path: Path) -> None:
     from parcast_pamela.dataparallel.generating import generate
 
@@ -302,7 +296,7 @@ TARGETS = {
     "otf2": part_of_archive("traces.otf2"),
     "otf2-definitions": part_of_archive("traces.def"),
     "otf2-events": part_of_archive("traces/0.evt"),
-    "operations": Target(".csv", seeds("operations.csv"), table),
+    "operations": Target(".csv", seeds("operations.csv"), any_trace),
     "data-parallel": Target(".py", data_parallel_sources, data_parallel),
     "time-independent": Target(".tit", texts(TIT), workload),
     "net": Target(".json", cases("petri/tests/nets.json", "*", "net"), net),

@@ -8,6 +8,9 @@ import pytest
 
 from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.readers import read_trace
 from parcast_perturb.training.slowdown import slowdown
 from parcast_perturb.training.table import read
 
@@ -101,6 +104,48 @@ def test_a_step_as_recorded_is_simulated_to_the_end(tmp_path):
     _, alike = rows(forward=(12.0, 12.0))  # the mean of all forward computations
     assert found.without_stragglers == pytest.approx(alike)
     assert found.total == pytest.approx(end / alike)
+
+
+def test_a_job_is_a_trace_of_its_devices(tmp_path):
+    lines, end = rows()
+    trace = read_trace(table(tmp_path, lines))
+    assert trace.size == 2
+    assert trace.ends.tolist() == [end, end]
+    same = propagate(trace, Perturbation(), Recorded(), "upper", every_end=True)
+    assert not same.ends.any()
+    # on the path are the first message of either way, and two sums; the others have been sent
+    later = propagate(trace, Perturbation.of(latency=3.0), Recorded(), "upper")
+    assert later.final[:, 0].tolist() == [4 * 3.0, 4 * 3.0]
+    later = propagate(trace, Perturbation.of(noise=1.0), Recorded(), "upper")
+    assert later.final.min() > 0
+    assert any("bytes of its messages are not recorded" in note for note in trace.notes)
+
+
+def test_steps_follow_each_other(tmp_path):
+    lines, end = rows()
+    again = [(*one[:3], 9, *one[4:]) for one in lines]
+    trace = read_trace(table(tmp_path, [*lines, *again]))
+    assert trace.ends.tolist() == [2 * end, 2 * end]
+    assert any("one after the other" in note for note in trace.notes)
+    later = [(*one[:5], one[5] + 3 * end, *one[6:]) for one in again]
+    trace = read_trace(table(tmp_path, [*lines, *later]))
+    assert trace.ends.tolist() == [4 * end, 4 * end]
+    assert not any("one after the other" in note for note in trace.notes)
+
+
+@pytest.mark.skipif(not JOB.is_dir(), reason="no traces by others here")
+def test_the_job_of_bytedance_takes_as_long_as_recorded():
+    pytest.importorskip("pyarrow")
+    trace = read_trace(JOB / "trace-ST.parquet")
+    recorded = slowdown(read(JOB / "trace-ST.parquet")).recorded
+    assert trace.ends.max() == pytest.approx(32 * recorded)
+    assert not propagate(trace, Perturbation(), Recorded(), "upper").final.any()
+
+
+def test_devices_without_a_rank_of_their_own_are_refused(tmp_path):
+    lines = [(*one[:2], 5 * one[2], *one[3:]) for one in rows()[0]]
+    with pytest.raises(UnsupportedError, match="the ranks of its stages are not 0 to 1"):
+        read_trace(table(tmp_path, lines))
 
 
 def test_equal_operations_have_no_stragglers_and_a_slow_stage_is_found(tmp_path):

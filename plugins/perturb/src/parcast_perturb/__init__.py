@@ -44,6 +44,7 @@ def parcast_readers() -> Iterator[Reader]:
     yield Reader(".trace", "parcast_perturb.traced:read", "A recorded run, in columns.")
     yield Reader(".otf2", "parcast_perturb.traced:read", "A recorded run, by Score-P and others.")
     yield Reader(".prv", "parcast_perturb.traced:read", "A recorded run, by Extrae.")
+    yield Reader(".parquet", "parcast_perturb.traced:read", "Operations of a training job.")
     yield Reader(".tit", "parcast_perturb.traced:read", "A time-independent trace of SimGrid.")
     yield Reader(".goal", "parcast_perturb.traced:read", "A schedule of LogGOPSim.")
 

@@ -19,6 +19,8 @@ FORMATS: Mapping[str, str] = {
     ".goal": "parcast_perturb.readers.goal:read",
     ".et": "parcast_perturb.readers.chakra:read",
     ".prv": "parcast_perturb.readers.paraver:read",
+    ".parquet": "parcast_perturb.training.trace:read",
+    ".csv": "parcast_perturb.training.trace:read",
 }
 
 #: Readers of formats that share a suffix, by what stands in the file's first kilobyte.

@@ -27,7 +27,7 @@ LAYERNORM, EMBEDDING = "layernorm-grads-all-reduce", "embedding-grads-all-reduce
 COLLECT, CLIP, OPTIMIZER = "gc", "optimizer-clip-main-grad", "optimizer"
 
 #: The other side, and how far away its stage is.
-_PEER = {
+PEER = {
     "forward-send": ("forward-recv", 1), "forward-recv": ("forward-send", -1),
     "backward-send": ("backward-recv", -1), "backward-recv": ("backward-send", 1),
 }  # fmt: skip
@@ -104,7 +104,7 @@ class _Builder:
                                    f"{len(own)} computations")  # fmt: skip
         for one in real:
             compute = self.number((f"{way}-compute", order, stage))
-            if not 0 <= job.place[compute] + _PEER[optype][1] < self.places:
+            if not 0 <= job.place[compute] + PEER[optype][1] < self.places:
                 self.idle.add(one)
             if sends:
                 self.needs[one].append(compute)
@@ -170,7 +170,7 @@ class _Builder:
             for optype in PIPELINE:
                 mine = job.of(stage, optype)
                 self.groups += [[one] for one in mine if one in self.idle]
-                other, far = _PEER[optype]
+                other, far = PEER[optype]
                 for order, one in enumerate(n for n in mine if n not in self.idle):
                     peer = (other, order, (stage + far) % job.stages)
                     pairs[frozenset([(optype, order, stage), peer])].append(one)

@@ -41,6 +41,7 @@ class Operations:
     place: Ints = attrs.field(repr=False)  #: of its chunk over all stages
     ranks: Ints = attrs.field(repr=False)  #: [stage, data-parallel rank]
     steps: Ints
+    begin: Floats = attrs.field(repr=False)  #: when each step began, since the first did
 
     @property
     def end(self) -> Floats:
@@ -161,9 +162,10 @@ def _operations(
     for name in ("mc", "gmc"):
         labels[name] = np.empty(shape, np.int64)
         labels[name][at] = whole[name]
-    start = tables["start_ts"] - tables["start_ts"].min(axis=(0, 2))[None, :, None]
+    begin = tables["start_ts"].min(axis=(0, 2))
+    start = tables["start_ts"] - begin[None, :, None]
     return Operations(
         where=str(path), names=tuple(numbers), numbers=numbers, start=start,
         duration=tables["duration"], chunk=labels["mc"][:, 0, 0], place=labels["gmc"][:, 0, 0],
-        ranks=ranks, steps=steps,
+        ranks=ranks, steps=steps, begin=begin - begin.min(),
     )  # fmt: skip
