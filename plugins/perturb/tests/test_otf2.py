@@ -181,6 +181,16 @@ def test_a_peer_beyond_the_communicator_and_a_call_without_end_are_told(tmp_path
         made.trace()
 
 
+def test_records_that_are_cut_off_are_told_with_their_rank(tmp_path):
+    with Archive(tmp_path) as made:
+        for at in range(0, 2000, 10):
+            made.exchange(at=at)
+    path = tmp_path / "archive" / "traces" / "1.evt"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(FileError, match="rank 1, after event 0: what was recorded is cut off"):
+        made.trace()
+
+
 def test_compiled_and_plain_walks_are_equal():
     rng = np.random.default_rng(4)
     rows = np.zeros((4000, 8), np.int64)

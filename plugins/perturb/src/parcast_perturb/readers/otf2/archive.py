@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast.errors import FileError, UnsupportedError
+from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_perturb.errors import TraceError
 from parcast_perturb.readers.otf2 import walking as c
 from parcast_perturb.readers.otf2.calls import Calls
@@ -98,10 +98,7 @@ class Archive:
         tables, dones, before = [], [], 0
         silent = 0
         for location in self.threads[rank]:
-            calls = Calls(naming.kinds)
-            for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
-                if reason := calls.take(rows):
-                    raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
+            calls = self._calls(library, naming, rank, location)
             table, done = calls.whole()
             if calls.open >= 0:
                 raise TraceError(
@@ -118,6 +115,22 @@ class Archive:
         self.notes["silent"] += silent
         self.notes["folded"] += len(tables) - silent > 1
         return self._folded(rank, np.concatenate(tables), np.concatenate(dones), len(tables) > 1)
+
+    def _calls(self, library: Library, naming: Naming, rank: int, location: Any) -> Calls:
+        """Return the calls of one thread."""
+        from _otf2.ErrorCodes import Error
+
+        calls = Calls(naming.kinds)
+        try:
+            for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
+                if reason := calls.take(rows):
+                    raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
+        except Error as error:
+            raise FileError(
+                f"{self.where}: rank {rank}, after event {len(calls.whole()[0])}: what was "
+                f"recorded is cut off or changed ({shorten(error)})"
+            ) from None
+        return calls
 
     def _folded(self, rank: int, table: Ints, done: Ints, several: bool) -> tuple[Ints, Ints]:
         """Put the calls of several threads in one order."""
