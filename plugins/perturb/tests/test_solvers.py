@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,35 @@ def test_a_recorded_run_moves_between_machines(tmp_path):
     assert ask(slow).rows[0].time > same.time
     refused = ask(machine, named=False).rows[0]
     assert "recorded_on" in refused.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tracer", "dumpi/calls-0000.txt", "allprof/calls-0.txt", "goal/reduce.goal",
+     "chakra/pipeline.0.et", "chakra/pipeline.0.json"],
+)  # fmt: skip
+def test_every_format_is_a_workload_as_it_stands(name):
+    registry = check_plugin(parcast_perturb)
+    assert registry.workload(Path(__file__).parent / "files" / name).kind == "trace"
+
+
+def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    _, machine, old = recorded(tmp_path, clocks="comparable")
+    data = json.loads((tmp_path / "run.json").read_text())
+    for event in (event for events in data["ranks"] for event in events):
+        event["t_start"] += 10**9
+        event["t_end"] += 10**9
+    (tmp_path / "later.json").write_text(json.dumps(data))
+    first, later = (
+        registry.compare(
+            tmp_path / f"{name}.json", machine, p=len(data["ranks"]), solvers="perturb",
+            settings={"perturb.recorded_on": old},
+        ).rows[0].time
+        for name in ("run", "later")
+    )  # fmt: skip
+    assert later == pytest.approx(first, rel=1e-9)
+    assert registry.machine(tmp_path / "old.json").name == "old"
 
 
 def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
