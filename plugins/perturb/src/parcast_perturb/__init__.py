@@ -36,7 +36,7 @@ _READ = {
     ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
     ".json": (
         "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
-        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"(ranks": *\[|comms": *{)',
+        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
     ),
     "": ("A folder of 'parcast mpi trace', or of OTF2.", r"(?m)^rank-\d+\.trace$|\.otf2$"),
 }
