@@ -3,11 +3,20 @@
 import random
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import pytest
 
+from parcast.errors import ParcastError
 from parcast_perturb.path import critical_path
-from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded, Semantics
+from parcast_perturb.perturbation import (
+    Addition,
+    Arrivals,
+    Extra,
+    Perturbation,
+    Recorded,
+    Semantics,
+)
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.trace.calls import EXPECT, NOTICE
@@ -216,6 +225,30 @@ def test_the_papers_rules_have_no_slack():
         for rules in ("paper", "corrected")
     }  # fmt: skip
     assert finals == {"paper": [200, 100], "corrected": [0, 100]}
+
+
+def test_what_comes_in_time_interrupts_gaps_and_costs_less_together():
+    """Ranks that meet after every lap wait for the one that was struck, lap after lap."""
+    ranks = [
+        [{"kind": "barrier", "t_start": 1000 * lap + 990, "t_end": 1000 * (lap + 1)}
+         for lap in range(200)] for _ in range(8)
+    ]  # fmt: skip
+    trace, mean = trace_of({"ranks": ranks, "clocks": "comparable"}, "laps"), {}
+    for periodic in (True, False):
+        for together in (True, False):
+            strikes = Arrivals(interval=4000, length=30, periodic=periodic, together=together)
+            added = Perturbation(compute=(Addition(arrivals=strikes),))
+            found = propagate(trace, added, Recorded(), "upper", replications=20, seed=5).final
+            assert (found[0] % 30 == 0).all()
+            mean[periodic, together] = found[0].mean() / 30
+    assert mean[True, True] == pytest.approx(199 * 990 / 4000, abs=1)  # 50 strikes, few in calls
+    assert mean[False, True] == pytest.approx(199 * 990 / 4000, abs=4)
+    assert mean[True, False] > 3 * mean[True, True]
+    assert mean[False, False] > 3 * mean[False, True]
+    apart = trace_of({"ranks": ranks}, "apart")
+    added = Perturbation(compute=(Addition(arrivals=attrs.evolve(strikes, together=True)),))
+    with pytest.raises(ParcastError, match="leave ',together' away"):
+        propagate(apart, added, Recorded(), "upper")
 
 
 def test_ends_are_consistent_within_a_rank():

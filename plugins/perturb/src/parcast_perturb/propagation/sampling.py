@@ -83,7 +83,7 @@ def gap(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> Any
     if len(deltas.extra_row):
         at = _first(deltas.extra_row, row)
         while at < len(deltas.extra_row) and deltas.extra_row[at] == row:
-            found += deltas.extra[at]
+            found += deltas.extra[at, r if deltas.extra.shape[1] > 1 else 0]
             at += 1
     if found < 0.0:
         most = 0.0 if first else table.times[row, START] - table.times[row - 1, END]
