@@ -47,7 +47,7 @@ def rendezvous() -> None:
     """Wait for all ranks without keeping a processor busy."""
     request = WORLD.Ibarrier()
     while not request.Test():
-        time.sleep(1e-4)
+        time.sleep(1e-3)
 
 
 def rates(effort: Effort, run: Callable[[int], float], *, together: bool) -> list[float]:
