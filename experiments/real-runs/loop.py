@@ -5,8 +5,9 @@
 
 The number of rounds is fixed beforehand; a round goes over all programs and p, so that a drift of
 the host's load touches all of them alike. The measured time is the median over rounds of
-`mpi.run`'s medians. With ``--burn N`` that many other processes compute meanwhile, ``-p`` names numbers of processes, and
-``--set`` changes the machine that is predicted, as in ``parcast compare``.
+`mpi.run`'s medians. With ``--burn N`` that many other processes compute meanwhile, ``-p`` names
+numbers of processes, and ``--set`` changes the machine that is predicted, as in
+``parcast compare``.
 """
 
 from __future__ import annotations
