@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -147,21 +149,30 @@ def test_a_directory_that_takes_no_files_is_said(
         registry.solver("mpi.run").solve(asked.with_options(Options(directory="/proc")))
 
 
-def test_no_process_is_left_of_a_job_that_took_too_long(
-    mpi: library.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ended", ["late", "terminated"])
+def test_no_process_is_left_of_a_job(
+    mpi: library.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str
 ) -> None:
     (tmp_path / "endless.py").write_text(
         "import os, sys, time\nfrom mpi4py import MPI\n"
         "open(sys.argv[1] + f'/{os.getpid()}.pid', 'w').close()\ntime.sleep(600)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("parcast_mpi.jobs.GRACE", 2.0)
+    monkeypatch.setattr("parcast_mpi.jobs.GRACE", 2.0 if ended == "late" else 60.0)
     with new_job() as job:
-        with pytest.raises(SolveError, match="did not end within 1 s"):
-            run_python(mpi, job, 2, "endless", limit=1)
-        pids = [int(path.stem) for path in job.folder.glob("*.pid")]
-    for pid in pids:
-        assert not _alive(pid)
+
+        def pids() -> list[int]:
+            return [int(path.stem) for path in job.folder.glob("*.pid")]
+
+        def watch() -> None:
+            if ended == "terminated" and len(pids()) == 2:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        with pytest.raises((SolveError, SystemExit), match=r"did not end within 1 s|143"):
+            run_python(mpi, job, 2, "endless", 1, watch)
+        started = pids()
+    assert len(started) == 2
+    assert not any(map(_alive, started))
 
 
 def _alive(pid: int) -> bool:
