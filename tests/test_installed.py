@@ -38,6 +38,14 @@ def test_every_plugin_loads_without_a_problem() -> None:
     assert {"core", "machines", "workloads", "spmd"} <= {info.name for info in registry.plugins}
 
 
+def test_every_solver_tells_advice_what_it_costs_and_assumes() -> None:
+    registry = Registry()
+    for name in registry.solvers:
+        solver = registry.solver(name)
+        assert hasattr(solver, "cost"), name
+        assert hasattr(solver, "assumptions"), name
+
+
 @pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])
 def test_help_imports_nothing_heavy(command: str) -> None:
     script = (
