@@ -16,7 +16,7 @@ from parcast_petri.options import SampledOptions
 from parcast_petri.programs.traffic import random_traffic
 
 #: Seconds to draw the net of one operation; to load the kernel; and for one firing.
-_DRAWN, _LOADED, _FIRED = 36e-6, 0.2, 2e-7
+_DRAWN, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
 
 
 def of_one_run(query: Query) -> float:
