@@ -21,7 +21,7 @@ _DRAWN, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
 
 def of_one_run(query: Query) -> float:
     """Return the seconds that one run takes, most of them for drawing the net."""
-    return _LOADED + _DRAWN * matched(query).unrolled.count()
+    return _LOADED + _DRAWN * matched(query, pools=True).unrolled.count()
 
 
 def of_runs(query: Query) -> float:
@@ -30,12 +30,12 @@ def of_runs(query: Query) -> float:
         return of_one_run(query)
     options: SampledOptions = query.options or SampledOptions()
     runs = min(options.most, max(10.0, (1.96 * _spread(query) / options.tolerance) ** 2))
-    return of_one_run(query) + _FIRED * runs * matched(query).unrolled.count()
+    return of_one_run(query) + _FIRED * runs * matched(query, pools=True).unrolled.count()
 
 
 def _spread(query: Query) -> float:
     """Return the deviation of one process's computations over their mean, on the worst node."""
-    unrolled, rate = matched(query).unrolled, query.machine.processor.rate
+    unrolled, rate = matched(query, pools=True).unrolled, query.machine.processor.rate
     flops = sum(
         float(np.mean(one.arguments["flops"])) * len(unrolled.ranks_of(one)) / query.p
         for one in unrolled.blocks
@@ -63,7 +63,7 @@ def of_sampled(query: Query) -> Iterator[Assumption]:
     """Yield what times that are drawn one by one take for granted."""
     yield from _of_network(query)
     if questions.loads(query):
-        count = sum(one.op == "compute" for one in matched(query).unrolled.blocks)
+        count = sum(one.op == "compute" for one in matched(query, pools=True).unrolled.blocks)
         yield Assumption(
             "each computation meets other jobs than the one before it",
             f"{count} follow each other" if count > 1 else "",
