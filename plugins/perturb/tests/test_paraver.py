@@ -10,7 +10,7 @@ from parcast_perturb.errors import TraceError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers import read_trace
-from parcast_perturb.trace.columns import BYTES, END, START
+from parcast_perturb.trace.columns import BYTES, END, FIRST, START
 
 from .test_mpi_formats import CALLS, FILES, messages
 
@@ -50,6 +50,9 @@ def test_extrae_tells_the_same_run_as_the_other_tools():
         sorted(tuple(comm) for comm in one.communicators if len(comm) > 1) for one in (trace, other)
     ]
     assert groups[0] == groups[1]
+    roots = {(trace.name(event), int(trace.events.whole[event, FIRST]))
+             for event in range(trace.count) if trace.name(event) in ("bcast", "reduce")}  # fmt: skip
+    assert roots == {("bcast", 2), ("reduce", 1)}
     for policy in ("upper", "lower"):
         same = propagate(trace, Perturbation(), Recorded(), policy, every_end=True)
         assert not same.ends.any()
