@@ -105,23 +105,25 @@ def _reader(registry: Registry, path: Path) -> Reader | None:
     suffix = path.suffix.lower()
     if reader := registry.readers.get(suffix):
         return reader
-    folder = path.is_dir()
-    marked = [
-        one
-        for one in registry.readers.values()
-        if one.mark and one.suffix == ("" if folder else suffix)
-    ]
-    if not marked:
-        return None
     try:
-        if folder:
-            found = "\n".join(sorted(one.name for one in path.iterdir()))
-        else:
-            with path.open("rb") as opened:
-                found = opened.read(_BEGINNING).decode("latin-1")
+        folder = path.is_dir()
+        marked = [
+            one
+            for one in registry.readers.values()
+            if one.mark and one.suffix == ("" if folder else suffix)
+        ]
+        found = _beginning(path, folder=folder) if marked else ""
     except OSError:
         return None  # which is told where the file is read
     return next((one for one in marked if re.search(one.mark, found)), None)
+
+
+def _beginning(path: Path, *, folder: bool) -> str:
+    """Return what a file begins with, or the names in a folder, a line each."""
+    if folder:
+        return "\n".join(sorted(one.name for one in path.iterdir()))
+    with path.open("rb") as opened:
+        return opened.read(_BEGINNING).decode("latin-1")
 
 
 def _read_by(reader: Reader, path: Path) -> Machine | Workload:
