@@ -50,9 +50,11 @@ def test_extrae_tells_the_same_run_as_the_other_tools():
         sorted(tuple(comm) for comm in one.communicators if len(comm) > 1) for one in (trace, other)
     ]
     assert groups[0] == groups[1]
-    roots = {(trace.name(event), int(trace.events.whole[event, FIRST]))
-             for event in range(trace.count) if trace.name(event) in ("bcast", "reduce")}  # fmt: skip
-    assert roots == {("bcast", 2), ("reduce", 1)}
+    called, first = names(trace), trace.events.whole[:, FIRST].tolist()
+    assert {both for both in zip(called, first, strict=True) if both[0] in ("bcast", "reduce")} == {
+        ("bcast", 2),
+        ("reduce", 1),
+    }
     for policy in ("upper", "lower"):
         same = propagate(trace, Perturbation(), Recorded(), policy, every_end=True)
         assert not same.ends.any()
