@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_mean_spread_and_quantiles_of_one_core(case):
     load, theory, demand = load_of(case), case["theory"], case["demand"]
     assert sum(load.rates()) == pytest.approx(case["background"]["lambda_"])
     assert load.factor() == pytest.approx(theory["expansion_factor"], rel=1e-12)
-    assert standard_deviation(load, demand) == pytest.approx(theory["std_stationary"], rel=2e-5)
+    assert standard_deviation(load, demand) == pytest.approx(theory["std_stationary"], rel=1e-6)
     if unsolved(load):
         assert "not of phase type" in unsolved(load)
         return
@@ -47,6 +48,49 @@ def test_mean_spread_and_quantiles_of_one_core(case):
             found = core.quantile(demand, float(level), idle=idle)
             assert found == pytest.approx(theory[name][level], rel=1e-6)
     assert core.undisturbed(demand, idle=False) == pytest.approx(theory["prob_undisturbed"])
+
+
+@pytest.mark.parametrize(
+    ("text", "second", "third"),
+    [
+        ("exp:1", 2, 6),
+        ("const:1", 1, 1),
+        ("sampled:0.5,1.5", 1.25, 1.75),
+        ("uniform:0,2", 4 / 3, 2),
+        ("gamma:2,1", 1.5, 3),
+        ("pareto:6,1", 25 / 24, 125 / 108),
+        ("lognormal:1,0.5", 1.25, 1.25**3),
+        ("weibull:2,1.1283791671", 4 / math.pi, 1.9098593),
+        ("phase:0.3,1", 1.3, None),
+    ],
+)
+def test_the_spread_of_long_demands_is_that_of_moments(text, second, third):
+    """Var = 2/(1 - rho)^2 (x E[W] - E[W^2]/2) by the moments of Pollaczek and Khinchine."""
+    load, demand = Load(1, 0.5, (Law.read(text),), (1.0,)), 3000.0
+    wait = 0.5 * second / (2 * 0.5)
+    squared = 2 * wait**2 + 0.5 * (third or 2.0) / (3 * 0.5)
+    exact = math.sqrt(2 * (demand * wait - squared / 2)) / 0.5
+    found = standard_deviation(load, demand)
+    assert found == pytest.approx(exact, rel=2e-7 if third else 1e-3)
+    assert standard_deviation(load, 1e12) == pytest.approx(load.spread(1e12))
+
+
+@pytest.mark.parametrize("demand", [1e-3, 10.0, 2e4, 1e12])
+def test_the_laws_of_short_and_endless_demands(demand):
+    load = Load(1, 0.5, (Law.read("exp:1"),), (1.0,))
+    waits = 0.5 * (demand / 0.5 - -math.expm1(-0.5 * demand) / 0.25)
+    spread = math.sqrt(8 * waits)
+    assert standard_deviation(load, demand) == pytest.approx(spread, rel=1e-5)
+    core = core_of(load)
+    levels = (0.5, 0.9, 0.99)
+    found = [core.quantile(demand, level) for level in levels]
+    assert demand <= found[0] <= found[1] < found[2]
+    if demand > 1e4:  # normal, with the skewness of a compound sum
+        normal = [2 * demand + z * spread for z in (0.0, 1.281552, 2.326348)]
+        assert found == pytest.approx(normal, abs=0.09 * spread)
+    if demand < 1e4:
+        idle = Slowdown(load=load, demand=demand, idle=True).answer()
+        assert idle["mean"] == pytest.approx(2 * demand + 2 * math.expm1(-0.5 * demand), rel=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES["cores"], ids=lambda case: case["name"])
