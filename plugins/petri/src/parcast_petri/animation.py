@@ -23,9 +23,9 @@ function show() {
     t.classList.toggle("firing", firing);
     if (firing) t.scrollIntoView({block: "nearest", inline: "nearest"});
   }
+  const [time, name] = step ? net.steps[step - 1] : [0, ""], of = net.steps.length;
   document.getElementById("now").textContent = step
-    ? `${step}/${net.steps.length}: ${net.steps[step - 1][1]} at ${+net.steps[step - 1][0].toPrecision(9)} s`
-    : `${net.steps.length} steps`;
+    ? `${step}/${of}: ${name} at ${+time.toPrecision(9)} s` : `${of} steps`;
 }
 function go(to) {
   step = Math.max(0, Math.min(net.steps.length, to));
