@@ -120,7 +120,9 @@ def test_bursty_arrivals_and_a_background_that_goes_first(case):
     )  # fmt: skip
     found = Slowdown(load=load, demand=case["demand"], runs=3000, idle=not bursty)._runs()
     truth = case["sim"]
-    if not bursty:  # bursty arrivals meet a node in the steady state of Poisson ones
+    if bursty:  # they meet as many jobs as Poisson arrivals would, which is 5 % too many
+        assert found.mean() == pytest.approx(1.05 * truth["mean"], rel=0.03)
+    else:
         assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 3000**0.5
         assert load.spread(case["demand"]) == pytest.approx(case["theory"]["std"])
     assert found.std() == pytest.approx(truth["std"], rel=0.15)
