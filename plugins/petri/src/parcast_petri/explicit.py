@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parcast.query import Prediction, Query
 from parcast.replications import Replications, replicate
-from parcast_petri import questions
+from parcast_petri import advice, questions
 from parcast_petri.answers import of_run, of_runs
 from parcast_petri.kernel import layout as k
 from parcast_petri.options import SampledOptions
@@ -32,6 +32,9 @@ class Runs:
 
 class Explicit:
     """Runs a program's net with jobs that come and go, until the mean is known well enough."""
+
+    cost = staticmethod(advice.of_runs)
+    assumptions = staticmethod(advice.of_explicit)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""

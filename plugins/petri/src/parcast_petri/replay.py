@@ -101,9 +101,10 @@ class Beginnings:
                 self._put_old(memory, draw, one, number)
             for place, number in zip(slots, numbers[len(old) :], strict=True):
                 self._put_in_turns(memory, draw, place, number)
-        for one in (*self.others.old, *self.others.slots):
-            if one.arrivals is not None:
-                self._put_first(memory, draw, one.arrivals)
+        waits = [one.arrivals for one in self.others.old]
+        for wait in [*waits, *(one.arrivals for one in self.others.slots)]:
+            if wait is not None:
+                self._put_first(memory, draw, wait)
         for source in self.others.sources:
             self._put_source(memory, draw, source)
 
