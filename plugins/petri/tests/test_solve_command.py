@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from parcast.cli import main
+from parcast.errors import ParcastError
+from parcast_petri.net_files import net_of
+from parcast_petri.solution import solution
+from parcast_petri.subjects import read_net
 
 CASES = json.loads((Path(__file__).parent / "nets.json").read_text())
 
@@ -17,8 +21,11 @@ def test_reference_nets(case, tmp_path, capsys):
     path = tmp_path / "net.json"
     path.write_text(json.dumps(case["net"]))
     evaluation = case["evaluation"]
-    assert main(["petri", "solve", str(path), "--evaluation", evaluation, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    if evaluation == "sequential":
+        assert main(["petri", "solve", str(path), "--evaluation", evaluation, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+    else:
+        found = solution(read_net(path).net, evaluation=evaluation).as_json()
     for key in ("completion_time", "firings", "final_marking"):
         assert found[key] == case[key], key
     assert found["deadlock"] == ("deadlock" in case["name"])
@@ -44,27 +51,30 @@ LOOP = {
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, [], "'turn' fire for ever at time 0"),
-        ({"delay": 1}, ["--firings", "9"], "has not ended after 9 firings"),
-        ({"delay": 1, "post": {"a": 2}}, ["--bound", "50"], "'a' has more than 50 tokens"),
-        ({"delay": -1}, [], "time runs forward"),
-        ({"post": {"b": 1}}, [], "names no place 'b'"),
+        ({}, {}, "'turn' fire for ever at time 0"),
+        ({"delay": 1, "post": {"a": 2}}, {"bound": 50}, "'a' has more than 50 tokens"),
+        ({"delay": -1}, {}, "time runs forward"),
+        ({"post": {"b": 1}}, {}, "names no place 'b'"),
     ],
 )
-def test_nets_that_cannot_be_solved_exit_2_with_a_sentence(
-    tmp_path, capsys, change, options, message
-):
+def test_nets_that_cannot_be_solved_are_refused(tmp_path, change, options, message):
     path = tmp_path / "net.json"
     path.write_text(json.dumps({**LOOP, "transitions": [{**LOOP["transitions"][0], **change}]}))
-    assert main(["petri", "solve", str(path), *options]) == 2
-    assert message in capsys.readouterr().err
+    with pytest.raises(ParcastError, match=message):
+        solution(read_net(path).net, **options)
 
 
-def test_long_runs_are_given_in_floats(tmp_path, capsys):
+def test_the_command_exits_2_where_a_net_goes_on_for_ever(tmp_path, capsys):
     path = tmp_path / "net.json"
+    path.write_text(json.dumps({**LOOP, "transitions": [{**LOOP["transitions"][0], "delay": 1}]}))
+    assert main(["petri", "solve", str(path), "--firings", "9"]) == 2
+    assert "has not ended after 9 firings" in capsys.readouterr().err
+
+
+def test_long_runs_are_given_in_floats(monkeypatch):
+    monkeypatch.setattr("parcast_petri.solution.MOST_EXACT", 200)
     work = {"name": "work", "pre": {"a": 1}, "delay": "1/8"}
-    net = {"places": ["a"], "initial_marking": {"a": 300_000}, "transitions": [work]}
-    path.write_text(json.dumps(net))
-    assert main(["petri", "solve", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["completion_time"] == {"exact": None, "value": 37500.0}
+    for tokens, exact in ((200, "25"), (300, None)):
+        net = {"places": ["a"], "initial_marking": {"a": tokens}, "transitions": [work]}
+        found = solution(net_of(net)).as_json()
+        assert found["completion_time"] == {"exact": exact, "value": tokens / 8}

@@ -102,7 +102,7 @@ def test_a_queue_serves_in_the_order_of_requests(form):
 
 
 def test_plain_and_compiled_give_equal_traces_bit_by_bit():
-    for seed in range(300):
+    for seed in range(120):
         net = random_net(Random(seed))
         for evaluation in ("batch", "sequential"):
             plain, compiled = (

@@ -15,15 +15,17 @@ const net = JSON.parse(document.getElementById("steps").textContent);
 const tokens = {}; let step = 0, timer = null;
 function show() {
   for (const p of document.querySelectorAll("circle.place"))
-    p.setAttribute("fill", tokens[p.dataset.name] ? "#ffd24d" : "white");
+    p.classList.toggle("marked", tokens[p.dataset.name] > 0);
   for (const n of document.querySelectorAll("text.tokens"))
     n.textContent = tokens[n.dataset.name] || "";
-  for (const t of document.querySelectorAll("rect.transition"))
-    t.setAttribute("stroke-width",
-      step && net.steps[step - 1][1] === t.dataset.name ? 4 : 1);
+  for (const t of document.querySelectorAll("rect.transition")) {
+    const firing = step > 0 && net.steps[step - 1][1] === t.dataset.name;
+    t.classList.toggle("firing", firing);
+    if (firing) t.scrollIntoView({block: "nearest", inline: "nearest"});
+  }
+  const [time, name] = step ? net.steps[step - 1] : [0, ""], of = net.steps.length;
   document.getElementById("now").textContent = step
-    ? `${step}/${net.steps.length}: ${net.steps[step - 1][1]} at ${net.steps[step - 1][0]} s`
-    : `${net.steps.length} steps`;
+    ? `${step}/${of}: ${name} at ${+time.toPrecision(9)} s` : `${of} steps`;
 }
 function go(to) {
   step = Math.max(0, Math.min(net.steps.length, to));
@@ -37,11 +39,20 @@ function play() {
   else timer = setInterval(() => go(step + 1), 400);
 }
 document.addEventListener("keydown", e => {
-  if (e.key === "ArrowRight") go(step + 1);
-  if (e.key === "ArrowLeft") go(step - 1);
+  const by = {ArrowRight: 1, ArrowLeft: -1}[e.key];
+  if (by) { e.preventDefault(); go(step + by); }
 });
 go(0);
 """
+_STYLE = """:root { color-scheme: light dark; }
+body { margin: 0; width: max-content; min-width: 100vw; font: 16px system-ui, sans-serif;
+  background: #fff; color: #1a1a1a; }
+p { position: sticky; top: 0; left: 0; margin: 0; padding: 8px; width: 100vw;
+  box-sizing: border-box; background: inherit; }
+svg { display: block; }
+button { font: inherit; padding: 4px 10px; }
+rect { scroll-margin: 70px 120px; }
+@media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; } }"""
 
 
 def lines(made: Arrays, steps: int) -> Iterator[str]:
@@ -61,6 +72,8 @@ def page(made: Arrays, steps: int) -> str:
     embedded = json.dumps(data).replace("<", "\\u003c")
     return (
         "<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>A net by steps</title>\n"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+        f"<style>{_STYLE}</style>\n"
         "<p><button onclick='go(0)'>start</button> <button onclick='go(step-1)'>back</button> "
         "<button onclick='go(step+1)'>on</button> <button onclick='play()'>play</button> "
         "<span id='now'></span></p>\n"

@@ -13,6 +13,21 @@ from parcast_petri.net import Given, Net, Tokens, Transition
 #: Larger nets are no picture any more.
 MOST_NODES = 3000
 _ACROSS, _DOWN, _LEFT = 150, 60, 30
+_STYLE = """svg { --ink: #1a1a1a; --pale: #666; --paper: #fff; --timed: #dde8f5; --token: #ffd24d;
+  background: var(--paper); font: 9px system-ui, sans-serif; text-anchor: middle; }
+@media (prefers-color-scheme: dark) { svg { --ink: #e6e6e6; --pale: #9a9a9a; --paper: #16181c;
+  --timed: #2c4763; --token: #8a6500; } }
+text { fill: var(--ink); stroke: var(--paper); stroke-width: 3px; paint-order: stroke; }
+text.name, text.timing { text-anchor: start; }
+text.timing { fill: var(--pale); }
+text.tokens { font-size: 12px; stroke: none; }
+line { stroke: var(--pale); }
+marker path { fill: var(--pale); }
+.place, .transition { fill: var(--paper); stroke: var(--ink); }
+.timed { fill: var(--timed); }
+.immediate { fill: var(--ink); }
+.marked { fill: var(--token); }
+.firing { stroke: #e8590c; stroke-width: 4px; }"""
 
 
 def dot(net: Net) -> str:
@@ -79,10 +94,11 @@ def svg(net: Net) -> str:
     height = max((y for _, y in at.values()), default=0) + _DOWN
     lines = [
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            'font-family="sans-serif" font-size="9" text-anchor="middle">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}">'
         ),
         f"<title>{escape(net.name)}</title>",
+        f"<style>{_STYLE}</style>",
         (
             '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
             'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
@@ -161,9 +177,11 @@ def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
             (x1, y1), (x2, y2) = (there, here) if inward else (here, there)
             sign = (y2 > y1) - (y2 < y1)
             leave, reach = (12, 7) if inward else (7, 12)
+            aside = max(-16, min(16, (there[0] - here[0]) // 8))  # on the nearer part of the bar
+            x1, x2 = (x1, x2 + aside) if inward else (x1 + aside, x2)
             lines.append(
                 f'<line x1="{x1}" y1="{y1 + sign * leave}" x2="{x2}" y2="{y2 - sign * reach}" '
-                f'stroke="#777"{dash} marker-end="url(#head)"/>'
+                f'marker-end="url(#head)"{dash}/>'
             )
             if weight != 1:
                 lines.append(f'<text x="{(x1 + x2) // 2}" y="{(y1 + y2) // 2}">{weight}</text>')
@@ -173,26 +191,24 @@ def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
 def _place(name: str, tokens: int, where: tuple[int, int]) -> list[str]:
     x, y = where
     named = f"data-name={quoteattr(name)}"
-    inside = (
-        f'<text class="tokens" {named} x="{x}" y="{y + 4}" font-size="12">{tokens or ""}</text>'
-    )
+    marked = " marked" if tokens else ""
     return [
-        (f'<circle class="place" {named} cx="{x}" cy="{y}" r="12" fill="white" stroke="black"/>'),
-        f'{inside}<text x="{x + 16}" y="{y + 3}" text-anchor="start">{escape(name)}</text>',
+        f'<circle class="place{marked}" {named} cx="{x}" cy="{y}" r="12"/>',
+        f'<text class="tokens" {named} x="{x}" y="{y + 4}">{tokens or ""}</text>',
+        f'<text class="name" x="{x + 16}" y="{y + 3}">{escape(name)}</text>',
     ]
 
 
 def _transition(one: Transition, where: tuple[int, int]) -> list[str]:
     x, y = where
-    fill = "black" if one.delay is None else "#dde8f5"
+    kind = "immediate" if one.delay is None else "timed"
     return [
         (
-            f'<rect class="transition" data-name={quoteattr(one.name)} x="{x - 20}" y="{y - 7}" '
-            f'width="40" height="14" fill="{fill}" stroke="black"/>'
+            f'<rect class="transition {kind}" data-name={quoteattr(one.name)} x="{x - 20}" '
+            f'y="{y - 7}" width="40" height="14"/>'
         ),
         (
-            f'<text x="{x + 24}" y="{y - 1}" text-anchor="start">{escape(one.name)}</text>'
-            f'<text x="{x + 24}" y="{y + 9}" text-anchor="start" fill="#555">'
-            f"{escape(timing(one))}</text>"
+            f'<text class="name" x="{x + 24}" y="{y - 1}">{escape(one.name)}</text>'
+            f'<text class="timing" x="{x + 24}" y="{y + 9}">{escape(timing(one))}</text>'
         ),
     ]

@@ -40,7 +40,8 @@ def refusal(query: Query) -> str | None:
             f"{MOST_OPERATIONS:,}); ask a smaller p"
         )
     try:
-        loads(query)
+        for load in loads(query).values():
+            load.factor()  # which refuses turns whose switches leave a process no time
     except UnsupportedError as error:
         return str(error)
     return None

@@ -13,7 +13,7 @@ from parcast.replications import generator
 from parcast_petri.arrays import Arrays
 from parcast_petri.kernel import layout as k
 from parcast_petri.memory import Memory
-from parcast_petri.programs.nodes import Old
+from parcast_petri.programs.nodes import Old, Renewals
 from parcast_petri.programs.others import Others
 from parcast_petri.programs.round_robin import Slots
 from parcast_petri.programs.traffic import Source
@@ -101,6 +101,10 @@ class Beginnings:
                 self._put_old(memory, draw, one, number)
             for place, number in zip(slots, numbers[len(old) :], strict=True):
                 self._put_in_turns(memory, draw, place, number)
+        waits = [one.arrivals for one in self.others.old]
+        for wait in [*waits, *(one.arrivals for one in self.others.slots)]:
+            if wait is not None:
+                self._put_first(memory, draw, wait)
         for source in self.others.sources:
             self._put_source(memory, draw, source)
 
@@ -125,6 +129,12 @@ class Beginnings:
             self._mark(memory, slot.waiting, 1)
             memory.f[int(memory.m[k.LEFT]) + slot.work] = work
         self._mark(memory, one.come, number - len(taken))
+
+    def _put_first(self, memory: Memory, draw: np.random.Generator, one: Renewals) -> None:
+        self._mark(memory, one.more, 0)
+        self._mark(memory, one.first, 1)
+        first, _ = self._table(memory, one.transition)
+        memory.f[int(memory.m[k.TABLE]) + first] = one.law.residual(draw, 1)[0]
 
     def _put_source(self, memory: Memory, draw: np.random.Generator, one: Source) -> None:
         quiet, burst = (law.mean for law in one.laws)

@@ -21,6 +21,16 @@ class Nodes:
 
 
 @attrs.frozen
+class Renewals:
+    """Arrivals with a memory, the first of which a run begins in the midst of."""
+
+    first: str  #: the place that waits for the first
+    more: str  #: and for the next ones
+    transition: int  #: that ends the wait for the first
+    law: Law
+
+
+@attrs.frozen
 class Old:
     """Jobs that are there when a run begins: their place, who ends them, and their law."""
 
@@ -29,6 +39,7 @@ class Old:
     transition: int
     law: Law
     share: float  #: of the jobs' work
+    arrivals: Renewals | None = None  #: of jobs like these
 
 
 def own(node: int) -> str:
@@ -74,9 +85,22 @@ def draw_jobs(
     for number, (rate, law, share) in enumerate(classes):
         name = f"{where} class {number}"
         jobs = sketch.place(f"jobs {name}")
-        sketch.transition(f"arrive {name}", {}, {jobs: 1}, delay=load.arrivals.scaled(1 / rate))
+        arrivals = draw_arrivals(sketch, name, load.arrivals.scaled(1 / rate), jobs)
         sketch.transition(f"work {name}", {jobs: 1}, {}, delay=law, **running)
         old = sketch.place(f"old jobs {name}")
         moment = sketch.transition(f"finish {name}", {old: 1}, {}, delay=Given(most_old), **running)
-        found.append(Old(where, old, moment, law, share))
+        found.append(Old(where, old, moment, law, share, arrivals))
     return found
+
+
+def draw_arrivals(sketch: Sketch, name: str, law: Law, come: str) -> Renewals | None:
+    """Draw what brings tokens to a place; return what it is in the midst of when a run begins."""
+    if law.law == "exp":
+        sketch.transition(f"arrive {name}", {}, {come: 1}, delay=law)
+        return None
+    first, more = sketch.place(f"first {name}"), sketch.place(f"more {name}", 1)
+    moment = sketch.transition(
+        f"first arrives {name}", {first: 1}, {come: 1, more: 1}, delay=Given(1)
+    )
+    sketch.transition(f"arrive {name}", {more: 1}, {come: 1, more: 1}, delay=law)
+    return Renewals(first, more, moment, law)

@@ -12,6 +12,7 @@ import attrs
 
 from parcast_petri.laws import Law
 from parcast_petri.load import Load, Turns
+from parcast_petri.programs.nodes import Renewals, draw_arrivals
 from parcast_petri.programs.sketch import Sketch
 
 #: Background jobs are in the turns up to a number that is exceeded with this probability; the
@@ -37,6 +38,7 @@ class Slots:
     share: float  #: of the jobs' work
     come: str  #: the place before them
     slots: tuple[Slot, ...]
+    arrivals: Renewals | None = None  #: of its jobs
 
 
 def core(sketch: Sketch, node: int, load: Load) -> str:
@@ -88,7 +90,7 @@ def draw_slots(sketch: Sketch, node: int, load: Load) -> list[Slots]:
     for number, (rate, law, share) in enumerate(classes):
         name = f"{node} class {number}"
         come = sketch.place(f"came {name}")
-        sketch.transition(f"arrive {name}", {}, {come: 1}, delay=load.arrivals.scaled(1 / rate))
+        arrivals = draw_arrivals(sketch, name, load.arrivals.scaled(1 / rate), come)
         slots = []
         for at in range(_room(load)):
             job = f"{name} job {at}"
@@ -96,7 +98,7 @@ def draw_slots(sketch: Sketch, node: int, load: Load) -> list[Slots]:
             sketch.transition(f"admit {job}", {come: 1, free: 1}, {waiting: 1})
             moment = draw_turns(sketch, job, {waiting: 1}, {free: 1}, cores, load.turns, law)
             slots.append(Slot(free, waiting, moment))
-        found.append(Slots(node, law, share, come, tuple(slots)))
+        found.append(Slots(node, law, share, come, tuple(slots), arrivals))
     return found
 
 

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_A, _TERMS, _AVERAGED = 18.4, 40, 12
+_A, _AVERAGED = 18.4, 12
 
 
-def points(times: Array) -> Complex:
-    """Return where a transform is needed for each of some times: an array of times by terms."""
-    k = np.arange(_TERMS + _AVERAGED + 1)
+def points(times: Array, terms: int = 40) -> Complex:
+    """Return where a transform is needed for each of some times: an array of times by terms.
+
+    A function that rises within a small part of its time needs more terms than one over that part.
+    """
+    k = np.arange(terms + _AVERAGED + 1)
     found: Complex = np.asarray((_A + 2j * math.pi * k) / (2 * times[:, None]), np.complex128)
     return found
 
@@ -28,7 +31,7 @@ def inverted(values: Complex, times: Array) -> Array:
     """Return the function at some times from its transform at their points."""
     signed = values.real * (-1.0) ** np.arange(values.shape[1])
     signed[:, 0] /= 2
-    sums = np.cumsum(signed, axis=1)[:, _TERMS:]
+    sums = np.cumsum(signed, axis=1)[:, -_AVERAGED - 1 :]
     weights = np.array([math.comb(_AVERAGED, j) for j in range(_AVERAGED + 1)]) / 2**_AVERAGED
     found: Array = math.exp(_A / 2) / times * (sums @ weights)
     return found
