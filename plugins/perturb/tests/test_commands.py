@@ -181,3 +181,32 @@ def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
     at_most = run("run", trace, "--latency=-50us", "--recorded-on", machine, "--json")
     cut = run("run", trace, "--latency=-60us", "--recorded-on", machine, "--json")
     assert json.loads(at_most)["clockfree_final"] == json.loads(cut)["clockfree_final"]
+
+
+def test_which_sends_wait_is_stated_for_calls_or_estimated(run, tmp_path):
+    """Of sends before a late receive, those of up to 100 bytes end at once."""
+    ranks = [[], []]
+    for lap, size in enumerate((8, 100, 300, 5000)):
+        at = 1000 * lap
+        ranks[0].append({"kind": "send", "peer": 1, "bytes": size, "t_start": at,
+                         "t_end": at + (10 if size <= 100 else 700)})  # fmt: skip
+        ranks[1].append(
+            {"kind": "recv", "peer": 0, "bytes": size, "t_start": at + 500, "t_end": at + 600}
+        )
+    path = tmp_path / "late.json"
+    whole = {"ranks": ranks, "unit": "1 us", "clocks": "comparable"}
+    path.write_text(json.dumps(whole))
+
+    def finals(eager):
+        return json.loads(run("run", path, "--latency", "1ms", "--eager", eager, "--json"))
+
+    found = finals("estimated")
+    assert "above 100 bytes are taken to wait for their receiver: 4 of 4" in found["notes"][0]
+    assert found["clockfree_final"] == finals("100B")["clockfree_final"]
+    assert found["clockfree_final"] != finals("1kB")["clockfree_final"]
+    assert finals("send=100B")["clockfree_final"] == finals("100B")["clockfree_final"]
+    assert finals("send=100B,8B")["clockfree_final"] == finals("100B")["clockfree_final"]
+    assert "no sends called 'sned'" in run("run", path, "--eager", "sned=1B")
+    assert "two sizes" in run("run", path, "--eager", "1B,2B")
+    path.write_text(json.dumps({**whole, "clocks": "apart"}))
+    assert "not known to be one" in run("run", path, "--eager", "estimated")
