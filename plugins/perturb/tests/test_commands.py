@@ -96,6 +96,11 @@ def test_bad_options_are_one_sentence(run, trace, arguments, said):
         ('{"ranks": [[{"kind": "init", "t_end": 1}]]}', "t_start must be a number"),
         ('{"ranks": [[{"kind": "init", "t_start": 5, "t_end": 1}]]}', "negative_duration"),
         ('{"ranks": [], "nranks": 2}', "rank_count"),
+        (
+            '{"ranks": [[{"kind": "barrier", "t_start": 0, "t_end": 1, "comm": [0]}]]}',
+            "comm must be a name or a number",
+        ),
+        ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "site": 3}]]}', "site must be"),
         ('{"ranks": [[]], "unit": "3 bananas"}', "unit"),
         ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "x": 1}]]}', "it has no 'x'"),
     ],

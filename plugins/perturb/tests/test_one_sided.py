@@ -53,6 +53,7 @@ def test_a_fence_carries_what_was_moved_since_the_last_one():
 @pytest.mark.parametrize(
     ("ranks", "name", "said"),
     [
+        ([calls(*lock(5)), []], "bad_peer", "the peer is rank 5"),
         ([calls(put(1)), []], "no_epoch", "rank 0, event 0: put reaches rank 1"),
         ([calls(("win_flush", {"peer": 1})), []], "no_epoch", "rank 1 is not locked"),
         ([calls(("win_complete", {})), []], "no_epoch", "ends no win_start"),

@@ -53,7 +53,7 @@ class Window:
             self.pending[target].append(request)
         else:
             self.moved[target] += size
-        self.recorder.access(call, start, end, target, size, request)
+        self.recorder.access(call, start, end, target, size, self.comm, request)
 
     def epoch(self, call: str, target: int) -> Epoch:
         """Return what lets this rank reach a target."""
