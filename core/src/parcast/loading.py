@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import glob
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -67,7 +69,20 @@ def _named(
         if spec in getattr(registry, other):
             raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
         registry.named(what, str(spec), known)
-    return file(registry, what, path, path.stem)
+    try:
+        return file(registry, what, path, path.stem)
+    except FileError as error:
+        if str(error) == f"{path} does not exist":
+            raise FileError(f"{error}.{_meant(path, known)}") from None
+        raise
+
+
+def _meant(path: Path, known: Iterable[str]) -> str:
+    """Return a hint at a file beside a path, or at a name, that is nearly the one given."""
+    beside = path.parent.glob(f"*{glob.escape(path.suffix)}")
+    meant = {one.stem: str(one) for one in beside} | {name: name for name in known}
+    close = difflib.get_close_matches(path.stem, meant, n=1)
+    return f" Did you mean {meant[close[0]]!r}?" if close else ""
 
 
 def file(registry: Registry, what: str | None, path: Path, name: str) -> Machine | Workload:
@@ -90,23 +105,25 @@ def _reader(registry: Registry, path: Path) -> Reader | None:
     suffix = path.suffix.lower()
     if reader := registry.readers.get(suffix):
         return reader
-    folder = path.is_dir()
-    marked = [
-        one
-        for one in registry.readers.values()
-        if one.mark and one.suffix == ("" if folder else suffix)
-    ]
-    if not marked:
-        return None
     try:
-        if folder:
-            found = "\n".join(sorted(one.name for one in path.iterdir()))
-        else:
-            with path.open("rb") as opened:
-                found = opened.read(_BEGINNING).decode("latin-1")
+        folder = path.is_dir()
+        marked = [
+            one
+            for one in registry.readers.values()
+            if one.mark and one.suffix == ("" if folder else suffix)
+        ]
+        found = _beginning(path, folder=folder) if marked else ""
     except OSError:
         return None  # which is told where the file is read
     return next((one for one in marked if re.search(one.mark, found)), None)
+
+
+def _beginning(path: Path, *, folder: bool) -> str:
+    """Return what a file begins with, or the names in a folder, a line each."""
+    if folder:
+        return "\n".join(sorted(one.name for one in path.iterdir()))
+    with path.open("rb") as opened:
+        return opened.read(_BEGINNING).decode("latin-1")
 
 
 def _read_by(reader: Reader, path: Path) -> Machine | Workload:

@@ -30,6 +30,7 @@ _SOLVERS = {
 _READ = {
     ".trace": ("A recorded run, in columns.", ""),
     ".otf2": ("A recorded run, by Score-P and others.", ""),
+    ".prv": ("A recorded run, by Extrae.", ""),
     ".tit": ("A time-independent trace of SimGrid.", ""),
     ".goal": ("A schedule of LogGOPSim.", ""),
     ".et": ("An execution trace of Chakra.", ""),

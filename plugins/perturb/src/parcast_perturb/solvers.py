@@ -11,6 +11,7 @@ from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
 from parcast.machine import Count, Machine
 from parcast.replications import Estimate
+from parcast_perturb import advice
 from parcast_perturb.asking import signature
 from parcast_perturb.laws import addition
 from parcast_perturb.parts import parts_of
@@ -54,6 +55,8 @@ class _Solver:
     """Propagates what the machine adds under one policy."""
 
     policy: ClassVar[str]
+    cost = staticmethod(advice.cost)
+    assumptions = staticmethod(advice.of_clocked)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the trace cannot be moved to the machine."""
@@ -113,12 +116,14 @@ class Upper(_Solver):
     """Not below the time, without comparing clocks."""
 
     policy = "upper"
+    assumptions = staticmethod(advice.of_upper)
 
 
 class Lower(_Solver):
     """Not above the time, without comparing clocks."""
 
     policy = "lower"
+    assumptions = staticmethod(advice.of_lower)
 
 
 def choose(query: Query) -> str:
