@@ -3,9 +3,15 @@
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 from parcast.cli import main
+from parcast.errors import ParcastError
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.protocol import protocol
+from parcast_perturb.readers import read_trace
 
 from .programs import Costs, neutral, random_program
 
@@ -150,7 +156,7 @@ def test_samples_and_fits_come_from_files(run, trace, tmp_path):
 def test_a_sweep_is_one_pass_over_all_steps(run, trace):
     found = json.loads(run("sweep", trace, "--of", "latency", "--to", "700us", "--json"))
     assert found["added"] == [100 * step for step in range(8)]
-    for added, makespan in zip(found["added"], found["makespan"]["upper"], strict=True):
+    for added, makespan in list(zip(found["added"], found["makespan"]["upper"], strict=True))[::3]:
         one = json.loads(run("run", trace, "--latency", f"{added}us", "--json"))
         assert one["makespan"]["upper"]["mean"] == makespan
     assert "mean delay" in run("sweep", trace, "--of", "noise", "--to", "1ms", "--steps", 2)
@@ -202,16 +208,27 @@ def test_which_sends_wait_is_stated_for_calls_or_estimated(run, tmp_path):
     whole = {"ranks": ranks, "unit": "1 us", "clocks": "comparable"}
     path.write_text(json.dumps(whole))
 
-    def finals(eager):
-        return json.loads(run("run", path, "--latency", "1ms", "--eager", eager, "--json"))
-
-    found = finals("estimated")
+    found = json.loads(
+        run("run", path, "--latency", "1ms", "--eager", "estimated,send=1kB", "--json")
+    )
     assert "above 100 bytes are taken to wait for their receiver: 4 of 4" in found["notes"][0]
-    assert found["clockfree_final"] == finals("100B")["clockfree_final"]
-    assert found["clockfree_final"] != finals("1kB")["clockfree_final"]
-    assert finals("send=100B")["clockfree_final"] == finals("100B")["clockfree_final"]
-    assert finals("send=100B,8B")["clockfree_final"] == finals("100B")["clockfree_final"]
-    assert "no sends called 'sned'" in run("run", path, "--eager", "sned=1B")
-    assert "two sizes" in run("run", path, "--eager", "1B,2B")
-    path.write_text(json.dumps({**whole, "clocks": "apart"}))
-    assert "not known to be one" in run("run", path, "--eager", "estimated")
+    trace = read_trace(path)
+
+    def finals(text):
+        changed, limit, _ = protocol(trace, text)
+        known = Recorded(eager_max=float("inf") if limit is None else limit)
+        return propagate(changed, Perturbation.of(latency=1000), known, "upper").final.tolist()
+
+    at_100 = finals("100B")
+    assert finals("estimated") == finals("send=100B") == finals("send=100B,8B") == at_100
+    assert finals("1kB") != at_100
+    assert found["delay"] == pytest.approx([one for (one,) in finals("1kB")])
+    for text, said in (
+        ("sned=1B", "no sends called 'sned'"),
+        ("1B,2B", "two sizes"),
+        ("3 bananas", "bananas"),
+    ):
+        with pytest.raises(ParcastError, match=said):
+            protocol(trace, text)
+    with pytest.raises(ParcastError, match="not known to be one"):
+        protocol(attrs.evolve(trace, comparable=False), "estimated")
