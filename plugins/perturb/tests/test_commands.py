@@ -3,9 +3,15 @@
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 from parcast.cli import main
+from parcast.errors import ParcastError
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_perturb.protocol import protocol
+from parcast_perturb.readers import read_trace
 
 from .programs import Costs, neutral, random_program
 
@@ -96,6 +102,11 @@ def test_bad_options_are_one_sentence(run, trace, arguments, said):
         ('{"ranks": [[{"kind": "init", "t_end": 1}]]}', "t_start must be a number"),
         ('{"ranks": [[{"kind": "init", "t_start": 5, "t_end": 1}]]}', "negative_duration"),
         ('{"ranks": [], "nranks": 2}', "rank_count"),
+        (
+            '{"ranks": [[{"kind": "barrier", "t_start": 0, "t_end": 1, "comm": [0]}]]}',
+            "comm must be a name or a number",
+        ),
+        ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "site": 3}]]}', "site must be"),
         ('{"ranks": [[]], "unit": "3 bananas"}', "unit"),
         ('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1, "x": 1}]]}', "it has no 'x'"),
     ],
@@ -145,7 +156,7 @@ def test_samples_and_fits_come_from_files(run, trace, tmp_path):
 def test_a_sweep_is_one_pass_over_all_steps(run, trace):
     found = json.loads(run("sweep", trace, "--of", "latency", "--to", "700us", "--json"))
     assert found["added"] == [100 * step for step in range(8)]
-    for added, makespan in zip(found["added"], found["makespan"]["upper"], strict=True):
+    for added, makespan in list(zip(found["added"], found["makespan"]["upper"], strict=True))[::3]:
         one = json.loads(run("run", trace, "--latency", f"{added}us", "--json"))
         assert one["makespan"]["upper"]["mean"] == makespan
     assert "mean delay" in run("sweep", trace, "--of", "noise", "--to", "1ms", "--steps", 2)
@@ -181,3 +192,43 @@ def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
     at_most = run("run", trace, "--latency=-50us", "--recorded-on", machine, "--json")
     cut = run("run", trace, "--latency=-60us", "--recorded-on", machine, "--json")
     assert json.loads(at_most)["clockfree_final"] == json.loads(cut)["clockfree_final"]
+
+
+def test_which_sends_wait_is_stated_for_calls_or_estimated(run, tmp_path):
+    """Of sends before a late receive, those of up to 100 bytes end at once."""
+    ranks = [[], []]
+    for lap, size in enumerate((8, 100, 300, 5000)):
+        at = 1000 * lap
+        ranks[0].append({"kind": "send", "peer": 1, "bytes": size, "t_start": at,
+                         "t_end": at + (10 if size <= 100 else 700)})  # fmt: skip
+        ranks[1].append(
+            {"kind": "recv", "peer": 0, "bytes": size, "t_start": at + 500, "t_end": at + 600}
+        )
+    path = tmp_path / "late.json"
+    whole = {"ranks": ranks, "unit": "1 us", "clocks": "comparable"}
+    path.write_text(json.dumps(whole))
+
+    found = json.loads(
+        run("run", path, "--latency", "1ms", "--eager", "estimated,send=1kB", "--json")
+    )
+    assert "above 100 bytes are taken to wait for their receiver: 4 of 4" in found["notes"][0]
+    trace = read_trace(path)
+
+    def finals(text):
+        changed, limit, _ = protocol(trace, text)
+        known = Recorded(eager_max=float("inf") if limit is None else limit)
+        return propagate(changed, Perturbation.of(latency=1000), known, "upper").final.tolist()
+
+    at_100 = finals("100B")
+    assert finals("estimated") == finals("send=100B") == finals("send=100B,8B") == at_100
+    assert finals("1kB") != at_100
+    assert found["delay"] == pytest.approx([one for (one,) in finals("1kB")])
+    for text, said in (
+        ("sned=1B", "no sends called 'sned'"),
+        ("1B,2B", "two sizes"),
+        ("3 bananas", "bananas"),
+    ):
+        with pytest.raises(ParcastError, match=said):
+            protocol(trace, text)
+    with pytest.raises(ParcastError, match="not known to be one"):
+        protocol(attrs.evolve(trace, comparable=False), "estimated")

@@ -2,11 +2,13 @@
 
 import pytest
 
+from parcast.errors import UnsupportedError
 from parcast_perturb.errors import TraceError
 from parcast_perturb.graph import message_graph
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers.neutral import trace_of
+from parcast_perturb.writers import write_trace
 
 
 def calls(*given):
@@ -32,12 +34,15 @@ def test_what_is_put_under_a_lock_is_there_a_way_there_and_back_later():
         assert found[:, 0].tolist() == [delay, 0]
 
 
-def test_a_post_lets_a_start_go_on_and_a_complete_ends_a_wait():
+def test_a_post_lets_a_start_go_on_and_a_complete_ends_a_wait(tmp_path):
     origin = calls(("win_start", {"group": [1]}), put(1), ("win_complete", {}))
     target = calls(("win_post", {"group": [0]}), ("win_wait", {}))
     trace = trace_of({"ranks": [origin, target]}, "post")
     late = Perturbation.of(latency=7, per_byte=2)
     assert propagate(trace, late, Recorded(), "upper").final[:, 0].tolist() == [7, 14 + 200]
+    with pytest.raises(UnsupportedError, match=r"event 0 \(win_start\): one-sided calls"):
+        write_trace(trace, tmp_path / "x.goal")
+    assert not list(tmp_path.iterdir())
     kinds = [data["kind"] for *_, data in message_graph(trace).edges(data=True)]
     assert kinds.count("message") == 2
 
@@ -53,6 +58,7 @@ def test_a_fence_carries_what_was_moved_since_the_last_one():
 @pytest.mark.parametrize(
     ("ranks", "name", "said"),
     [
+        ([calls(*lock(5)), []], "bad_peer", "the peer is rank 5"),
         ([calls(put(1)), []], "no_epoch", "rank 0, event 0: put reaches rank 1"),
         ([calls(("win_flush", {"peer": 1})), []], "no_epoch", "rank 1 is not locked"),
         ([calls(("win_complete", {})), []], "no_epoch", "ends no win_start"),

@@ -129,7 +129,7 @@ def _extra(data: Any, where: str) -> Extra:
 
 
 def recorded_on(
-    trace: Trace, machine: Machine | None, overhead: str | None, eager: str | None
+    trace: Trace, machine: Machine | None, overhead: str | None, eager_max: float | None
 ) -> Recorded:
     """Return what is known of the recording machine.
 
@@ -149,8 +149,8 @@ def recorded_on(
     if overhead is not None:
         own = to_base(overhead, "s" if trace.tick else "1") / (trace.tick or 1.0)
         found = attrs.evolve(found, overhead=own)
-    if eager is not None:
-        found = attrs.evolve(found, eager_max=to_base(eager, "B"))
+    if eager_max is not None:
+        found = attrs.evolve(found, eager_max=eager_max)
     return found
 
 

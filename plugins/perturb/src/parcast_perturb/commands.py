@@ -53,7 +53,10 @@ RecordedOn = Annotated[
     str | None, typer.Option("--recorded-on", help="The machine that was traced.")
 ]
 Overhead = Annotated[str | None, typer.Option(help="What a call cost there.")]
-Eager = Annotated[str | None, typer.Option(help="Sends of more bytes wait for their receiver.")]
+Eager = Annotated[
+    str | None,
+    typer.Option(help="Longer sends wait for their receiver: 64KiB, CALL=64KiB, or estimated."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -117,13 +120,21 @@ def run(
     trace = read_trace(file)
     if machine is not None:
         trace, recorded = timed_on(trace, context.obj.machine(machine)), recorded or machine
-    added, known, notes = _asked(context, trace, wanted, perturbation, (recorded, overhead, eager))
+    trace, limit, told = protocol_of(trace, eager)
+    added, known, notes = _asked(context, trace, wanted, perturbation, (recorded, overhead, limit))
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
     asked = policies(trace, known, policy.value, semantics)
     if perturbation is not None and policy is Policy.auto:  # a file of ticks says clocks are one
         asked = ["upper", "lower", *(["clocked"] if known.latency is not None else [])]
     found: Forecast = forecast(
-        trace, added, known, semantics, asked, replications=replications, seed=seed, notes=notes
+        trace,
+        added,
+        known,
+        semantics,
+        asked,
+        replications=replications,
+        seed=seed,
+        notes=told + notes,
     )
     if folder is not None:
         keep(folder, _given(context), whole(found))
@@ -154,14 +165,14 @@ def _asked(
     trace: Trace,
     wanted: Wanted,
     file: Path | None,
-    known: tuple[str | None, str | None, str | None],
+    known: tuple[str | None, str | None, float | None],
 ) -> tuple[Perturbation, Recorded, tuple[str, ...]]:
     """Return the perturbation, the recording machine and notes, from options or a file."""
     from parcast.errors import ParcastError
     from parcast_perturb.asking import Wanted, from_file, perturbation_of
 
     if file is not None:
-        if wanted != Wanted() or any(known):
+        if wanted != Wanted() or any(one is not None for one in known):
             raise ParcastError(
                 "--perturbation says everything that is added and what the machine was; leave "
                 "the other options about these away"
@@ -173,7 +184,7 @@ def _asked(
 
 
 def known_of(
-    context: typer.Context, trace: Trace, given: tuple[str | None, str | None, str | None]
+    context: typer.Context, trace: Trace, given: tuple[str | None, str | None, float | None]
 ) -> tuple[Recorded, tuple[str, ...]]:
     """Return what is known of the recording machine, and what is to be said of what is not."""
     from parcast_perturb.asking import recorded_on
@@ -182,6 +193,13 @@ def known_of(
     found = context.obj.machine(machine) if machine is not None else None
     notes = (_OWN_COST,) if found is None and overhead is None else ()
     return recorded_on(trace, found, overhead, eager), notes
+
+
+def protocol_of(trace: Trace, eager: str | None) -> tuple[Trace, float | None, tuple[str, ...]]:
+    """Return the trace and the size above which sends wait, as ``--eager`` says, and notes."""
+    from parcast_perturb.protocol import protocol
+
+    return (trace, None, ()) if eager is None else protocol(trace, eager)
 
 
 @app.command()
@@ -222,14 +240,15 @@ def latency(
     from parcast_perturb.report import curve_json, curve_lines
 
     trace = read_trace(file)
-    known, notes = known_of(context, trace, (recorded, overhead, eager))
+    trace, limit, told = protocol_of(trace, eager)
+    known, notes = known_of(context, trace, (recorded, overhead, limit))
     policy = policies(trace, known, "auto", Semantics())[0]
     top = ticks(trace, most) if most is not None else 0.1 * float(trace.ends.max(initial=0.0))
     found = latency_curve(trace, known, policy, top)
     if as_json:
         typer.echo(json.dumps(curve_json(trace, found, policy), allow_nan=False))
     else:
-        typer.echo("\n".join(curve_lines(trace, found, policy, notes)))
+        typer.echo("\n".join(curve_lines(trace, found, policy, told + notes)))
 
 
 @app.command()
@@ -253,12 +272,13 @@ def sweep(
     from parcast_perturb.report import sweep_json, sweep_lines
 
     trace = read_trace(file)
-    known, notes = known_of(context, trace, (recorded, overhead, eager))
+    trace, limit, told = protocol_of(trace, eager)
+    known, notes = known_of(context, trace, (recorded, overhead, limit))
     values = [ticks(trace, to) * step / steps for step in range(steps + 1)]
     asked = policies(trace, known, "auto", Semantics())
     found = forecast(
         trace, swept(of.value, values), known, Semantics(), asked, replications=len(values),
-        notes=notes,
+        notes=told + notes,
     )  # fmt: skip
     if as_json:
         typer.echo(json.dumps(sweep_json(found, of.value, values), allow_nan=False))

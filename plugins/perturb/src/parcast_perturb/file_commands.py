@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast_perturb.commands import Eager, protocol_of
+
 if TYPE_CHECKING:
     from parcast_perturb.perturbation import Perturbation, Recorded
     from parcast_perturb.trace.columns import Trace
@@ -37,9 +39,7 @@ def convert(
     os_noise: Annotated[Texts, typer.Option(help="Added to every call, in a picture.")] = None,
     compute_noise: Annotated[Texts, typer.Option(help="Added between calls, as above.")] = None,
     overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
-    eager: Annotated[
-        str | None, typer.Option(help="Sends of more bytes wait for their receiver.")
-    ] = None,
+    eager: Eager = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
 ) -> None:
     """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
@@ -56,13 +56,13 @@ def convert(
     picture = output.name.lower().endswith(_PICTURE)
     if wanted != Wanted() and not picture:
         raise ParcastError(f"{output}: a perturbation is shown in a picture alone (X{_PICTURE})")
-    trace, notes = read_trace(file), tuple[str, ...]()
+    trace, limit, notes = protocol_of(read_trace(file), eager)
     on = context.obj.machine(machine) if machine is not None else None
     if on is not None:
         trace = timed_on(trace, on)
     if picture:
-        added, notes = perturbation_of(trace, wanted)
-        known = recorded_on(trace, on, overhead, eager)
+        added, told = perturbation_of(trace, wanted)
+        known, notes = recorded_on(trace, on, overhead, limit), notes + told
         _picture(trace, added, known, output, seed)
     else:
         notes = tuple(f"lost: {one}" for one in write_trace(trace, output))

@@ -7,7 +7,7 @@ is the longest.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 import attrs
@@ -35,7 +35,11 @@ class Path:
     bytes: float  #: d time / d per-byte
     calls: Mapping[int, int]  #: d time / d noise of each rank
     gaps: Mapping[int, int]  #: d time / d compute of each rank
-    sites: Mapping[str, int]  #: events on the path
+    sites: Mapping[str, Mapping[str, float]]
+    """The same of each call site: ``events``, ``latencies``, ``bytes``, ``calls``, ``gaps``.
+
+    Of a message they are its sender's, of a gap those of the call after it.
+    """
     hops: int  #: how often it goes from one rank to another
 
 
@@ -62,7 +66,7 @@ def critical_path(trace: Trace, cause: Ints, rank: int) -> Path:
         bytes=walk.bytes,
         calls=dict(walk.calls),
         gaps=dict(walk.gaps),
-        sites=dict(walk.sites),
+        sites={site: dict(counts) for site, counts in walk.sites.items()},
         hops=walk.hops,
     )
 
@@ -75,36 +79,50 @@ class _Walk:
         self.ranks = np.repeat(np.arange(trace.size), np.diff(trace.events.offsets))
         self.messages, self.bytes, self.hops = 0, 0.0, 0
         self.calls, self.gaps = Counter[int](), Counter[int]()
-        self.sites = Counter[str]()
+        self.sites = defaultdict[str, defaultdict[str, float]](lambda: defaultdict(float))
 
     def end(self, row: int) -> tuple[int, bool]:
         """Go from an event's end to the end before; return it, and whether there is one."""
-        self.sites[self.trace.sites[self.whole[row, SITE]]] += 1
+        self._site(row)["events"] += 1
         other, why = divmod(int(self.cause[row]), CAUSES)
         self.hops += bool(self.ranks[other] != self.ranks[row])
         if why == OWN:
-            self.calls[int(self.ranks[row])] += self._whole(row)
+            self._call(row, self._whole(row))
             return self.start(row)
         if why == BY_COMING:
             stages = self._stages(other)
-            self.calls[int(self.ranks[other])] += stages
-            self.messages += stages
-            self.bytes += float(self.times[other, BYTES])
-            self.calls[int(self.ranks[row])] += bool(self.whole[row, KIND] == WAIT)
+            self._call(other, stages)
+            self._way(other, stages, float(self.times[other, BYTES]))
+            self._call(row, bool(self.whole[row, KIND] == WAIT))
             return self.start(other)
-        self.calls[int(self.ranks[row])] += self._noisy(row, other, why)
-        self.messages += 2 if why == BY_BOTH else 1
+        self._call(row, self._noisy(row, other, why))
+        self._way(other, 2 if why == BY_BOTH else 1, 0.0)
         exchanges = bool(self.whole[other, KIND] == SENDRECV)  # its receive follows its own noise
         if why == BY_END and not exchanges:
             return other, True
         if why == BY_END:
-            self.calls[int(self.ranks[other])] += 1
+            self._call(other, 1)
             return self.start(other)
-        carried = float(self.times[other, ROOM if why == BY_POST else BYTES])
-        self.bytes += carried
+        self._way(other, 0, float(self.times[other, ROOM if why == BY_POST else BYTES]))
         if why in (BY_MESSAGE, BY_BOTH) or exchanges:
-            self.calls[int(self.ranks[other])] += self._whole(other)
+            self._call(other, self._whole(other))
         return self.start(other)
+
+    def _site(self, row: int) -> dict[str, float]:
+        return self.sites[self.trace.sites[self.whole[row, SITE]]]
+
+    def _call(self, row: int, count: int) -> None:
+        """Count noise of calls."""
+        if count:
+            self.calls[int(self.ranks[row])] += count
+            self._site(row)["calls"] += count
+
+    def _way(self, row: int, count: int, carried: float) -> None:
+        """Count latencies, and bytes of a message."""
+        self.messages += count
+        self.bytes += carried
+        self._site(row)["latencies"] += count
+        self._site(row)["bytes"] += carried
 
     def _whole(self, row: int) -> bool:
         """Return whether an event is a call, and no part of one."""
@@ -127,5 +145,7 @@ class _Walk:
         if row in self.starts:
             return row, False
         inside = self.whole[row, NAME] == NOTICE or self.whole[row - 1, NAME] == EXPECT
-        self.gaps[int(self.ranks[row])] += not inside
+        if not inside:
+            self.gaps[int(self.ranks[row])] += 1
+            self._site(row)["gaps"] += 1
         return row - 1, True

@@ -162,6 +162,12 @@ def _path(found: Forecast) -> Iterator[str]:
         f"{sum(path.calls.values()):,} calls, {sum(path.gaps.values()):,} gaps and "
         f"{_whole(path.bytes)} bytes on its path, which changes rank {path.hops:,} times"
     )
+    heads = ("events", "latencies", "bytes", "calls", "gaps")
+    yield f"{'of these':24}" + "".join(f"{head:>12}" for head in heads)
+    order = sorted(path.sites.items(), key=lambda one: (-one[1].get("events", 0), one[0]))
+    for site, counts in order[:_SITES]:
+        cells = "".join(f"{_whole(counts.get(head, 0)):>12}" for head in heads)
+        yield f"{site[:23]:24}{cells}"
 
 
 def _whole(value: float) -> str:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast_perturb.commands import Eager, Json, Overhead, RecordedOn, TraceFile, known_of
+from parcast_perturb.commands import (
+    Eager,
+    Json,
+    Overhead,
+    RecordedOn,
+    TraceFile,
+    known_of,
+    protocol_of,
+)
 
 if TYPE_CHECKING:
     from parcast_perturb.slowest import Slowness
@@ -37,7 +45,9 @@ def slowest(
     from parcast_perturb.slowest import slowness
 
     trace = read_trace(file)
-    known, notes = known_of(context, trace, (recorded, overhead, eager))
+    trace, limit, told = protocol_of(trace, eager)
+    known, notes = known_of(context, trace, (recorded, overhead, limit))
+    notes = told + notes
     policy = policies(trace, known, "auto", Semantics())[0]
     found = slowness(trace, known, policy)
     if as_json:

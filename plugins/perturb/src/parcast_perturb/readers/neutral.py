@@ -133,6 +133,8 @@ class _Event:
                             f"{did_you_mean(self.kind, _KNOWN)}")  # fmt: skip
         self.start, self.end = (self.number(name) for name in ("t_start", "t_end"))
         self.site = self.data.pop("site", None)
+        if not isinstance(self.site, str | None):
+            raise FileError(f"{self.place} ({self.kind}): site must be a text")
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
         found: Any = self.data.pop(name, default)
@@ -156,6 +158,13 @@ class _Event:
         if type(found) not in (int, str):
             raise FileError(f"{self.place} ({self.kind}): request must be a name or a number")
         return found
+
+    def named(self, what: str) -> object:
+        """Return a communicator or a window."""
+        found = self.data.pop(what, 0)
+        if type(found) not in (int, str):
+            raise FileError(f"{self.place} ({self.kind}): {what} must be a name or a number")
+        return _name(found)
 
     def requests(self) -> list[Any]:
         """Return the requests that a wait or a test completed."""
@@ -182,10 +191,10 @@ class _Event:
 def _record(recorder: RankRecorder, data: Any, where: str, windows: Windows) -> None:
     event = _Event(recorder, data, where)
     kind, start, end, site = event.kind, event.start, event.end, event.site
-    comm = _name(event.data.pop("comm", 0))
+    comm = event.named("comm")
     behavior = _KNOWN[kind]
     if kind in ONE_SIDED:
-        _one_sided(event, windows.of(recorder, _name(event.data.pop("win", 0)), comm))
+        _one_sided(event, windows.of(recorder, event.named("win"), comm))
     elif kind == "request_free":
         recorder.free(start, end, event.request())
     elif behavior == 0:

@@ -53,7 +53,7 @@ class Window:
             self.pending[target].append(request)
         else:
             self.moved[target] += size
-        self.recorder.access(call, start, end, target, size, request)
+        self.recorder.access(call, start, end, target, size, self.comm, request)
 
     def epoch(self, call: str, target: int) -> Epoch:
         """Return what lets this rank reach a target."""
@@ -78,7 +78,7 @@ class Window:
         """Record a ``win_post``: these ranks may reach this one."""
         self.recorder.local("win_post", start, end)
         self.posted = group
-        self._notify(end, dict.fromkeys(group, 0.0), _POSTED)
+        self._notify("win_post", end, dict.fromkeys(group, 0.0), _POSTED)
 
     def begin(self, start: float, end: float, group: Sequence[int]) -> None:
         """Record a ``win_start``: this rank will reach these, once they have posted."""
@@ -93,7 +93,7 @@ class Window:
         self.recorder.wait("win_complete", start, end, requests)
         moved = {target: self.moved.pop(target, 0.0) for target in self.started}
         self.started = ()
-        self._notify(end, moved, _COMPLETED)
+        self._notify("win_complete", end, moved, _COMPLETED)
 
     def wait(self, call: str, start: float, end: float) -> None:
         """Record a ``win_wait``, or the ``win_test`` that found all completed."""
@@ -128,9 +128,10 @@ class Window:
             self.locked.discard(target)
         self.recorder.wait(call, start, end, requests)
 
-    def _notify(self, at: float, sizes: dict[int, float], tag: int) -> None:
+    def _notify(self, call: str, at: float, sizes: dict[int, float], tag: int) -> None:
+        tag -= 2 * self.number
         for target, size in sizes.items():
-            self.recorder.send("win_notice", at, at, target, size, tag - 2 * self.number, self.comm)
+            self.recorder.send("win_notice", at, at, target, size, tag, self.comm, site=call)
 
     def _expect(
         self, call: str, start: float, end: float, group: Sequence[int], tag: int
@@ -139,7 +140,7 @@ class Window:
         for source, request in zip(group, requests, strict=True):
             self.recorder.receive(
                 "win_expect", start, start, source, tag - 2 * self.number, self.comm,
-                request=request,
+                request=request, site=call,
             )  # fmt: skip
         self.recorder.wait(call, start, end, requests)
 

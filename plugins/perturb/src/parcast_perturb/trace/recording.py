@@ -231,10 +231,11 @@ class RankRecorder:
                   first=first, count=slot)  # fmt: skip
 
     def access(
-        self, call: str, start: float, end: float, target: int, size: float, request: Hashable,
-        site: str | None = None,
+        self, call: str, start: float, end: float, target: int, size: float, comm: Hashable,
+        request: Hashable, site: str | None = None,
     ) -> None:  # fmt: skip
         """Record a one-sided call; with a ``request`` something waits for it, which this opens."""
+        self._known(target, comm)
         kind = LOCAL if request is None else ACCESS
         slot = 0 if request is None else self._opened(request)
         self._add(call, start, end, site, kind=kind, bytes=size, first=target, count=slot)
@@ -270,15 +271,19 @@ class RankRecorder:
         return TraceError(name, f"{self.place}: {sentence}", self.recording.where)
 
     def _channel(self, source: int, target: int, tag: int, comm: Hashable) -> int:
+        number = self._known(target if source == self.rank else source, comm)
+        return self.recording.channel(source, target, tag, number)
+
+    def _known(self, peer: int, comm: Hashable) -> int:
+        """Return a communicator's number, if a peer is in it."""
         number, places = self.recording.number(comm, self.rank, self.place)
-        peer = target if source == self.rank else source
         if not 0 <= peer < self.recording.size:
             raise self._error("bad_peer", f"the peer is rank {peer}, and there are ranks 0 to "
                               f"{self.recording.size - 1}")  # fmt: skip
         if peer not in places:
             raise self._error("not_in_comm", f"the peer, rank {peer}, is not in communicator "
                               f"{comm}")  # fmt: skip
-        return self.recording.channel(source, target, tag, number)
+        return number
 
     def _opened(self, request: Hashable) -> int:
         if request in self._open:

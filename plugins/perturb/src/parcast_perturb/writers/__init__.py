@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from parcast.entries import load
-from parcast.errors import FileError
-from parcast_perturb.trace.columns import Trace
+from parcast.errors import FileError, UnsupportedError
+from parcast_perturb.trace.calls import CALLS
+from parcast_perturb.trace.columns import NAME, SITE, Trace
 
 #: Writers by suffix: each takes a trace and a new file, and returns what was lost.
 WRITERS: Mapping[str, str] = {
@@ -33,6 +36,13 @@ def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
         raise FileError(
             f"{path}: no writer has the suffix {path.suffix!r}. Known: {', '.join(WRITERS)}, "
             ".perfetto.json"
+        )
+    codes = trace.events.whole[:, NAME]
+    if path.suffix.lower() != ".trace" and len(wrong := np.flatnonzero(codes >= len(CALLS))):
+        event = int(wrong[0])
+        raise UnsupportedError(
+            f"{trace.place(event)} ({trace.sites[trace.events.whole[event, SITE]]}): one-sided "
+            "calls are written as columns alone (X.trace)"
         )
     losses: tuple[str, ...] = load(target)(trace, path)
     return losses
