@@ -118,17 +118,25 @@ class Resource:
 
 @attrs.frozen
 class Reader:
-    """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`."""
+    """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`.
+
+    With a ``mark`` it reads only those files in whose first 64 KiB this regular expression is
+    found: others may be tables, or another reader's. Of a folder, which has the suffix ``""``,
+    it is searched for in the names of its files, one a line.
+    """
 
     suffix: str
     target: str
     summary: str
+    mark: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property
     def name(self) -> str:
-        """The suffix, which no two readers may share."""
-        return self.suffix
+        """The suffix, which no two readers may share; with a mark, no two of one package."""
+        module = self.target.partition(":")[0]
+        package = f"-{module.partition('.')[0]}" if self.mark else ""
+        return (self.suffix or "folder") + package
 
 
 @attrs.frozen

@@ -86,7 +86,7 @@ class _Solver:
             asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
             replications=replications, seed=query.seed, every_end=warm_up or split,
         )  # fmt: skip
-        times = _times(asked.trace, found, content.starts if warm_up else np.empty(0, np.int64))
+        times = _times(content, found)
         times *= asked.trace.tick or 1.0
         clipped = tuple(
             f"{name}: {count:,} times less was taken away than the machines differ by"
@@ -149,13 +149,22 @@ def _timed_here(query: Query) -> Query:
     return attrs.evolve(query, workload=of_program(asked.workload, asked)[0])
 
 
-def _times(trace: Trace, found: Delays, starts: Ints) -> Floats:
-    """Return the makespan of each replication, from the latest end of a warm-up."""
-    ends: Floats = (trace.ends[:, None] + found.final).max(axis=0)
-    if found.ends is not None and len(starts):
-        begun = trace.events.times[starts, END][:, None] + found.ends[starts]
-        ends = ends - begun.max(axis=0)
-    return ends
+def _times(content: Traced, found: Delays) -> Floats:
+    """Return the makespan of each replication, from the latest end of a warm-up.
+
+    A recorded run begins with its first call; where clocks are not one, each rank's does.
+    """
+    trace = content.trace
+    ends: Floats = trace.ends[:, None] + found.final
+    if content.added is None and trace.count:
+        some = np.diff(trace.events.offsets) > 0
+        begun = trace.begins[some]
+        ends = ends[some] - (begun.min() if trace.comparable else begun[:, None])
+    if found.ends is not None and content.starts is not None and len(content.starts):
+        warm = trace.events.times[content.starts, END][:, None] + found.ends[content.starts]
+        ends = ends - warm.max(axis=0)
+    makespans: Floats = ends.max(axis=0, initial=0.0)
+    return makespans
 
 
 def _prediction(
@@ -200,7 +209,7 @@ def _moved(query: Query, trace: Trace) -> _Question:
     if options.recorded_on is None:
         raise UnsupportedError(
             f"{trace.where} was recorded on a machine that is not named; name it with "
-            "--set perturb.clocked.recorded_on=MACHINE (or perturb.upper, perturb.lower)"
+            "--set perturb.recorded_on=MACHINE"
         )
     if trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
