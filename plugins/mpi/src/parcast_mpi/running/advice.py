@@ -32,11 +32,7 @@ def cost(query: Query) -> float:
 
 def assumptions(query: Query) -> Iterator[Assumption]:
     """Yield what a measured time takes for granted."""
-    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    load = os.getloadavg()[0]
     yield Assumption(
         "nothing else runs on this host", f"its load is {load:.1f}" if load > _IDLE else ""
-    )
-    yield Assumption(
-        "every process has a core",
-        f"{query.p} processes share {cores}" if query.p > cores else "",
     )
