@@ -30,7 +30,7 @@ def cost(query: Query) -> float:
     return _STARTED + repeated * work / min(query.p, os.cpu_count() or 1)
 
 
-def assumptions(query: Query) -> Iterator[Assumption]:
+def assumptions(query: Query) -> Iterator[Assumption]:  # noqa: ARG001  (the host decides)
     """Yield what a measured time takes for granted."""
     load = os.getloadavg()[0]
     yield Assumption(
