@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 MOST_SHOWN = 100
 
 
+#: On terminals with fewer columns a study shows what is done and the time left, no bar.
+_WIDE = 80
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(study)
@@ -114,15 +118,11 @@ def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn,
     )
 
-    with Progress(
-        TextColumn(asked.name, markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
+    console = Console(stderr=True)
+    counted, rate, left = MofNCompleteColumn(), "{task.fields[rate]}", TimeRemainingColumn()
+    wide = TextColumn(asked.name, markup=False), BarColumn(), counted, TextColumn(rate), left
+    columns = wide if console.width >= _WIDE else (counted, left)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=len(asked), rate="")
 
         def tell(points: int) -> None:

@@ -14,7 +14,7 @@ from parcast_emulator.hardware import cluster_of
 from parcast_emulator.program_run import why_not_compiled
 
 #: Seconds for an operation by compiled kernels and one by one, and to load what is compiled.
-_COMPILED, _PLAYED, _LOADED = 5e-7, 5e-5, 0.1
+_COMPILED, _PLAYED, _LOADED = 5e-7, 8e-5, 0.1
 
 #: Operations of emulated applications are counted so far.
 _COUNTED = 1_000_000

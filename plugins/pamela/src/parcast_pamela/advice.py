@@ -12,7 +12,7 @@ from parcast_pamela.language.tree import Use, walk
 from parcast_pamela.workload import given, linked
 
 #: Seconds to compile a model's equation and evaluate it, and for an event.
-_COMPILED, _EVENT = 5e-3, 3e-6
+_COMPILED, _EVENT = 5e-3, 1.5e-7
 
 
 def of_formulas(query: Query) -> float:
@@ -28,7 +28,7 @@ def of_events(query: Query) -> float | None:
 
     model = linked(query)
     try:
-        return 1e-3 + _EVENT * unfold(model, given(model, query)).events
+        return 2e-3 + _EVENT * unfold(model, given(model, query)).events
     except ParcastError:
         return None
 

@@ -33,7 +33,7 @@ class Runs:
 class Explicit:
     """Runs a program's net with jobs that come and go, until the mean is known well enough."""
 
-    cost = staticmethod(advice.of_runs)
+    cost = staticmethod(advice.of_explicit_runs)
     assumptions = staticmethod(advice.of_explicit)
 
     def supports(self, query: Query) -> str | None:

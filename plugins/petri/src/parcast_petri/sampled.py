@@ -34,7 +34,7 @@ _TAIL, _POINTS = 1e-7, 161
 class Sampled:
     """Draws every computation by itself: exact for one, blind to what lasts beyond one."""
 
-    cost = staticmethod(advice.of_runs)
+    cost = staticmethod(advice.of_sampled_runs)
     assumptions = staticmethod(advice.of_sampled)
 
     def supports(self, query: Query) -> str | None:

@@ -30,13 +30,9 @@ def cost(query: Query) -> float:
     return _STARTED + repeated * work / min(query.p, os.cpu_count() or 1)
 
 
-def assumptions(query: Query) -> Iterator[Assumption]:
+def assumptions(query: Query) -> Iterator[Assumption]:  # noqa: ARG001  (the host decides)
     """Yield what a measured time takes for granted."""
-    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    load = os.getloadavg()[0]
     yield Assumption(
         "nothing else runs on this host", f"its load is {load:.1f}" if load > _IDLE else ""
-    )
-    yield Assumption(
-        "every process has a core",
-        f"{query.p} processes share {cores}" if query.p > cores else "",
     )
