@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parcast_mpi.running.kernel import TILE, Kernel, sweep, update
+from parcast_mpi.running.kernel import FLOPS, TILE, Kernel, sweep, update, update_twice
 
 
 class Counted(float):
@@ -25,15 +25,22 @@ class Counted(float):
         return Counted(float(other) - float(self))
 
 
-@pytest.mark.parametrize(("rounds", "rest"), [(0, 0), (1, 0), (0, 3), (4, 2)])
-def test_an_update_is_three_operations(rounds: int, rest: int) -> None:
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_an_update_is_three_operations(rounds: int) -> None:
     x = np.array([Counted(0.1 * (i + 1)) for i in range(5)], object)
     Counted.done = 0
-    update.py_func(x, rounds, rest)
-    assert Counted.done == 3 * (5 * rounds + rest)
+    update.py_func(x, rounds)
+    assert Counted.done == FLOPS * 5 * rounds
     compiled = 0.1 * np.arange(1.0, 6.0)
-    update(compiled, rounds, rest)
+    update(compiled, rounds)
     np.testing.assert_allclose(compiled, x.astype(float), rtol=1e-12)
+
+
+def test_two_updates_at_once_are_two_updates() -> None:
+    once, twice = np.linspace(0.1, 0.9, 7), np.linspace(0.1, 0.9, 7)
+    update(once, 2)
+    update_twice.py_func(twice)
+    np.testing.assert_allclose(twice, once, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +57,23 @@ def test_a_sweep_does_all_updates_and_touches_all_elements(elements: int, update
     assert (compiled[touched:] == start[touched:]).all()
 
 
+@pytest.mark.parametrize("updates", [7, TILE, TILE + 5, 3 * TILE + 9])
+def test_a_tile_gets_each_update(updates: int) -> None:
+    found, expected = np.linspace(0.2, 0.4, TILE), np.linspace(0.2, 0.4, TILE)
+    sweep(found, TILE, updates)
+    if updates < TILE:  # the others are read and written only
+        expected[updates:] = 1.0 - expected[updates:]
+    update.py_func(expected, updates // TILE)
+    update.py_func(expected[: updates % TILE], 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_amounts_become_updates_and_elements() -> None:
     kernel = Kernel(memory=False)
     kernel.compute(0, 0)
     before = kernel._tile.copy()
     kernel.compute(3 * (2 * TILE + 5), 0)
     expected = before.copy()
-    update.py_func(expected, 2, 5)
+    update.py_func(expected, 2)
+    update.py_func(expected[:5], 1)
     np.testing.assert_allclose(kernel._tile, expected, rtol=1e-12)

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import parcast_pamela
 from parcast import Registry
+from parcast_pamela.bindings import bind
+from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.language.reading import read_model
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
@@ -88,19 +92,48 @@ def table_1() -> Iterator[str]:
     yield ""
 
 
-def graph() -> Iterator[str]:
-    """Yield the macro data flow graph."""
-    model = model_of("fem-mesh")
-    values = compile_model(model).values({})
-    alone = float(compile_model(model, transfers="move").values({}).critical_path)
-    time = run(unfold(model, {})).time
-    yield "## A macro data flow graph on a mesh (section 3.7)"
+def timed(call, repeat=1):
+    """Return CPU seconds of one of some calls, and the last result."""
+    start = time.process_time()
+    results = [call() for _ in range(repeat)]
+    return (time.process_time() - start) / repeat, results[-1]
+
+
+def costs() -> Iterator[str]:
+    """Yield what each study's last point costs before and after simplification."""
+    yield "## Cost"
     yield ""
-    yield "The paper's fourteen graphs are not published; `fem-mesh` is a small one of their kind:"
-    yield (
-        f"T = {time:.3f} s, theta = {values.theta:.2f}, T^l/T = {float(values.bound) / time:.2f}, "
-        f"T^t = {alone:.3f} s."
-    )
+    yield "CPU time of compiling and of one point of all four formulas, at the last point of each"
+    yield "plot: ST_1 is every loop of the formulas gone through, ST_2 the simplified formulas as a"
+    yield "Python function. The prediction ratio is the time that is predicted, divided by that of"
+    yield "compiling and of one point; the next point takes ST_2 alone. `programs.md` has both for"
+    yield "the programs of section 4, `graphs.md` for macro data flow graphs."
+    yield ""
+    yield "| model | at | compiling | ST_1 | ST_2 | ST_1 / ST_2 | T | prediction ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for _, _, name, machine, over, numbers, given in STUDIES:
+        point = {**given, over: numbers[-1]}
+        model = model_of(name, machine)
+        compiling, compiled = timed(lambda m=model: compile_model(m), 10)
+        plain = compile_plainly(model)
+        before, expected = timed(lambda f=plain, p=point: f.values(p))
+        bound = {n: _number(one) for n, one in bind(model, point).items()}
+        function = compiled_function(compiled)
+        after, found = timed(lambda f=function, b=bound: f(**b), 2000)
+        assert abs(found[2] / float(expected.bound) - 1) < 1e-9, name
+        simulated = run(unfold(model, point)).time
+        yield (
+            f"| {name}{f', {machine}' if machine else ''} | "
+            f"{', '.join(f'{n} = {one}' for n, one in point.items())} | "
+            f"{1e3 * compiling:.1f} ms | {1e3 * before:.2g} ms | {1e6 * after:.2g} us | "
+            f"{before / after:,.0f} | {simulated:.3g} s | {simulated / (compiling + after):,.3g} |"
+        )
+
+
+def _number(one):
+    if hasattr(one, "at"):  # an array
+        return [float(value) for value in one.items]
+    return one if isinstance(one, int) else float(one)
 
 
 def main():
@@ -115,7 +148,7 @@ def main():
     for one in STUDIES:
         lines += study(folder, *one)
         print(one[2], flush=True)
-    lines += [*table_1(), *graph()]
+    lines += [*table_1(), *costs()]
     (folder / "case-studies.md").write_text("\n".join(lines) + "\n")
 
 

@@ -81,6 +81,27 @@ def test_what_only_the_compiler_finds(text):
     assert COMPILED[text] in str(caught.value)
 
 
+NEVER = {  # whatever the parameters are
+    "resource s[0..3]\nL = use(s[4], 1)": "model:2:5: an index of s is not in 0..3",
+    "resource s[0..3]\nL = use(s[-1], 1)": "an index of s is not in 0..3",
+    "param N : int >= 1\nresource s[N]\nL = seq (i = 0, N) use(s[i], 1)": "is not in 0..N - 1",
+    "resource s[0..3]\nL = use(s[1/2], 1)": "an index of s is not a whole number",
+    "param p : prob\nL = if (bern(1 + 1/2)) delay(p)": "bern takes a number from 0 to 1",
+}
+
+
+@pytest.mark.parametrize("text", NEVER)
+def test_what_no_parameter_can_mend_is_refused_without_any(text):
+    with pytest.raises(ModelError) as caught:
+        compile_model(model_of(text))
+    assert NEVER[text] in str(caught.value)
+
+
+def test_what_is_only_wrong_where_it_is_not_reached_compiles():
+    model = model_of("param N : int\nresource s[0..3]\nL = if (N > 9) use(s[N], 1) else skip")
+    assert compile_model(model).values({"N": 4}).bound == 0
+
+
 POINTS = {
     ("param N : int >= 1\nL = delay(N)", ()): "N has no value; give it with --set N=...",
     ("param N : int >= 1\nL = delay(N)", (("N", 0),)): "N=0 must be 1 or more",
@@ -90,7 +111,7 @@ POINTS = {
     ("param t : time\nL = delay(t)", (("t", "-1 s"),)): "t=-1 must be 0 or more",
     ("param t\nL = delay(t)", (("t", -1),)): "a time is below 0; it must be 0 or more",
     ("param t\nL = delay(1/t)", (("t", 0),)): "this divides by zero",
-    ("param i\nresource c[0..3]\nL = use(c[i], 1)", (("i", 4),)): "an index of c is out of range",
+    ("param i\nresource c[0..3]\nL = use(c[i], 1)", (("i", 4),)): "an index of c is not in 0..3",
     ("param i\nresource c[0..3]\nL = use(c[i], 1)", (("i", "1/2"),)): "is not a whole number",
     ("param N : int\nassume N mod 2 == 0\nL = delay(1)", (("N", 3),)): "does not hold",
     ("param m : int\nresource c mult m\nL = use(c, 1)", (("m", 0),)): "must be a whole number, 1",
@@ -140,6 +161,14 @@ def test_equations_that_double_stay_small():
     lines += [f"A{i} = {{A{i - 1} ; A{i - 1}}}" for i in range(1, 41)]
     found = compile_model(model_of("\n".join([*lines, "L = {A40 || A40}"])))
     assert found.values({}).bound == 2**41
+
+
+def test_lets_that_double_are_worked_out_once():
+    lines = ["param n", "let f0(x) = x"]
+    lines += [f"let f{i}(x) = f{i - 1}(x) + f{i - 1}(x)" for i in range(1, 50)]
+    model = model_of("\n".join([*lines, "L = if (f49(n) > 1) delay(f49(n))"]))
+    assert compile_model(model).values({"n": 3}).bound == 3 * 2**49
+    assert enumerate_bounds(model, {"n": 3}).bound == 3 * 2**49
 
 
 def test_warnings():

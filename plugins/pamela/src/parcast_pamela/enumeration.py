@@ -116,6 +116,7 @@ class _Enumeration:
             case If():
                 return self._either(node, local)
             case Call():
+                self.evaluator.spend(1, node.place)
                 values = [self.evaluator.value(one, local) for one in node.arguments]
                 equation = self.model.equations[node.name]
                 return self.part(equation.body, dict(zip(equation.formals, values, strict=True)))

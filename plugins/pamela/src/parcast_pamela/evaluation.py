@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOST_STEPS = 20_000_000
 #: Lets within lets deeper than this have no end.
 DEEPEST_CALLS = 60
+#: So many values of lets are remembered.
+_REMEMBERED = 1000
 
 Local = Mapping[str, Exact]
 
@@ -48,6 +50,7 @@ class Evaluator:
         self.steps = 0
         self.calls = 0
         self._random: dict[int, bool] = {}
+        self._lets: dict[tuple[Any, ...], Any] = {}
 
     def value(self, node: Expression, local: Local) -> Exact:
         """Return the value of an expression; ``local`` holds formals and indices.
@@ -178,14 +181,20 @@ class Evaluator:
         let = self.model.lets[node.name]
         arguments = node.arguments if isinstance(node, Apply) else ()
         values = [self.value(one, local) for one in arguments]
+        key = evaluate, node.name, *values
+        if key in self._lets:
+            return self._lets[key]  # type: ignore[no-any-return]
         if self.calls >= DEEPEST_CALLS:
             raise ModelValueError(f"{node.name!r} calls itself without end", node.place)
         self.calls += 1
         try:
             found: Exact = evaluate(let.body, dict(zip(let.formals, values, strict=True)))
-            return found
         finally:
             self.calls -= 1
+        if len(self._lets) >= _REMEMBERED:
+            self._lets.clear()
+        self._lets[key] = found
+        return found
 
     def _applied(self, node: Apply, local: Local) -> Exact:
         if node.name in self.model.lets:
@@ -236,15 +245,18 @@ class Evaluator:
             raise ModelValueError(f"the step is {by}; it must be 1 or more", place)
         start, stop = -((-start) // 1), stop // 1
         found = range(int(start), int(stop) + 1, by)
-        count = max(0, (int(stop) - int(start)) // by + 1)
-        self.steps += count
+        self.spend(max(0, (int(stop) - int(start)) // by + 1), place)
+        return found
+
+    def spend(self, steps: int, place: Place | None) -> None:
+        """Count steps, and refuse to take too many."""
+        self.steps += steps
         if self.steps > self.most:
             raise ModelValueError(
                 f"enumerating takes more than {self.most:,} steps; pamela.bound has a formula "
                 "for most models",
                 place,
             )
-        return found
 
     def servers(
         self,

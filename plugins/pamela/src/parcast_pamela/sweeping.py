@@ -19,6 +19,10 @@ from parcast_pamela.compilation.analysis import active_branch
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.errors import ModelValueError
 
+#: A plot has a mark for each value up to so many, and a logarithmic axis of times that differ by
+#: more than the second, with marks at powers of ten alone from the third.
+_MOST_TICKS, _LEAST_SPREAD, _MANY_TENS = 17, 5, 2000
+
 
 @attrs.frozen
 class Point:
@@ -156,7 +160,10 @@ def write_csv(points: Sequence[Point], path: Path) -> None:
 
 
 def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
-    """Draw the bounds over the parameter, both axes logarithmic; needs parcast-pamela[plot]."""
+    """Draw the bounds over the parameter; needs parcast-pamela[plot].
+
+    Times that differ much are on a logarithmic axis, and so are values that are not evenly spaced.
+    """
     if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
         raise FileError(f"{path}: a plot is a .svg, .png or .pdf file")
     try:
@@ -169,14 +176,35 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
     at = [point.value for point in known]
     bound, upper = [one.bound for one in known], [one.upper for one in known]
     axes.fill_between(at, bound, upper, alpha=0.15)
-    axes.plot(at, bound, label="lower bound")
+    axes.plot(at, bound, linewidth=3, alpha=0.7, label="lower bound")
     axes.plot(at, upper, ":", label="upper bound")
     axes.plot(at, [one.critical_path for one in known], "--", label="critical path alone")
     if any(one.simulated is not None for one in known):
         axes.plot(at, [one.simulated for one in known], "k.", label="simulated")
-    axes.set(xscale="log", yscale="log", xlabel=points[0].name, ylabel="time [s]", title=title)
+    axes.set(xlabel=points[0].name, ylabel="time [s]", title=title)
+    _scale_axes(axes, known)
     axes.legend()
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _scale_axes(axes: Any, known: Sequence[Point]) -> None:
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
+    at = [point.value for point in known]
+    if len({after - before for before, after in pairwise(at)}) > 1:
+        axes.set(xscale="log")
+    if len(at) <= _MOST_TICKS:
+        axes.set_xticks(at, list(map(str, at)))
+        axes.xaxis.set_minor_locator(NullLocator())
+    times = [time for one in known for time in (one.critical_path, one.upper) if time]
+    spread = max(times) / min(times) if times else 1
+    if spread < _LEAST_SPREAD:
+        axes.set_ylim(bottom=0)
+        return
+    axes.set(yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if spread < _MANY_TENS else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))

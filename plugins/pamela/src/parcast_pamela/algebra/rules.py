@@ -13,8 +13,10 @@ from parcast_pamela.algebra.signs import Signs
 from parcast_pamela.algebra.terms import denominators
 from parcast_pamela.language.functions import FUNCTIONS
 
-#: A maximum of more arms than this is not searched for arms that another one covers.
+#: Of more arms than this only those are left out that another one covers term by term,
 _MOST_ARMS = 12
+#: and of more than this none but numbers.
+_MOST_PAIRED = 100
 
 
 class Rules:
@@ -161,13 +163,18 @@ class Rules:
 
     def _uncovered(self, arms: list[Polynomial]) -> list[Polynomial]:
         if len(arms) > _MOST_ARMS:
+            numbers = [value for arm in arms if (value := arm.constant) is not None]
+            arms = [arm for arm in arms if arm.constant is None]
+            arms += [self.kernel.number(max(numbers))] if numbers else []
+        if len(arms) > _MOST_PAIRED:
             return arms
+        covers = self.signs.nonneg if len(arms) <= _MOST_ARMS else self.signs.evidently_nonneg
         kept = list(arms)
         for arm in arms:
             others = [one for one in kept if one is not arm]
-            if any(self.signs.nonneg(one - arm) for one in others):
+            if any(covers(one - arm) for one in others):
                 kept = others
-        return kept
+        return kept if len(arms) <= _MOST_ARMS or len(kept) > _MOST_ARMS else self._uncovered(kept)
 
     def _common_terms(self, arms: list[Polynomial]) -> Polynomial:
         """Return the terms that every arm has; of numbers none."""

@@ -56,12 +56,13 @@ class Signs:
             if symbol.level == 0 and least is not None:
                 self._raise(symbol, least)
         shifted = map(self._shift, self._stated)
-        self.facts = tuple(one for one in shifted if not self._plainly_nonneg(one))
+        self.facts = tuple(one for one in shifted if not self.evidently_nonneg(one))
         self._known = {key: value for key, value in self._known.items() if value}
         self._signs = {key: value for key, value in self._signs.items() if value}
         self._samples = self._fitting()
 
-    def _plainly_nonneg(self, one: Polynomial) -> bool:
+    def evidently_nonneg(self, one: Polynomial) -> bool:
+        """Return whether every term of an expression is certainly 0 or more."""
         return all(c > 0 and self._monomial_sign(m) for m, c in one.terms)
 
     def _raise(self, symbol: Symbol, least: Exact) -> None:

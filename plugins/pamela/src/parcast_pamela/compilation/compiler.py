@@ -79,13 +79,12 @@ class Compiled:
         """Return the values at parameters that are bound already."""
         evaluate = ExactValues(bound)
         for guard in self.guards:
-            place: Any = guard.place
             try:
                 violated = evaluate.value(guard.violation)
             except ArithmeticRefusedError as error:
-                raise ModelValueError(str(error), place) from None
+                raise ModelValueError(str(error), guard.place) from None
             if violated:
-                raise ModelValueError(guard.message, place)
+                raise ModelValueError(guard.message, guard.place)
         try:
             return Values(
                 *map(evaluate.value, (self.critical_path, self.contention, self.bound, self.upper))
@@ -120,10 +119,9 @@ def compile_model(
         part = processes.part(model.equations[model.root].body, Scope({}))
         demands = processes.contention(part.demands)
     except ZeroDivisionError:
-        for guard in lowering.guards.kept:
-            if guard.violation.constant:  # violated whatever the parameters are
-                raise ModelError(guard.message, guard.place) from None  # type: ignore[arg-type]
+        lowering.guards.refuse_violated()
         raise
+    lowering.guards.refuse_violated()
     shown = lowering.parameters.shown
     contention = lowering.rules.maximum([lowering.kernel.number(0), *demands.values()])
     return Compiled(

@@ -48,6 +48,7 @@ class Lowering:
         self.guards = Guards(algebra)
         self.conditions = Conditions(self)
         self.parameters = Parameters(model, algebra)
+        self._lets: dict[object, Any] = {}
         self.parameters.assume(lambda one: self.value(one, Scope({})))
 
     def value(self, node: Expression, scope: Scope) -> Polynomial:
@@ -107,8 +108,12 @@ class Lowering:
     def let(self, node: Any, scope: Scope, lower: Callable[[Expression, Scope], T]) -> T:
         """Return the body of a let for its arguments, as ``lower`` turns it into a formula."""
         let = self.model.lets[node.name]
-        values = (self.value(one, scope) for one in getattr(node, "arguments", ()))
-        return lower(let.body, scope.within(dict(zip(let.formals, values, strict=True))))
+        values = tuple(self.value(one, scope) for one in getattr(node, "arguments", ()))
+        key = lower, node.name, values, scope.loops, scope.condition
+        if key not in self._lets:
+            local = dict(zip(let.formals, values, strict=True))
+            self._lets[key] = lower(let.body, scope.within(local))
+        return self._lets[key]  # type: ignore[no-any-return]
 
     def _apply(self, node: Apply, scope: Scope) -> Polynomial:
         name = node.name

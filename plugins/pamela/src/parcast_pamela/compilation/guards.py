@@ -17,7 +17,7 @@ class Guard:
 
     violation: Polynomial
     message: str
-    place: object = None
+    place: Place | None = None
 
 
 class Guards:
@@ -46,6 +46,18 @@ class Guards:
             violation = self.algebra.extremes.top(index, violation)
         if violation.terms:
             self.kept[Guard(violation, message, place)] = None
+
+    def refuse_violated(self) -> None:
+        """Refuse a model in which a condition is violated whatever the parameters are.
+
+        Raises
+        ------
+        ModelError
+            With the place.
+        """
+        for guard in self.kept:
+            if self.signs.positive(guard.violation):
+                raise ModelError(guard.message, guard.place) from None
 
     def nonneg(self, one: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
         """Keep as a guard that an expression is 0 or more, and take it as a fact."""

@@ -103,9 +103,11 @@ class Processes:
         for stated, (low, high) in zip(indices, ranges, strict=True):
             message = f"an index of {name} is not a whole number"
             place = self.lowering.guards.whole(stated, message, node.place, scope)
-            message = f"an index of {name} is out of range"
-            self.lowering.guards.nonneg(place - low, message, node.place, scope)
-            self.lowering.guards.nonneg(high - place, message, node.place, scope)
+            for inside in (place - low, high - place):
+                if not self.rules.signs.nonneg(inside):
+                    ends = map(self.lowering.parameters.shown, (low, high))
+                    message = f"an index of {name} is not in {'..'.join(map(repr, ends))}"
+                    self.lowering.guards.nonneg(inside, message, node.place, scope)
             found.append(place)
         return tuple(found)
 
