@@ -98,6 +98,7 @@ def test_a_ring_is_bounded_and_a_source_is_not(ring, capsys):
     assert proven["bounded"]
     assert proven["bounds"]["end"] == 2
     assert proven["never_fire"] == []
+    assert proven["deadlock_excluded"]
     net = Net(
         places=("a", "b", "c"),
         initial={},

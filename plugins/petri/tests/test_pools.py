@@ -20,9 +20,23 @@ def program(rank, size, tasks=3):
 '''
 
 
-def solved(machine, tasks, p=2, sharing="ps_transfer"):
+TOGETHER = '''"""Ranks 1 and 2 come to the pool at one time."""
+def program(rank, size, tasks=1):
+    if rank == 1:
+        recv(3)
+    if rank == 2:
+        elapse(4)
+    if rank == 3:
+        send(1, 4)
+    if 0 < rank < 3:
+        for task in pool(range(tasks)):
+            elapse(10)
+'''
+
+
+def solved(machine, tasks, p=2, sharing="ps_transfer", source=FARM):
     settings = {"tasks": tasks, "petri.mean.sharing": sharing}
-    program = read_source(FARM, "farm.py", "farm")
+    program = read_source(source, "farm.py", "farm")
     asked = {"p": p, "solvers": "petri.mean", "settings": settings}
     (row,) = REGISTRY.compare(program, machine, **asked).rows
     return row
@@ -50,6 +64,12 @@ def test_a_loaded_node_takes_fewer_tasks():
     row = solved(loaded, tasks=5)  # of 4 + 40 s on node 0, of 4 + 10 s on node 1
     assert row.details["ends"] == [44, 56]
     assert row.parts.compute == (40 + 4 * 10) / 2
+
+
+def test_of_those_who_ask_at_one_time_the_lowest_rank_is_first():
+    quick = {**MACHINE, "network": {**MACHINE["network"], "startup": 0}, "nodes": {"count": 4}}
+    row = solved(quick, tasks=1, p=4, sharing="fcfs", source=TOGETHER)
+    assert row.details["ends"] == [0, 14, 4, 0]
 
 
 def test_too_many_tasks_for_a_net_are_refused():

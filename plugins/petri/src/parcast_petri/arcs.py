@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import attrs
@@ -27,12 +29,12 @@ class Arcs:
     def of(cls, listed: Sequence[Mapping[str, int]], places: Mapping[str, int]) -> Arcs:
         """Return the arcs of every transition, which each lists from places to tokens."""
         counts = np.fromiter(map(len, listed), np.int64, len(listed))
-        names = [places[name] for one in listed for name in one]
-        tokens = [weight for one in listed if one for weight in one.values()]
+        names = map(places.__getitem__, chain.from_iterable(listed))
+        tokens = chain.from_iterable(map(methodcaller("values"), listed))
         return cls(
             np.repeat(np.arange(len(listed)), counts),
-            np.array(names, np.int64),
-            np.array(tokens, np.int64),
+            np.fromiter(names, np.int64, counts.sum()),
+            np.fromiter(tokens, np.int64, counts.sum()),
         )
 
     def starts(self, transitions: int) -> Whole:
@@ -60,7 +62,7 @@ def arc_columns(
     """
     count = len(net.transitions)
     pre, post, inhibitor = (
-        Arcs.of([getattr(one, side) for one in net.transitions], places)
+        Arcs.of([*map(attrgetter(side), net.transitions)], places)
         for side in ("pre", "post", "inhibitor")
     )
     change = _joined(attrs.evolve(pre, tokens=-pre.tokens), post, len(places))

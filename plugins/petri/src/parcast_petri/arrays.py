@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Sized
 from fractions import Fraction
 from itertools import chain
@@ -28,7 +29,8 @@ class Arrays:
     form: Form
     options: Mapping[int, int]
     columns: Mapping[int, Sequence[Any] | Whole]  #: those that a run does not change
-    tie: Sequence[int]
+    places: Mapping[str, int]  #: places and loads
+    tie: Whole
     depth: int  #: of the deepest expression
     plural: int  #: timers of transitions with several servers, at the initial marking
     pools: tuple[Tokens, ...]
@@ -68,10 +70,11 @@ class Arrays:
                 slots,
             )
         exactly = Fraction if self.form == "exact" else float
-        listed = [
-            x for one in whole for x in (one.tolist() if isinstance(one, np.ndarray) else one)
-        ]
-        return Memory([*m, *listed], [*map(exactly, chain([0], *real))], sizes, slots)
+        listed, numbers = (
+            [x for one in ones for x in (one.tolist() if isinstance(one, np.ndarray) else one)]
+            for ones in (whole, real)
+        )
+        return Memory([*m, *listed], [*map(exactly, (0, *numbers))], sizes, slots)
 
     def grown(self, old: Memory) -> Memory:
         """Return a memory in the same state with room for twice as many timers."""
@@ -97,43 +100,46 @@ class Arrays:
         new.m[k.SPARE] = len(free) + len(kept)
         return new
 
-    def _changed(self, slots: int, room: int) -> dict[int, Sequence[Any]]:
+    def _changed(self, slots: int, room: int) -> dict[int, Whole]:
         """Return the columns that a run changes, as they are before it."""
         transitions, pools, queues = len(self.tie), len(self.pools), len(self.queues)
         fixed = transitions + pools + queues
         items, marking = fixed + slots, self._marking()
-        member = [sum(t.speed == pool for t in self.net.transitions) for pool in self.pools]
-        waiting = [sum(t.queue == queue for t in self.net.transitions) for queue in self.queues]
+        special = [self.net.transitions[at] for at in self.net.special]
+        members = Counter(t.speed for t in special)
+        waiting = Counter(t.queue for t in special)
+        lines = [waiting[queue] for queue in self.queues]
         sizes = [transitions + pools + slots, transitions, queues]
-        sizes += [*(one + slots for one in member), *waiting, *waiting]
-        base = _starts([range(size) for size in sizes])
-        each = {at: [0] * transitions for at in (k.DEGREE, k.ACTIVE, k.FIRED, k.LAST)}
-        each |= {at: [0] * pools for at in (k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED)}
-        each[k.PROMISED] = [0] * queues
-        each |= {at: [0] * len(self.net.links) for at in (k.OPEN, k.LEFT_ON)}
-        each[k.RATE] = [0] * len(marking)
-        each |= {at: [0] * items for at in (k.PENDING, k.PENDING_LIST)}
-        each |= {at: [-1] * items for at in (k.OLDER, k.YOUNGER, k.PLACE)}
-        return each | {
+        sizes += [*(members[pool] + slots for pool in self.pools), *lines, *lines]
+        base = np.cumsum([0, *sizes])
+        none = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
+        none |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
+        none |= dict.fromkeys((k.OPEN, k.LEFT_ON), len(self.net.links))
+        none |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)
+        none |= dict.fromkeys((k.HEAP, k.KEY), base[-1])
+        none |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
+        none |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
+                 k.STACK: self.depth + 1}  # fmt: skip
+        away = dict.fromkeys((k.OLDER, k.YOUNGER, k.PLACE), items)
+        away |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
+        more = np.zeros(items - transitions, np.int64)
+        return {
+            **{at: np.zeros(length, np.int64) for at, length in none.items()},
+            **{at: np.full(length, -1) for at, length in away.items()},
             k.MARKING: marking,
             k.SAVED: marking,
-            k.HEAD: [-1] * transitions,
-            k.LEFT: [-1] * transitions,
-            k.OWNER: [*range(transitions), *[-1] * (items - transitions)],
-            k.TIE: [*self.tie, *[0] * (items - transitions)],
-            k.FREE: [*range(items - 1, fixed - 1, -1)],
-            k.HEAP: [0] * base[-1],
-            k.KEY: [0] * base[-1],
+            k.OWNER: np.append(np.arange(transitions), more - 1),
+            k.TIE: np.append(self.tie, more),
+            k.FREE: np.arange(items - 1, fixed - 1, -1),
             k.BASE: base[:-1],
-            k.SIZE: [0] * len(sizes),
-            k.TRACE: [0] * room,
-            k.TRACE_TIME: [0] * room,
-            k.STACK: [0] * (self.depth + 1),
         }
 
-    def _marking(self) -> list[int]:
+    def _marking(self) -> Whole:
         net = self.net
-        return [*(net.initial.get(place, 0) for place in net.places), *[0] * len(net.loads)]
+        found = np.zeros(len(net.places) + len(net.loads), np.int64)
+        for place, tokens in net.initial.items():
+            found[self.places[place]] = tokens
+        return found
 
 
 def arrays(
@@ -166,16 +172,27 @@ def arrays(
         If the exact form is asked of a net with random delays.
     """
     places = {name: index for index, name in enumerate((*net.places, *net.loads))}
-    pools = tuple(dict.fromkeys(t.speed for t in net.transitions if t.speed is not None))
-    queues = tuple(dict.fromkeys(t.queue for t in net.transitions if t.queue is not None))
-    granted = [-1 if t.queue is None else places[t.queue] for t in net.transitions]
-    tie = [0] * len(net.transitions)
-    order = sorted(range(len(tie)), key=lambda t: (-net.transitions[t].priority, t))
-    for rank, t in enumerate(order):
-        tie[t] = rank
-    codes = [code(t.delay, places) if isinstance(t.delay, Tokens) else [] for t in net.transitions]
-    codes += [code(pool, places) for pool in pools]
-    codes += [code(link.capacity, places) for link in net.links]
+    special = [(at, net.transitions[at]) for at in net.special]
+    pools = tuple(dict.fromkeys(t.speed for _, t in special if t.speed is not None))
+    queues = tuple(dict.fromkeys(t.queue for _, t in special if t.queue is not None))
+    granted, tie = np.full(len(net.transitions), -1), np.arange(len(net.transitions))
+    for at, one in special:
+        if one.queue is not None:
+            granted[at] = places[one.queue]
+    if any(one.priority for _, one in special):
+        tie[sorted(tie.tolist(), key=lambda t: (-net.transitions[t].priority, t))] = tie.copy()
+    codes = {at: code(one.delay, places) for at, one in special if isinstance(one.delay, Tokens)}
+    more = [code(number, places) for number in (*pools, *(link.capacity for link in net.links))]
+    codes |= dict(enumerate(more, len(net.transitions)))
+    columns = {
+        **arc_columns(net, places, granted),
+        **_concerned(net, places, pools, queues),
+        **_attributes(net, places, pools, form),
+        **_shared(net, places),
+        k.CODE_AT: _starts(codes, len(net.transitions) + len(more)),
+        k.CODE: [op for one in codes.values() for op, _ in one],
+        k.OPERAND: [*(operand for one in codes.values() for _, operand in one), 0],
+    }
     return Arrays(
         net=net,
         form=form,
@@ -187,20 +204,13 @@ def arrays(
             k.RANDOM: int(net.random),
             k.BURST: _burst(net),
             k.LINKS: len(net.links),
-            k.ORDINARY: int(all(map(_plain, net.transitions))),
+            k.ORDINARY: int(np.all(columns[k.PLAIN])),
         },
-        columns={
-            **arc_columns(net, places, np.array(granted, np.int64)),
-            **_concerned(net, places, pools, queues),
-            **_attributes(net, places, pools, form),
-            **_shared(net, places),
-            k.CODE_AT: _starts(codes),
-            k.CODE: [op for code in codes for op, _ in code],
-            k.OPERAND: [*(operand for code in codes for _, operand in code), 0],
-        },
+        columns=columns,
+        places=places,
         tie=tie,
-        depth=max(map(len, codes), default=0),
-        plural=sum(_enabled(net, t) for t in net.transitions if t.servers != 1),
+        depth=max(map(len, codes.values()), default=0),
+        plural=sum(_enabled(net, one) for _, one in special if one.servers != 1),
         pools=pools,
         queues=queues,
     )
@@ -208,21 +218,35 @@ def arrays(
 
 def _attributes(
     net: Net, places: Mapping[str, int], pools: Sequence[Tokens], form: Form
-) -> dict[int, Sequence[Any]]:
-    laws = [law(t, exact=form == "exact") for t in net.transitions]
+) -> dict[int, Sequence[Any] | Whole]:
+    count = len(net.transitions)
     index = {pool: at for at, pool in enumerate(pools)}
+    delays = [one.delay for one in net.transitions]
+    immediate = np.fromiter((one is None for one in delays), np.int64, count)
+    first: list[Any] = [0.0 if one is None else one for one in delays]
+    second: list[Any] = [0.0] * count
+    none, one, no = np.zeros(count, np.int64), np.ones(count, np.int64), np.full(count, -1)
+    kind, servers, age, plain = none.copy(), one.copy(), none.copy(), 1 - immediate
+    pool, load, tables = no.copy(), no.copy(), {}
+    for at in net.special:
+        t = net.transitions[at]
+        kind[at], first[at], second[at], tables[at] = law(t, exact=form == "exact")
+        servers[at] = -1 if t.servers is None else t.servers
+        age[at], plain[at] = t.memory == "age", _plain(t)
+        pool[at] = -1 if t.speed is None else index[t.speed]
+        load[at] = -1 if t.load is None else places[t.load]
     return {
-        k.PLAIN: [_plain(t) for t in net.transitions],
-        k.IMMEDIATES: [int(t.delay is None) for t in net.transitions],
-        k.SERVERS: [-1 if t.servers is None else t.servers for t in net.transitions],
-        k.AGE: [int(t.memory == "age") for t in net.transitions],
-        k.POOL: [-1 if t.speed is None else index[t.speed] for t in net.transitions],
-        k.LOAD: [-1 if t.load is None else places[t.load] for t in net.transitions],
-        k.KIND: [kind for kind, *_ in laws],
-        k.DELAY: [first for _, first, _, _ in laws],
-        k.SECOND: [second for _, _, second, _ in laws],
-        k.TABLE_AT: _starts([table for *_, table in laws]),
-        k.TABLE: [value for *_, table in laws for value in table],
+        k.PLAIN: plain,
+        k.IMMEDIATES: immediate,
+        k.SERVERS: servers,
+        k.AGE: age,
+        k.POOL: pool,
+        k.LOAD: load,
+        k.KIND: kind,
+        k.DELAY: first,
+        k.SECOND: second,
+        k.TABLE_AT: _starts(tables, count),
+        k.TABLE: [*chain.from_iterable(tables.values())],
     }
 
 
@@ -233,19 +257,27 @@ def _plain(one: Transition) -> int:
     return int(timer and one.servers == 1 and not beside)
 
 
-def _starts(lists: Sequence[Sized]) -> list[int]:
-    return [0, *np.cumsum([*map(len, lists)], dtype=np.int64).tolist()]
+def _starts(lists: Mapping[int, Sized], count: int) -> Whole:
+    """Return where each of so many lists begins in all of them together, and where the last ends.
+
+    Those that are not given are empty.
+    """
+    lengths = np.zeros(count + 1, np.int64)
+    for at, one in lists.items():
+        lengths[at + 1] = len(one)
+    return np.cumsum(lengths)
 
 
 def _burst(net: Net) -> int:
     """Return how many timers one firing may start in transitions with several servers."""
-    if all(one.servers == 1 for one in net.transitions):
+    special = [net.transitions[at] for at in net.special]
+    if all(one.servers == 1 for one in special):
         return 0
     takers: dict[str, int] = {}
-    for one in net.transitions:
+    for one in special:
         for place in {**one.pre, **one.inhibitor} if one.servers != 1 else ():
             takers[place] = takers.get(place, 0) + 1
-    freed = sum(_enabled(net, one) for one in net.transitions if one.inhibitor)
+    freed = sum(_enabled(net, one) for one in special if one.inhibitor)
     return (
         1
         + freed
@@ -265,30 +297,37 @@ def _enabled(net: Net, transition: Transition) -> int:
 
 def _concerned(
     net: Net, places: Mapping[str, int], pools: Sequence[Tokens], queues: Sequence[str]
-) -> dict[int, Sequence[Any]]:
+) -> dict[int, Sequence[Any] | Whole]:
     """Return the columns of pools and queues that must be looked at when tokens move."""
-    stirred: list[list[int]] = [[] for _ in places]
+    stirred: dict[int, list[int]] = defaultdict(list)
     for index, pool in enumerate(pools):
-        for name in sorted(net.read_by(pool)):
+        for name in net.read_by(pool):
             stirred[places[name]].append(index)
     number = {queue: at for at, queue in enumerate(queues)}
-    grants = [number.get(name, -1) for name in places]
+    grants, of = np.full(len(places), -1), np.full(len(net.transitions), -1)
+    for queue, at in number.items():
+        grants[places[queue]] = at
+    for at in net.special:
+        of[at] = number.get(net.transitions[at].queue or "", -1)
     return {
-        k.STIR_AT: _starts(stirred),
-        k.STIR: [pool for one in stirred for pool in one],
-        k.QUEUE: [-1 if t.queue is None else number[t.queue] for t in net.transitions],
+        k.STIR_AT: _starts(stirred, len(places)),
+        k.STIR: [pool for place in sorted(stirred) for pool in stirred[place]],
+        k.QUEUE: of,
         k.RESOURCE: [places[queue] for queue in queues],
         k.GRANTS: grants,
     }
 
 
-def _shared(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any]]:
+def _shared(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any] | Whole]:
     """Return the columns of links: what is on them, and the other way round."""
-    members = [[places[name] for name in link.loads] for link in net.links]
-    on = [[at for at, one in enumerate(members) if place in one] for place in places.values()]
+    members = {at: [places[name] for name in link.loads] for at, link in enumerate(net.links)}
+    on: dict[int, list[int]] = defaultdict(list)
+    for at, ones in members.items():
+        for place in dict.fromkeys(ones):
+            on[place].append(at)
     return {
-        k.MEMBER_AT: _starts(members),
-        k.MEMBER: [place for one in members for place in one],
-        k.ON_AT: _starts(on),
-        k.ON: [link for one in on for link in one],
+        k.MEMBER_AT: _starts(members, len(members)),
+        k.MEMBER: [*chain.from_iterable(members.values())],
+        k.ON_AT: _starts(on, len(places)),
+        k.ON: [link for place in sorted(on) for link in on[place]],
     }

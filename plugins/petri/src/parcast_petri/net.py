@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import chain
+from operator import attrgetter, methodcaller
 from typing import Literal
 
 import attrs
@@ -135,6 +136,12 @@ class Net:
     initial: Mapping[str, int] = attrs.field(converter=_marked)  #: places without tokens left out
     name: str = "net"
     links: tuple[Link, ...] = ()  #: what speeds of `Tokens.fair` are shares of
+    #: The index of each transition that has more than arcs and a constant delay: seldom many
+    special: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
+
+    @special.default
+    def _special(self) -> tuple[int, ...]:
+        return tuple(at for at, one in enumerate(self.transitions) if not _ordinary(one))
 
     def __attrs_post_init__(self) -> None:
         _refuse_twice("place", self.places)
@@ -144,10 +151,12 @@ class Net:
         known = {*places, *self.loads}
         for clash in places.intersection(self.loads):
             raise NetError(f"{clash!r} is a place and a load; give them different names")
-        fine = _have_meaning(self.transitions, places)
-        for transition in self.transitions:
-            if not (fine and _ordinary(transition)):
-                _check(transition, places, known)
+        if _have_meaning(self.transitions, places):
+            checked = [self.transitions[at] for at in self.special]
+        else:
+            checked = [*self.transitions]
+        for transition in checked:
+            _check(transition, places, known)
             if transition.speed is not None:
                 self._check_share(transition.name, transition.speed)
         for number, link in enumerate(self.links):
@@ -170,12 +179,13 @@ class Net:
     @property
     def loads(self) -> tuple[str, ...]:
         """The names that count enablings, in the order of the transitions."""
-        return tuple(dict.fromkeys(one.load for one in self.transitions if one.load))
+        found = (self.transitions[at].load for at in self.special)
+        return tuple(dict.fromkeys(load for load in found if load))
 
     @property
     def random(self) -> bool:
         """Whether a delay is drawn."""
-        return any(isinstance(one.delay, Law | Given) for one in self.transitions)
+        return any(isinstance(self.transitions[at].delay, Law | Given) for at in self.special)
 
 
 def _refuse_twice(what: str, names: tuple[str, ...]) -> None:
@@ -188,8 +198,8 @@ def _refuse_twice(what: str, names: tuple[str, ...]) -> None:
 
 def _have_meaning(transitions: tuple[Transition, ...], places: frozenset[str]) -> bool:
     """Tell whether all arcs are sound, much faster than one by one."""
-    arcs = [arcs for one in transitions for arcs in (one.pre, one.post, one.inhibitor) if arcs]
-    tokens = [*chain.from_iterable(one.values() for one in arcs)]
+    arcs = [*chain.from_iterable(map(attrgetter("pre", "post", "inhibitor"), transitions))]
+    tokens = [*chain.from_iterable(map(methodcaller("values"), arcs))]
     return (
         places.issuperset(chain.from_iterable(arcs))
         and {int}.issuperset(map(type, tokens))
@@ -199,10 +209,11 @@ def _have_meaning(transitions: tuple[Transition, ...], places: frozenset[str]) -
 
 
 def _ordinary(one: Transition) -> bool:
-    """Tell whether a transition has a constant delay or none, and nothing to be checked."""
+    """Tell whether a transition has arcs and a constant delay or none, and nothing besides."""
     timed = type(one.delay) is float and 0 <= one.delay < float("inf")
-    plain = one.servers == 1 and one.speed is None and one.queue is None
-    return plain and (timed or one.delay is None)
+    alone = one.servers == 1 and one.speed is None and one.queue is None and one.load is None
+    plain = not one.inhibitor and one.memory == "enabling" and one.priority == 0
+    return alone and plain and (timed or one.delay is None)
 
 
 def _check_tokens(

@@ -109,10 +109,11 @@ def prove(
     settings: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Prove what holds at any times: invariants, bounds, and transitions that never fire."""
+    """Prove what holds at any times: invariants, bounds, no deadlock, what never fires."""
     from parcast_petri import proof
+    from parcast_petri.programs.lowering import END
 
-    found = proof.prove(_subject(context, what, machine, p, settings).net)
+    found = proof.prove(_subject(context, what, machine, p, settings).net, {END})
     typer.echo(json.dumps(found.as_json()) if as_json else found.report())
 
 

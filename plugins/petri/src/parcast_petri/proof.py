@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import gcd
 from typing import Any
 
 import attrs
 
 from parcast_petri.net import Net
+from parcast_petri.siphons import Halting, halting
 
-#: Of the elimination that finds invariants: beyond so many rows it is given up.
-_MOST_ROWS = 3000
+#: Invariants of larger nets are not looked for; beyond so many on the way the search is given up.
+_MOST_NODES, _MOST_ROWS = 600, 3000
 Row = dict[int, int]
 
 
@@ -20,9 +21,10 @@ class Proof:
     """What was found."""
 
     net: Net
-    place_invariants: tuple[dict[str, int], ...] | None  #: None: too many to be listed
+    place_invariants: tuple[dict[str, int], ...] | None  #: None: not known
     transition_invariants: tuple[dict[str, int], ...] | None
     siphon: tuple[str, ...]  #: the largest set of places that stays empty once it is
+    halting: Halting  #: whether it may come to a halt before its end
 
     @property
     def bounds(self) -> dict[str, int]:
@@ -57,6 +59,8 @@ class Proof:
             "bounds": self.bounds,
             "unbounded": list(self.unbounded),
             "never_fire": list(self.unfed),
+            "deadlock_excluded": self.halting.excluded,
+            "may_wait": [list(pair) for pair in self.halting.waits],
         }
 
     def report(self) -> str:
@@ -69,7 +73,10 @@ class Proof:
         }
         for word, found in listed.items():
             if found is None:
-                lines.append(f"{word}: too many invariants to list")
+                large = len(self.net.places) + len(self.net.transitions) > _MOST_NODES
+                why = f"a net of more than {_MOST_NODES:,} places and transitions"
+                lines.append(f"{word}: not looked for in {why}" if large else
+                             f"{word}: too many invariants to list")  # fmt: skip
                 continue
             lines.append(f"{word}: {len(found)} invariant{'s' * (len(found) != 1)}")
             lines += [f"  {_sum(one)}" for one in found[:10]]
@@ -79,6 +86,7 @@ class Proof:
             lines.append(f"not bounded by invariants: {some}" if some else "bounded")
         names = ", ".join(map(repr, self.unfed[:5])) + " and others" * (len(self.unfed) > 5)
         lines.append(f"can never fire: {names}" if names else "every transition may get its tokens")
+        lines.append(self.halting.sentence())
         return "\n".join(lines)
 
 
@@ -87,8 +95,8 @@ def _sum(invariant: dict[str, int]) -> str:
     return " + ".join(terms[:8]) + (f" + {len(terms) - 8} more" if len(terms) > 8 else "")
 
 
-def prove(net: Net) -> Proof:
-    """Return what the structure of a net proves, in exact integers."""
+def prove(net: Net, each: Collection[str] = ()) -> Proof:
+    """Return what the structure of a net proves, in exact integers (see `halting`)."""
     index = {place: number for number, place in enumerate(net.places)}
     by_transition: list[Row] = []
     by_place: list[Row] = [{} for _ in net.places]
@@ -103,6 +111,7 @@ def prove(net: Net) -> Proof:
         _named(invariants(by_place, len(net.transitions)), net.places),
         _named(invariants(by_transition, len(net.places)), [one.name for one in net.transitions]),
         _empty_siphon(net),
+        halting(net, each),
     )
 
 
@@ -115,8 +124,11 @@ def _named(rows: list[Row] | None, names: Sequence[str]) -> tuple[dict[str, int]
 def invariants(rows: Sequence[Row], columns: int) -> list[Row] | None:
     """Return the minimal non-negative combinations of rows that are 0 in every column.
 
-    By Farkas' elimination (Martinez & Silva, 1982); None where there are too many on the way.
+    By Farkas' elimination (Martinez & Silva, 1982); None where there are too many on the way, or
+    too many rows and columns at first.
     """
+    if len(rows) + columns > _MOST_NODES:
+        return None
     state = [(dict(row), {number: 1}) for number, row in enumerate(rows)]
     left = set(range(columns))
     while left:

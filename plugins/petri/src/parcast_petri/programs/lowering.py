@@ -95,8 +95,12 @@ class _Lowering:
         table, counts = self.table, np.diff(self.table.offsets)
         ranks = np.repeat(np.arange(len(counts)), counts)
         self.charges = Charges.of(table, self.costs, ranks)
-        self.ranks, self.offsets = ranks.tolist(), table.offsets.tolist()
-        self.op, self.dst, self.tag = table.op.tolist(), table.dst.tolist(), table.tag.tolist()
+        self.offsets = table.offsets.tolist()
+        places = (np.arange(len(ranks)) - table.offsets[ranks]).tolist()
+        self.names = [f"{at}.{place}" for at, place in zip(ranks.tolist(), places, strict=True)]
+        self.words = [OPS[code] for code in table.op.tolist()]
+        self.site = table.site.tolist()
+        self.dst, self.tag = table.dst.tolist(), table.tag.tolist()
         self.late = (table.amount > self.costs.eager_limit).tolist()
         self.sent_to = self.matching.sent_to.tolist()
         self.received_from = self.matching.received_from.tolist()
@@ -141,14 +145,10 @@ class _Lowering:
         net = self.sketch.net(self.query.workload.name)
         return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
 
-    def _name(self, id_: int) -> str:
-        rank = self.ranks[id_]
-        return f"{rank}.{id_ - self.offsets[rank]}"
-
     def _operation(self, process: Process, id_: int) -> None:
-        match OPS[self.op[id_]]:
+        match self.words[id_]:
             case "compute" | "elapse" as word:
-                self.alone.work(process, self.charges, id_, word, self._name(id_))
+                self.alone.work(process, self.charges, id_, word, self.names[id_])
             case "send" | "isend" as word:
                 self._send(process, id_, word)
             case "recv":
@@ -156,13 +156,13 @@ class _Lowering:
             case "irecv":
                 self._post(process, id_)
                 if self.overhead:
-                    process.busy("irecv", self._name(id_), self.overhead)
+                    process.busy("irecv", self.names[id_], self.overhead)
             case "wait" | "waitall":
                 self._wait(process, id_)
             case "sendrecv":
                 self._exchange(process, id_)
             case "read" | "write" as word:
-                self.alone.access(process, self.charges, id_, word, self._name(id_))
+                self.alone.access(process, self.charges, id_, word, self.names[id_])
             case "pool":
                 self._tasks(process, id_)
             case "start":
@@ -171,11 +171,11 @@ class _Lowering:
     def _tasks(self, process: Process, id_: int) -> None:
         unrolled = self.table.unrolled
         number = unrolled.blocks[int(self.table.order[id_])].arguments["pool"]
-        self.pools.draw(process, number, unrolled.pools[number], self._name(id_))
+        self.pools.draw(process, number, unrolled.pools[number], self.names[id_])
 
     def _leave(self, process: Process, id_: int, word: str) -> None:
         """Draw the sender's own time, and the message's way from there."""
-        name, seconds = self._name(id_), self.charges.seconds[id_]
+        name, seconds = self.names[id_], self.charges.seconds[id_]
         ready = f"ready {name}"
         if seconds:
             process.busy(word, name, seconds, post=[ready])
@@ -208,7 +208,7 @@ class _Lowering:
         src, dst = self.node[rank], self.node[self.dst[id_]]
         letter = Letter(
             name=name,
-            statement=f"{rank}.{int(self.table.site[id_])}",
+            statement=f"{rank}.{self.site[id_]}",
             ready=ready,
             arrived=arrived,
             src=src,
@@ -229,23 +229,23 @@ class _Lowering:
     def _arrived(self, send: int) -> str:
         if self.sent_to[send] == TIMING:
             return got(self._inbox(send))
-        return f"arrived {self._name(send)}"
+        return f"arrived {self.names[send]}"
 
     def _send(self, process: Process, id_: int, word: str) -> None:
         self._leave(process, id_, word)
         if word == "send" and self._waits(id_, word):
             since = process.moment
-            process.step("sent", self._name(id_), [f"sent {self._name(id_)}"])
+            process.step("sent", self.names[id_], [f"sent {self.names[id_]}"])
             self.records.wait(process.rank, since, [(None, id_)], None)
 
     def _post(self, process: Process, id_: int) -> None:
         """Draw the posting of a receive, where its message waits for it."""
         send = self.received_from[id_]
         if send >= 0 and self.late[send]:
-            process.step("post", self._name(id_), post=[f"posted {self._name(send)}"])
+            process.step("post", self.names[id_], post=[f"posted {self.names[send]}"])
 
     def _receive(self, process: Process, id_: int) -> None:
-        send, name = self.received_from[id_], self._name(id_)
+        send, name = self.received_from[id_], self.names[id_]
         if send == TIMING:
             self.wildcards.receive(process, self.tag[id_], name, self.overhead)
             return
@@ -264,8 +264,8 @@ class _Lowering:
                 places.append(self._arrived(send))
             elif self.late[request]:
                 awaited.append((None, request))
-                places.append(f"sent {self._name(request)}")
-        process.step("wait", self._name(id_), places, **timed(self.overhead))
+                places.append(f"sent {self.names[request]}")
+        process.step("wait", self.names[id_], places, **timed(self.overhead))
         self.records.wait(process.rank, since, awaited, process.moment)
 
     def _refuse_timing(self, receive: int, what: str) -> None:
@@ -276,7 +276,7 @@ class _Lowering:
             )
 
     def _exchange(self, process: Process, id_: int) -> None:
-        send, name = self.received_from[id_], self._name(id_)
+        send, name = self.received_from[id_], self.names[id_]
         self._refuse_timing(id_, "a sendrecv from ANY")
         self._leave(process, id_, "sendrecv")
         self._post(process, id_)

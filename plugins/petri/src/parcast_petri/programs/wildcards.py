@@ -1,7 +1,7 @@
 """Receives of whichever message is there first: who takes which, as places and transitions.
 
 Messages that are there stand in line for the next receive. They and receives come to the line when
-no request of another kind is left at that time, so their transitions have the lowest priority.
+no request of another kind is left at that time: of what asks at one time the first drawn is first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from parcast_petri.programs.process import Process
 from parcast_petri.programs.records import Inbox, Records
 from parcast_petri.programs.sketch import Sketch, timed
 
-_LAST = -1  #: the priority
 #: A place that receives pass one after another.
 _TURN = "receives of any"
 
@@ -66,14 +65,14 @@ class Wildcards:
         process.records.take(inbox, process.rank, since, process.moment)
 
     def draw(self, sketch: Sketch, records: Records) -> None:
-        """Draw who takes which message, lower ranks first."""
+        """Draw who takes which message, lower ranks first, after all other requests."""
         for inbox in sorted(self._receives):
             posted = "receive of {} tag {}".format(*inbox)
             for offer in self._offers[inbox]:
                 found = met(offer.name) if offer.late else got(inbox)
                 taken = sketch.transition(
                     f"choose {offer.name}", {offer.there: 1, posted: 1}, {found: 1},
-                    queue=posted, priority=_LAST,
+                    queue=posted,
                 )  # fmt: skip
                 if offer.late:
                     records.flight[offer.send] = taken
@@ -83,5 +82,5 @@ class Wildcards:
                 waiting = {f"waiting {one.name}": 1, posted: 1, turn: 1}
                 sketch.transition(
                     f"post {one.name}", {one.before: 1, turn: 1}, waiting,
-                    queue=turn, priority=_LAST,
+                    queue=turn,
                 )  # fmt: skip
