@@ -89,7 +89,7 @@ def _within(depth: int, indices: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 @cache
 def _parts(depth: int, indices: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
-    return st.lists(_within(depth, indices), min_size=2, max_size=3)
+    return st.lists(_within(depth, indices), min_size=2, max_size=2)
 
 
 @cache
@@ -151,7 +151,7 @@ def _condition(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     return st.sampled_from(names) | st.sampled_from([*(f"not ({one})" for one in names), *both])
 
 
-_DEPTHS = st.sampled_from((2, 1, 2, 2, 2, 2, 2, 3))
+_DEPTHS = st.sampled_from((2, 1, 1, 2, 1, 2, 1, 3))
 _LEAVES = st.sampled_from(("use", "use", "delay"))
 _KINDS = st.sampled_from(
     ("use", "use", "delay", "seq", "par", "loop", "loop", "loop", "loop", "if")
