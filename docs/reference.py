@@ -63,7 +63,7 @@ def reference(registry: Registry) -> Iterator[str]:
     yield from _lowerings(registry)
     for title, entries in (("Readers", registry.readers), ("Writers", registry.writers)):
         yield from (f"## {title}", "")
-        rows = [(f"`{one.suffix}`", one.summary) for _, one in sorted(entries.items())]
+        rows = [(f"`{name}`", one.summary) for name, one in sorted(entries.items())]
         yield from _table(("suffix", "is"), rows)
     yield from ("## Plugins", "")
     yield from _table(("plugin", "distribution"), [(i.name, i.package) for i in registry.plugins])

@@ -38,6 +38,14 @@ def test_every_plugin_loads_without_a_problem() -> None:
     assert {"core", "machines", "workloads", "spmd"} <= {info.name for info in registry.plugins}
 
 
+def test_every_solver_tells_advice_what_it_costs_and_assumes() -> None:
+    registry = Registry()
+    for name in registry.solvers:
+        solver = registry.solver(name)
+        assert hasattr(solver, "cost"), name
+        assert hasattr(solver, "assumptions"), name
+
+
 @pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])
 def test_help_imports_nothing_heavy(command: str) -> None:
     script = (
@@ -105,6 +113,9 @@ BAD_INPUT = {
     "compare btio ibm-sp2 -o x.pdfx": "x.pdfx: no writer for '.pdfx' files.",
     "compare btio ibm-sp2 -p 2 -o /nowhere/x.csv": "/nowhere/x.csv cannot be written",
     "compare btio nowhere.toml": "nowhere.toml does not exist",
+    "compare btoi.toml ibm-sp2": "btoi.toml does not exist. Did you mean 'btio'?",
+    "show pyproject.tml": "pyproject.tml does not exist",
+    "compare READM.md ibm-sp2": "READM.md does not exist. Did you mean 'README.md'?",
     "compare btio docs": "docs is a directory",
     "compare ibm-sp2 btio": "'ibm-sp2' is a machine, not a workload",
     "predict qcrd-like intel-paragon -s spmd.clu -p 60 -d 16 --set storage.layout=cluster": (

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from platformdirs import user_cache_path
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -26,7 +27,11 @@ FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a f
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
-    shown = 0
+    shown, cache = 0, tmp_path / "cache"
+    (cache / "parcast").mkdir(parents=True)
+    kernels = user_cache_path("parcast") / "kernels"  # points are asked anew, kernels are not
+    kernels.mkdir(parents=True, exist_ok=True)
+    (cache / "parcast" / "kernels").symlink_to(kernels)
     for language, block in FENCE.findall((DOCS / name).read_text()):
         if language != "sh" and (named := FILE.match(block)):
             (tmp_path / named[1]).write_text(block)
@@ -40,7 +45,7 @@ def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            env={**os.environ, "XDG_CACHE_HOME": str(cache)},
         )
         assert done.stdout == expected, f"{name}: {line}\n{done.stdout}{done.stderr}"
         shown += 1

@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from parcast import (
+    Assumption,
     InvalidPointError,
     Parts,
     Prediction,
@@ -139,7 +140,7 @@ class Dear(Works):
         return 90.0
 
     def assumptions(self, query):
-        return (f"as small as p={query.p}",)
+        return (Assumption("small", f"p={query.p}"), Assumption("simple"))
 
 
 class Bound(Works):

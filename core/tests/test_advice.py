@@ -75,7 +75,8 @@ def test_asked_are_those_of_a_comparison_and_those_that_are_cheap(make_registry,
     asked = {name for name, one in said.items() if one.asked}
     assert asked == {"picks.large", "states.cheap"}
     dear, trace = said["states.dear"], said["traces.one"]
-    assert (dear.can, dear.cost, dear.departures) == (True, 90.0, ("as small as p=3",))
+    assert (dear.can, dear.cost, dear.held) == (True, 90.0, ("simple",))
+    assert dear.departures == ("assumes that small, but here p=3",)
     assert (trace.can, trace.departures) == (True, ("bursts become constant",))
     assert {name for name, one in found(registry, workload, machine).items() if one.asked} == {
         *said

@@ -71,7 +71,7 @@ def on_a_terminal(folder, *command, columns=80, **environment):
 )
 def test_a_terminal_is_told_what_is_asked_and_since_when(files, command, said):
     shown, printed = on_a_terminal(files, *command)
-    assert f"{said}  1 s" in shown
+    assert re.search(rf"{said}  [1-9]\d* s", shown)  # a busy host takes longer
     assert shown.endswith("\r\x1b[2K")  # and nothing of it stays
     assert "points" not in printed
 
@@ -82,7 +82,7 @@ def test_it_fits_into_a_narrow_terminal_and_has_no_color(files):
     texts = re.split(r"\r\x1b\[2K", shown)
     assert "\x1b" not in "".join(texts)
     assert max(map(len, texts)) < 20
-    assert any(text.endswith("  1 s") for text in texts)
+    assert any(re.search(r"  [1-9]\d* s$", text) for text in texts)
 
 
 def test_a_terminal_that_cannot_take_back_and_a_pipe_are_shown_nothing(files):

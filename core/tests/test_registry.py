@@ -324,6 +324,28 @@ def test_a_reader_takes_its_suffix_and_its_failures_are_told(monkeypatch, tmp_pa
             registry.machine(tmp_path / "mine.x")
 
 
+def test_a_reader_of_a_common_suffix_takes_the_files_with_its_mark(monkeypatch, tmp_path):
+    target = "parcast_reads:read"
+    records = [
+        Reader(".json", target, "Mine.", mark='"laps"'),
+        Reader("", target, "A folder.", mark=r"(?m)^lap-\d+$"),
+    ]
+    module = plugin("reads", parcast_readers=records)
+    module.read = READ["good"]
+    monkeypatch.setitem(sys.modules, "parcast_reads", module)
+    registry = Registry(plugins=[module])
+    assert set(registry.readers) >= {".json-parcast_reads", "folder-parcast_reads"}
+    for name, text in (("mine", '{"laps": 3}'), ("table", '{"network": {"startup": 1}}')):
+        (tmp_path / f"{name}.json").write_text(text)
+        assert registry.machine(tmp_path / f"{name}.json").name == name
+    assert "network" not in registry.machine(tmp_path / "mine.json").parts
+    (tmp_path / "race").mkdir()
+    with pytest.raises(FileError, match="is a directory"):
+        registry.machine(tmp_path / "race")
+    (tmp_path / "race" / "lap-1").touch()
+    assert registry.machine(tmp_path / "race").name == "race"
+
+
 def test_two_threads_share_a_registry(shipped):
     registry, _ = shipped
     with ThreadPoolExecutor(2) as pool:

@@ -5,8 +5,9 @@
 
 The number of rounds is fixed beforehand; a round goes over all programs and p, so that a drift of
 the host's load touches all of them alike. The measured time is the median over rounds of
-`mpi.run`'s medians. With ``--burn N`` that many other processes compute meanwhile, and ``--set``
-changes the machine that is predicted, as in ``parcast compare``.
+`mpi.run`'s medians. With ``--burn N`` that many other processes compute meanwhile, ``-p`` names
+numbers of processes, and ``--set`` changes the machine that is predicted, as in
+``parcast compare``.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ from parcast_mpi.host import Host, load, ticks
 
 ROUNDS = 3
 
-#: Programs and their parameters: each takes some tenths of a second on one core.
+#: Programs and their parameters: each takes about half a second on one core.
 PROGRAMS = {
-    "ring-matmul": {"n": 960},
-    "stencil2d": {"n": 2048, "steps": 30},
-    "master-worker": {"tasks": 32, "work": 1e8},
-    "checkpointing-stencil": {"n": 2048, "steps": 30, "interval": 10},
+    "ring-matmul": {"n": 1728},
+    "stencil2d": {"n": 2048, "steps": 200},
+    "master-worker": {"tasks": 100, "work": 1e8},
+    "checkpointing-stencil": {"n": 2048, "steps": 100, "interval": 10},
 }
-P = (1, 2, 4)
 
 Point = tuple[str, int]
 
@@ -41,13 +41,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("machine")
     parser.add_argument("--burn", type=int, default=0)
+    parser.add_argument("-p", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--set", action="append", default=[], dest="settings")
     asked = parser.parse_args()
     registry = Registry()
     machine = registry.machine(asked.machine)
     before, start = load(2.0), ticks()
     with burning(asked.burn):
-        measured = measure(registry, machine)
+        measured = measure(registry, machine, asked.p)
     end = ticks()
     changed = dict(map(split_assignment, asked.settings))
     predicted = {point: predict(registry, machine, point, changed) for point in measured}
@@ -82,13 +83,13 @@ def settings(point: Point) -> dict[str, object]:
     return {**PROGRAMS[point[0]], "nodes.oversubscribe": "true"}
 
 
-def measure(registry: Registry, machine: Machine) -> dict[Point, list[float]]:
+def measure(registry: Registry, machine: Machine, p: list[int]) -> dict[Point, list[float]]:
     """Return the median of each round by point."""
     found: dict[Point, list[float]] = defaultdict(list)
     for round_ in range(ROUNDS):
         for name in PROGRAMS:
             rows = registry.compare(
-                name, machine, p=P, solvers="mpi.run", settings=settings((name, 1)), seed=round_
+                name, machine, p=p, solvers="mpi.run", settings=settings((name, 1)), seed=round_
             ).rows
             for row in rows:
                 if row.time is None:

@@ -1,4 +1,4 @@
-"""How many random programs a family is held to: 600 in CI, more at night (``.ci/nightly``)."""
+"""How many random programs a family is held to: 300 in CI, more at night (``.ci/nightly``)."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ import pytest
 
 @pytest.fixture(scope="session")
 def programs() -> int:
-    return int(os.environ.get("PARCAST_PROGRAMS", "600"))
+    return int(os.environ.get("PARCAST_PROGRAMS", "300"))

@@ -68,7 +68,7 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
                                                             "contention": "none"}})  # fmt: skip
     (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="perturb").rows
     query = Query(workload=workload, machine=machine, p=4, d=3)
-    unrolled = matched(query).unrolled
+    unrolled = matched(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     assert row.solver == "perturb.clocked"
     assert row.time == pytest.approx(reference.time, rel=1e-12)

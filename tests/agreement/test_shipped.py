@@ -44,7 +44,7 @@ def answers(name: str, machine: Machine, p: int, d: int) -> tuple[dict[str, Row]
     solvers = ",".join((*EQUAL, BOUND, "spmd"))
     rows = REGISTRY.compare(workload, machine, p=p, d=d, solvers=solvers).rows
     query = Query(workload=workload, machine=machine, p=p, d=d)
-    unrolled = matched(query).unrolled
+    unrolled = matched(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     return {row.solver: row for row in rows}, reference
 

@@ -6,12 +6,14 @@ A target takes the name of a file that holds anything at all. It returns, or rai
 
 from __future__ import annotations
 
+import atexit
 import json
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import copytree, rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import attrs
@@ -151,6 +153,29 @@ def among_ranks(folder: str, name: str) -> Callable[[Path], None]:
     return read
 
 
+@cache
+def archive() -> Path:
+    """Return an archive of OTF2, of the run that other formats have too."""
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.writers.otf2 import write
+
+    folder = Path(mkdtemp())
+    atexit.register(rmtree, folder)
+    write(read_trace(TRACED / "tracer"), folder / "archive")
+    return folder / "archive"
+
+
+def part_of_archive(name: str) -> Target:
+    """Return a target that is one file of an archive, among the others as they are."""
+
+    def read(path: Path) -> None:
+        copy = copytree(archive(), path.parent / "archive", dirs_exist_ok=True)
+        (copy / name).write_bytes(path.read_bytes())
+        any_trace(copy)
+
+    return Target(".bin", lambda: [(archive() / name).read_bytes()], read)
+
+
 def table(path: Path) -> None:
     from parcast_perturb.training.table import read
 
@@ -270,6 +295,13 @@ TARGETS = {
         ".json", recorded("chakra", "pipeline.1.json"), among_ranks("chakra", "pipeline.1.json")
     ),
     "kineto": Target(".json", seeds("kineto.json"), any_trace),
+    "gloo": Target(
+        ".json", recorded("kineto", "gloo-0.json"), among_ranks("kineto", "gloo-0.json")
+    ),
+    "paraver": Target(".prv", recorded("paraver", "calls.prv"), any_trace),
+    "otf2": part_of_archive("traces.otf2"),
+    "otf2-definitions": part_of_archive("traces.def"),
+    "otf2-events": part_of_archive("traces/0.evt"),
     "operations": Target(".csv", seeds("operations.csv"), table),
     "data-parallel": Target(".py", data_parallel_sources, data_parallel),
     "time-independent": Target(".tit", texts(TIT), workload),

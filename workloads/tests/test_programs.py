@@ -7,8 +7,10 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
+from parcast.costs import Costs
 from parcast.program.ready import matched
 from parcast.program.tally import tally
+from parcast.testing import by_sweep
 
 REGISTRY = Registry([parcast_workloads])
 PROGRAMS = [name for name, one in REGISTRY.workloads.items() if one.path.name.endswith(".py")]
@@ -23,12 +25,13 @@ def query(name: str, p: int, eager_limit: float | None = None, **parameters: flo
     return Query(workload=workload, machine=machine, p=p, parameters=parameters)
 
 
-def test_eight_programs_and_a_variant_ship() -> None:
+def test_eight_programs_and_two_variants_ship() -> None:
     assert PROGRAMS == [
         "allreduce-steps",
         "checkpointing-stencil",
         "master-worker",
         "master-worker-any",
+        "master-worker-pool",
         "pipeline",
         "ring-matmul",
         "stencil2d",
@@ -43,7 +46,7 @@ def test_a_program_runs_to_its_end_with_any_number_of_processes(
     name: str, eager_limit: float | None
 ) -> None:
     for p in range(1, 34):
-        matched(query(name, p, eager_limit))
+        matched(query(name, p, eager_limit), pools=True)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 12, 64])
@@ -73,6 +76,18 @@ def test_a_farm_does_every_task_once(name: str, p: int) -> None:
     if p > 1:
         assert found.messages[0] == found.messages[1:].sum() == 20
         assert np.ptp(workers) <= 10
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 8])
+def test_a_pool_does_every_task_once_and_evenly(p: int) -> None:
+    network = {"startup": 2**-10, "bandwidth": 2**20}
+    machine = REGISTRY.machine({"name": "m", "processor": {"rate": 1}, "network": network})
+    workload = REGISTRY.workload("master-worker-pool")
+    at = Query(workload=workload, machine=machine, p=p, parameters={"tasks": 24, "work": 10})
+    unrolled = matched(at, pools=True).unrolled
+    computed = [part.compute for part in by_sweep(unrolled, Costs.of(at, unrolled.needs())).parts]
+    assert sum(computed) == 10 * (8 * 1 + 8 * 2 + 8 * 3)
+    assert max(computed) - min(computed) <= 30
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 13])

@@ -22,12 +22,13 @@ from parcast.errors import (
 from parcast.formulas import Formula, Unit, Whole
 from parcast.hookspecs import hookimpl
 from parcast.machine import Machine
-from parcast.query import Parts, Prediction, Query, Status
+from parcast.query import Assumption, Parts, Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
 from parcast.workload import Workload
 
 __all__ = [
+    "Assumption",
     "FamilyEntry",
     "Formula",
     "InvalidPointError",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.asking import Line, Placed, check_mapping, check_seed, check_settings
-from parcast.query import Prediction, Status, is_lower_bound
+from parcast.entries import load
+from parcast.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
-from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
+from parcast.tasks import Task, Tell, resolve, silent, solve_all
 from parcast.units import format_seconds
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ USUAL_P = 16
 
 #: A solver that states a cost of no more seconds is asked, be it its family's default or not.
 CHEAP = 1.0
+
+#: One that a comparison would ask is not, where it states a cost of more seconds.
+DEAR = 10.0
 
 #: Answers with times within this part of each other agree.
 AGREE = 0.01
@@ -37,6 +41,7 @@ class Advice:
     prediction: Prediction  #: without a time where the solver was not asked
     seconds: float | None  #: the answer took
     cost: float | None = None  #: seconds that an answer takes, as the solver states it
+    assumed: tuple[Assumption, ...] = ()  #: by the method, as the solver states it
 
     @property
     def can(self) -> bool:
@@ -64,8 +69,14 @@ class Advice:
 
     @property
     def departures(self) -> tuple[str, ...]:
-        """What the answer assumes of the question, or changes in it."""
-        return (*self.prediction.assumptions, *self.prediction.notes)
+        """Where the method's assumptions do not hold, and what the answer says of itself."""
+        broken = (f"assumes that {one}" for one in self.assumed if one.violated)
+        return (*broken, *self.prediction.assumptions, *self.prediction.notes)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What the method assumes, and nothing here contradicts."""
+        return tuple(one.text for one in self.assumed if not one.violated)
 
 
 def advise(
@@ -105,7 +116,8 @@ def advise(
     list of Advice
         First those that answered: with the fewest departures from the question, the quickest of
         these before; then those that could; then those that cannot. Asked are those that a
-        comparison asks, and those that state a cost of a second at the most.
+        comparison asks, unless they state a cost of ten seconds or more, and those that state one
+        of a second at the most.
 
     Raises
     ------
@@ -125,61 +137,55 @@ def advise(
     for name in registry.solvers:
         tell(f"{name}: is it able")
         tasks[name] = resolve(registry, name, query, chosen)
-    usual = [entry for entry in registry.solvers.values() if not entry.on_request]
-    picked = [resolve(registry, one, query, chosen) for one in {e.family for e in usual}]
-    defaults = {task.entry.name for task in picked if isinstance(task, Task)}
     able = {name: task for name, task in tasks.items() if isinstance(task, Task)}
-    costs = {name: _stated(registry, task, "cost", None) for name, task in able.items()}
+    defaults = _defaults(registry, able, query)
+    found = {name: _before(registry, name, task, defaults) for name, task in tasks.items()}
     asked = [
-        entry.name
-        for entry in usual
-        if entry.name in able
-        and (every or _is_cheap(registry, able[entry.name], entry.name in defaults, costs))
+        name
+        for name, task in able.items()
+        if not task.entry.on_request and (every or _is_asked(registry, task, found[name]))
     ]
-    outcomes = dict(
-        zip(asked, solve_all(registry, [able[name] for name in asked], tell), strict=True)
-    )
-    found = [
-        _advice(name, task, outcomes.get(name) or _unasked(registry, task), defaults, costs)
-        for name, task in tasks.items()
-    ]
-    return sorted(found, key=_rank)
+    outcomes = solve_all(registry, [able[name] for name in asked], tell)
+    for name, outcome in zip(asked, outcomes, strict=True):
+        found[name] = attrs.evolve(
+            found[name], prediction=outcome.prediction, seconds=outcome.seconds
+        )
+    return sorted(found.values(), key=_rank)
 
 
-def _is_cheap(
-    registry: Registry, task: Task, default: bool, costs: Mapping[str, float | None]
-) -> bool:
+def _defaults(registry: Registry, able: Mapping[str, Task], query: Query) -> set[str]:
+    """Return the solver that each family answers with here; it is lowered as its solvers were."""
+    found = set()
+    for family in {task.entry.family for task in able.values() if not task.entry.on_request}:
+        members = [task for task in able.values() if task.entry.family == family]
+        if family not in registry.families:
+            found.add(min((one.entry.on_request, one.entry.name) for one in members)[1])
+            continue
+        entry = registry.families[family]
+        of_kind = [one.query for one in members if entry.kind == one.entry.kind]
+        found.add(load(entry.target)(of_kind[0] if of_kind else query))
+    return found
+
+
+def _is_asked(registry: Registry, task: Task, one: Advice) -> bool:
     """Return whether the solver is asked without being named: its cost says so, or `compare`."""
-    stated = costs[task.entry.name]
-    if stated is not None:
-        return stated <= CHEAP
-    return default and not any(registry.lowerings[step].on_request for step in task.steps)
+    if one.cost is not None and (one.cost <= CHEAP or one.cost > DEAR):
+        return one.cost <= CHEAP
+    return one.default and not any(registry.lowerings[step].on_request for step in task.steps)
 
 
-def _stated(registry: Registry, task: Task, method: str, otherwise: Any) -> Any:
-    """Return what an optional method of the solver says of its query."""
-    state = getattr(registry.solver(task.entry.name), method, None)
-    return state(task.query) if state else otherwise
-
-
-def _unasked(registry: Registry, task: Task | Prediction) -> Outcome:
-    """Return what is known of an answer that was not asked for."""
-    if isinstance(task, Prediction):
-        return Outcome(task)
-    assumed = tuple(_stated(registry, task, "assumptions", ()))
-    return Outcome(Prediction(notes=task.notes, assumptions=assumed))
-
-
-def _advice(
-    name: str,
-    task: Task | Prediction,
-    outcome: Outcome,
-    defaults: set[str],
-    costs: Mapping[str, float | None],
+def _before(
+    registry: Registry, name: str, task: Task | Prediction, defaults: Collection[str]
 ) -> Advice:
-    steps, exact = (task.steps, task.exact) if isinstance(task, Task) else ((), True)
+    """Return what is known of an answer before anybody is asked for it."""
+    if isinstance(task, Prediction):
+        return Advice(name, name in defaults, (), True, task, None)
+    solver = registry.solver(name)
+    cost = solver.cost(task.query) if hasattr(solver, "cost") else None
+    assumed = solver.assumptions(task.query) if hasattr(solver, "assumptions") else ()
+    said = Prediction(notes=task.notes)
     own = name in defaults
-    return Advice(name, own, steps, exact, outcome.prediction, outcome.seconds, costs.get(name))
+    return Advice(name, own, task.steps, task.exact, said, None, cost, tuple(assumed))
 
 
 def _rank(one: Advice) -> tuple[bool, bool, bool, int, float, str]:
@@ -187,11 +193,11 @@ def _rank(one: Advice) -> tuple[bool, bool, bool, int, float, str]:
     return (not one.can, not one.asked, not one.exact, len(one.departures), took, one.solver)
 
 
-def said_by(found: Sequence[Advice]) -> dict[str, list[str]]:
-    """Return every assumption and note of those that can answer, with the solvers that say it."""
+def said_by(found: Sequence[Advice], what: str = "departures") -> dict[str, list[str]]:
+    """Return what those that can answer depart in (or what has ``held``), and who says each."""
     said: dict[str, list[str]] = {}
     for one in found:
-        for text in dict.fromkeys(one.departures if one.can else ()):
+        for text in dict.fromkeys(getattr(one, what) if one.can else ()):
             said.setdefault(text, []).append(one.solver)
     return said
 

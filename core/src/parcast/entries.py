@@ -21,8 +21,9 @@ API = 1
 class Solver(Protocol):
     """What a solver's class offers; four more methods are optional.
 
-    ``cost(query)`` estimates the seconds that ``solve`` takes, and ``assumptions(query)`` returns
-    what it assumes of the query, in sentences, both without solving: advice has them.
+    ``cost(query)`` estimates the seconds that ``solve`` takes, once what is compiled is compiled,
+    and ``assumptions(query)`` returns what the method takes for granted, each an `Assumption` that
+    says what of the query violates it; both without solving: advice has them.
     ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
     names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
     unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a
@@ -117,17 +118,25 @@ class Resource:
 
 @attrs.frozen
 class Reader:
-    """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`."""
+    """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`.
+
+    With a ``mark`` it reads only those files in whose first 64 KiB this regular expression is
+    found: others may be tables, or another reader's. Of a folder, which has the suffix ``""``,
+    it is searched for in the names of its files, one a line.
+    """
 
     suffix: str
     target: str
     summary: str
+    mark: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property
     def name(self) -> str:
-        """The suffix, which no two readers may share."""
-        return self.suffix
+        """The suffix, which no two readers may share; with a mark, no two of one package."""
+        module = self.target.partition(":")[0]
+        package = f"-{module.partition('.')[0]}" if self.mark else ""
+        return (self.suffix or "folder") + package
 
 
 @attrs.frozen

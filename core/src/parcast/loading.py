@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import glob
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 MachineLike = str | Path | Mapping[str, Any] | Machine
 WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
+
+#: How much of a file is looked through for a reader's mark.
+_BEGINNING = 1 << 16
 
 
 def machine(registry: Registry, given: MachineLike) -> Machine:
@@ -63,21 +69,61 @@ def _named(
         if spec in getattr(registry, other):
             raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
         registry.named(what, str(spec), known)
-    return file(registry, what, path, path.stem)
+    try:
+        return file(registry, what, path, path.stem)
+    except FileError as error:
+        if str(error) == f"{path} does not exist":
+            raise FileError(f"{error}.{_meant(path, known)}") from None
+        raise
+
+
+def _meant(path: Path, known: Iterable[str]) -> str:
+    """Return a hint at a file beside a path, or at a name, that is nearly the one given."""
+    beside = path.parent.glob(f"*{glob.escape(path.suffix)}")
+    meant = {one.stem: str(one) for one in beside} | {name: name for name in known}
+    close = difflib.get_close_matches(path.stem, meant, n=1)
+    return f" Did you mean {meant[close[0]]!r}?" if close else ""
 
 
 def file(registry: Registry, what: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
-    if reader := registry.readers.get(path.suffix.lower()):
+    if reader := _reader(registry, path):
         return _read_by(reader, path)
     if path.suffix.lower() not in {".toml", ".json"}:
         files.read_text(path)
-        known = ", ".join([".toml", ".json", *registry.readers])
+        suffixes = [".toml", ".json", *(one.suffix for one in registry.readers.values())]
+        known = ", ".join(dict.fromkeys(filter(None, suffixes)))
         raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {known}.")
     data = files.read_data(path)
     if what == "machines" or (what is None and files.is_machine(data)):
         return files.machine_from_data(data, str(path), registry.parts, name)
     return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _reader(registry: Registry, path: Path) -> Reader | None:
+    """Return the reader of a file by its suffix, or by what it begins with."""
+    suffix = path.suffix.lower()
+    if reader := registry.readers.get(suffix):
+        return reader
+    try:
+        folder = path.is_dir()
+        marked = [
+            one
+            for one in registry.readers.values()
+            if one.mark and one.suffix == ("" if folder else suffix)
+        ]
+        found = _beginning(path, folder=folder) if marked else ""
+    except OSError:
+        return None  # which is told where the file is read
+    return next((one for one in marked if re.search(one.mark, found)), None)
+
+
+def _beginning(path: Path, *, folder: bool) -> str:
+    """Return what a file begins with, or the names in a folder, a line each."""
+    if folder:
+        return "\n".join(sorted(one.name for one in path.iterdir()))
+    with path.open("rb") as opened:
+        return opened.read(_BEGINNING).decode("latin-1")
 
 
 def _read_by(reader: Reader, path: Path) -> Machine | Workload:

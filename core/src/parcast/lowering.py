@@ -48,8 +48,12 @@ def lower(
             f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
         )
     notes: tuple[str, ...] = ()
-    for step in steps:
-        workload, more = load(step.target)(query.workload, query)
+    made, names = query.lowered, tuple(step.name for step in steps)
+    for count, step in enumerate(steps, 1):
+        done = (names[:count], repr(query.options))  # several solvers take what one way leads to
+        if done not in made:
+            made[done] = load(step.target)(query.workload, query)
+        workload, more = made[done]
         query = attrs.evolve(query, workload=workload)
         notes += tuple(more)
-    return query, tuple(step.name for step in steps), notes
+    return query, names, notes

@@ -43,10 +43,12 @@ class Query:
     options: Any = None
     seed: int = 0
     _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    #: what lowerings made of it, by their names and the options, for all that ask the same
+    lowered: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     def with_options(self, options: Any) -> Query:
         """Return the same question with a solver's options."""
-        return Query(
+        made = Query(
             workload=self.workload,
             machine=self.machine,
             p=self.p,
@@ -56,6 +58,8 @@ class Query:
             options=options,
             seed=self.seed,
         )
+        object.__setattr__(made, "lowered", self.lowered)
+        return made
 
     def once(self, key: Any, make: Callable[[Query], T]) -> T:
         """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
@@ -102,6 +106,17 @@ class Parts:
     def values(self) -> tuple[float, float, float, float]:
         """Return compute, communication, io, synchronization."""
         return (self.compute, self.communication, self.io, self.synchronization)
+
+
+@attrs.frozen
+class Assumption:
+    """What a solver takes for granted, and what of a query is otherwise, if anything is."""
+
+    text: str  #: such as ``"the nodes are idle"``
+    violated: str = ""  #: such as ``"2 of 6 nodes are loaded"``
+
+    def __str__(self) -> str:
+        return f"{self.text}, but here {self.violated}" if self.violated else self.text
 
 
 @attrs.frozen(kw_only=True, slots=False)  # made twice as fast without slots

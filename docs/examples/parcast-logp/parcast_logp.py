@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from parcast import Parts, Prediction, Query, SolverEntry, hookimpl
+from parcast import Assumption, Parts, Prediction, Query, SolverEntry, hookimpl
 
 
 class LogP:
@@ -30,10 +30,11 @@ class LogP:
                 io = query.machine.storage.startup + phase.io_bytes / bandwidth
             burst = Parts(compute=compute, communication=messages + bulk)
             total += (burst * phase.bursts + Parts(io=io)) * phase.cycles
-        return Prediction(time=total.total, parts=total, assumptions=self.assumptions(query))
+        return Prediction(time=total.total, parts=total)
 
-    def assumptions(self, query: Query) -> tuple[str, ...]:
-        return ("nothing ever waits",)
+    def assumptions(self, query: Query) -> tuple[Assumption, ...]:
+        shared = query.machine.network.contention in ("endpoint", "bus") and query.p > 1
+        return (Assumption("nothing ever waits", "messages share the network" * shared),)
 
     def cost(self, query: Query) -> float:
         return 20e-6 * len(query.workload.content.phase)

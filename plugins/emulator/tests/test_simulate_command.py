@@ -6,6 +6,8 @@ from copy import deepcopy
 import pytest
 
 from parcast.cli import main
+from parcast.errors import ParcastError
+from parcast_emulator.commands import simulate
 
 from .specs import CASES
 
@@ -83,13 +85,22 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_bad_input_is_one_sentence(ask, name):
+def test_bad_input_is_one_sentence(tmp_path, name):
     data, sentence = WRONG[name]
-    code, out, err = ask(data)
+    file = tmp_path / "spec.json"
+    file.write_text(data if isinstance(data, str) else json.dumps(data))
+    with pytest.raises(ParcastError) as raised:  # the command says it, as the next test shows
+        simulate(file)
+    said = str(raised.value).replace(str(file), "FILE")
+    assert sentence in said
+    assert "\n" not in said
+
+
+def test_the_command_says_what_is_wrong(ask):
+    code, out, err = ask(WRONG["zero size"][0])
     assert (code, out) == (2, "")
-    assert sentence in err
+    assert err.startswith(f"parcast: FILE: {WRONG['zero size'][1]}")
     assert err.count("\n") == 1
-    assert err.startswith("parcast: ")
 
 
 def test_an_engine_that_does_not_apply_is_refused(ask):

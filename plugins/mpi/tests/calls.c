@@ -8,6 +8,7 @@ int main(int argc, char **argv) {
     MPI_Request q[4], many[40];
     MPI_Status s;
     MPI_Message m;
+    MPI_Win window;
     MPI_Comm back, twin;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm w = MPI_COMM_WORLD;
@@ -67,6 +68,14 @@ int main(int argc, char **argv) {
     else MPI_Recv(b, 15, MPI_BYTE, 1, 3, twin, &s);
     MPI_Bcast(a, 2, MPI_DOUBLE, 0, back);
     MPI_Comm_free(&twin);
+
+    MPI_Comm_idup(back, &twin, &q[0]);
+    MPI_Wait(&q[0], &s);
+    MPI_Sendrecv(a, 16, MPI_BYTE, rank, 4, b, 16, MPI_BYTE, rank, 4, twin, &s);
+    MPI_Comm_free(&twin);
+    MPI_Win_create(a, 8, 1, MPI_INFO_NULL, w, &window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
 
     MPI_Barrier(w);
     MPI_Reduce(a, b, 2, MPI_DOUBLE, MPI_SUM, 1, w);

@@ -102,6 +102,16 @@ def test_noise_is_the_work_that_is_missing() -> None:
     assert found.share == pytest.approx((100 * 0.25 + 10) / 1000)
 
 
+def test_a_core_that_is_faster_at_times_loses_nothing_at_others() -> None:
+    counts = np.array([2333] * 80 + [1270, 1280, 1285, 1290] * 200 + [640] * 20 + [0] * 100)
+    found = fixed_time_quantum(counts, 1e-3)  # of a real host, whose neighbor idled for 80 quanta
+    assert found.lost[:80] == pytest.approx(0)
+    assert found.lost[80:880].max() < 0.02e-3
+    assert found.lost[880:900] == pytest.approx(0.5e-3, rel=0.02)
+    assert found.faster == pytest.approx(0.08)
+    assert found.share == pytest.approx(0.11, abs=0.01)
+
+
 def test_a_host_that_never_works_loses_all() -> None:
     assert fixed_time_quantum([0, 0], 2.0).lost.tolist() == [2.0, 2.0]
 

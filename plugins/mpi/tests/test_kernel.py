@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parcast_mpi.running.kernel import TILE, Kernel, sweep, update
+from parcast_mpi.running.kernel import FLOPS, TILE, Kernel, sweep, update, update_twice
 
 
 class Counted(float):
@@ -25,15 +25,22 @@ class Counted(float):
         return Counted(float(other) - float(self))
 
 
-@pytest.mark.parametrize(("rounds", "rest"), [(0, 0), (1, 0), (0, 3), (4, 2)])
-def test_an_update_is_three_operations(rounds: int, rest: int) -> None:
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_an_update_is_three_operations(rounds: int) -> None:
     x = np.array([Counted(0.1 * (i + 1)) for i in range(5)], object)
     Counted.done = 0
-    update.py_func(x, rounds, rest)
-    assert Counted.done == 3 * (5 * rounds + rest)
+    update.py_func(x, rounds)
+    assert Counted.done == FLOPS * 5 * rounds
     compiled = 0.1 * np.arange(1.0, 6.0)
-    update(compiled, rounds, rest)
+    update(compiled, rounds)
     np.testing.assert_allclose(compiled, x.astype(float), rtol=1e-12)
+
+
+def test_two_updates_at_once_are_two_updates() -> None:
+    once, twice = np.linspace(0.1, 0.9, 7), np.linspace(0.1, 0.9, 7)
+    update(once, 2)
+    update_twice.py_func(twice)
+    np.testing.assert_allclose(twice, once, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -56,5 +63,6 @@ def test_amounts_become_updates_and_elements() -> None:
     before = kernel._tile.copy()
     kernel.compute(3 * (2 * TILE + 5), 0)
     expected = before.copy()
-    update.py_func(expected, 2, 5)
+    update.py_func(expected, 2)
+    update.py_func(expected[:5], 1)
     np.testing.assert_allclose(kernel._tile, expected, rtol=1e-12)

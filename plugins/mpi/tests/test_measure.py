@@ -29,6 +29,7 @@ def samples(rank: int) -> dict[str, Any]:
     return {
         **both,
         "rate alone": [8e9] * 3,
+        "memory alone": [7e9] * 3,
         "storage": {"write": writes, "read": [[n / 1e9 for n in FILE_SIZES]] * 3},
         "messages": {"halves": halves, "short": [5e-6] * 9},
         "calls": {"sending": [1e-6] * 9, "receiving": []},
@@ -52,7 +53,9 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert network.saturation == 3e9
     assert machine.storage.bandwidth == pytest.approx(2e8)
     assert machine.storage.startup == pytest.approx(1e-3)
-    assert "8.000 +- 0.000 GFLOP/s on one alone" in machine.sources["processor.rate"]
+    assert machine.processor.boost == 1.6
+    assert machine.nodes.core_bandwidth == 7e9
+    assert "8.000 +- 0.000 GFLOP/s on one core while" in machine.sources["processor.boost"]
     assert "reads have 1.00" in machine.sources["storage.bandwidth"]
     varied = machine.part("variability", Variability)
     assert varied is not None
@@ -66,11 +69,12 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
 
 
 def test_one_core_has_no_messages_and_a_kernel_of_the_user_counts() -> None:
-    only = {**samples(0), "rate of the kernel": [2e9, 1e9, 3e9]}
+    only = {**samples(0), "rate of the kernel": [2e9, 1e9, 3e9], "rate of the kernel alone": [2e9]}
     found = {(v.part, v.key): v for v in values([only], "mine:solve")}
     assert not any(part == "network" for part, _ in found)
     assert found["processor", "rate"].text == '"2.00 +- 0.51 GFLOP/s"'
     assert found["processor", "rate"].source.startswith("mine:solve on one core; POLY1, 5.00")
+    assert ("processor", "boost") not in found
 
 
 def test_messages_that_disturb_each_other_wholly_are_a_bus() -> None:
@@ -95,7 +99,7 @@ def test_this_host_is_measured(
     monkeypatch.setattr(measuring, "load", lambda _seconds: Load(0.25, 0.0))
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("def solve():\n    return sum(1.0 for _ in range(1000))\n")
-    effort = Effort(rounds=3, calls=20, quanta=20, seconds=0.002)
+    effort = Effort(rounds=3, calls=20, quanta=20, seconds=0.002, passes_between=10)
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
     text = measure(

@@ -20,7 +20,44 @@ class Costs:
     compute: int = 0  # added to every gap
 
 
-def random_program(seed):
+#: What one-sided calls bring back is waited for by ``win_complete``.
+FETCHES = ("get", "fetch_and_op")
+
+
+def _fence(rng, ranks, add):
+    for rank in ranks:
+        add(rank, "win_fence")
+    for _ in range(rng.randint(0, 4)):
+        origin, target = rng.sample(ranks, 2)
+        add(origin, rng.choice(["put", "get"]), peer=target, bytes=rng.choice([0, 8, 90]))
+    for rank in ranks:
+        add(rank, "win_fence")
+
+
+def _post(rng, ranks, add):
+    origin, *targets = rng.sample(ranks, rng.randint(2, len(ranks)))
+    for target in targets:
+        add(target, "win_post", group=[origin])
+    add(origin, "win_start", group=targets)
+    for _ in range(rng.randint(0, 4)):
+        call, target = rng.choice(["put", "accumulate", *FETCHES]), rng.choice(targets)
+        add(origin, call, peer=target, bytes=rng.choice([8, 90]))
+    add(origin, "win_complete")
+    for target in targets:
+        add(target, "win_wait")
+
+
+def _lock(rng, ranks, add):
+    origin, target = rng.sample(ranks, 2)
+    add(origin, "win_lock", peer=target)
+    for _ in range(rng.randint(0, 3)):
+        add(origin, rng.choice(["put", "get"]), peer=target, bytes=rng.choice([8, 90]))
+        if rng.random() < 0.5:
+            add(origin, "win_flush", peer=target)
+    add(origin, "win_unlock", peer=target)
+
+
+def random_program(seed, *, one_sided=False):
     """Return a list of calls for each rank: (gap before it, call, arguments)."""
     rng = random.Random(seed)
     size = rng.randint(2, 6)
@@ -33,11 +70,14 @@ def random_program(seed):
         ranks[rank].append((rng.choice([0, 3, 40, 300, 1500]), call, arguments))
 
     for _ in range(rng.randint(3, 25)):
-        kind = rng.choice(["message"] * 5 + ["many", "many", "rooted", "scan", "ring", "wait"])
+        kinds = ["message"] * 5 + ["many", "many", "rooted", "scan", "ring", "wait"]
+        kind = rng.choice(kinds + [_fence, _post, _lock] * 2 * one_sided)
         a, b = rng.sample(range(size), 2)
         tag, size_of = rng.randint(0, 1), rng.choice([0, 8, 90, 200])
         comm = rng.choice(list(comms))
-        if kind == "message":
+        if callable(kind):
+            kind(rng, list(range(size)), add)
+        elif kind == "message":
             call = rng.choice(["send", "isend", "ssend", "issend", "bsend"])
             both = {"tag": tag, "bytes": size_of}
             request = {"request": f"s{next(made)}"} if call.startswith("i") else {}
@@ -84,6 +124,9 @@ class _Run:
         self.calls = {}  # by communicator, lists of {rank: (start, bytes, root, call)}
         self.requests = {}
         self.entered = {}
+        self.notices = {}  # by origin, target and what, arrivals in order
+        self.read = {}  # how many of them were waited for
+        self.windows = [{"locked": None, "started": [], "moved": {}, "pending": {}} for _ in ranks]
 
     def run(self):
         going = True
@@ -129,8 +172,19 @@ class _Run:
                     "at": x}  # fmt: skip
             posts.append(post)
             needs["post"] = post
+        if call in ("put", "accumulate", *FETCHES):
+            mine, peer = self.windows[rank], given["peer"]
+            if mine["locked"] == peer or (peer in mine["started"] and call in FETCHES):
+                done = x + 2 * self.costs.latency + given["bytes"] * self.costs.per_byte
+                mine["pending"].setdefault(peer, []).append(done)
+            else:
+                mine["moved"][peer] = mine["moved"].get(peer, 0) + given["bytes"]
+        if call == "win_fence":
+            moved = self.windows[rank].pop("moved")
+            self.windows[rank]["moved"] = {}
+            given = {"comm": 0, "bytes": sum(moved.values())}
         kind = call.removeprefix("i") if "request" in given else call
-        if kind in (*MANY, *ROOTED, "scan", "exscan"):
+        if kind in ("win_fence", *MANY, *ROOTED, "scan", "exscan"):
             calls = self.calls.setdefault(given["comm"], [])
             number = sum(rank in one for one in calls)
             if number == len(calls):
@@ -168,7 +222,7 @@ class _Run:
     def called(self, kind, came, given, rank):
         """Return when a member has what it waits for: (known, time or None)."""
         members = self.comms[given["comm"]]
-        if kind in MANY:
+        if kind in ("win_fence", *MANY):
             sources = members
         elif kind in ("bcast", "scatter"):
             sources = [] if rank == given["root"] else [given["root"]]
@@ -186,7 +240,11 @@ class _Run:
 
     def end(self, rank, start, call, given, needs):
         o = self.costs.o
-        if "request" in given or call in ("init", "finalize", "bsend"):
+        if call.startswith("win_") and call != "win_fence":
+            return self.synchronized(rank, start, call, given)
+        if "request" in given or call in (
+            "init", "finalize", "bsend", "put", "accumulate", *FETCHES
+        ):  # fmt: skip
             return start + o
         if call == "recv":
             arrival = self.arrival(needs["post"])
@@ -215,9 +273,44 @@ class _Run:
         known, at = self.called(*needs["call"])
         if not known:
             return None
-        if call in MANY:
+        if call in ("win_fence", *MANY):
             return at
         return start + o if at is None else max(start + o, at)
+
+    def synchronized(self, rank, start, call, given):
+        mine, awaited = self.windows[rank], [start]
+        if call == "win_lock":
+            mine["locked"] = given["peer"]
+        if call in ("win_flush", "win_unlock"):
+            awaited += mine["pending"].pop(given["peer"], [])
+            mine["locked"] = None if call == "win_unlock" else mine["locked"]
+        if call == "win_complete":
+            for target in mine["started"]:
+                awaited += mine["pending"].pop(target, [])
+        if call in ("win_start", "win_wait"):
+            others = given["group"] if call == "win_start" else mine["group"]
+            keys = [(one, rank, call) for one in others]
+            for key in keys:
+                if len(self.notices.get(key, [])) <= self.read.get(key, 0):
+                    return None
+            for key in keys:
+                awaited.append(self.notices[key][self.read.get(key, 0)])
+                self.read[key] = self.read.get(key, 0) + 1
+            mine["started"] = others if call == "win_start" else mine["started"]
+        end = max(awaited) + self.costs.o
+        if call == "win_post":
+            mine["group"] = given["group"]
+            self.notify(rank, end, "win_start", dict.fromkeys(given["group"], 0))
+        if call == "win_complete":
+            sizes = {one: mine["moved"].pop(one, 0) for one in mine["started"]}
+            self.notify(rank, end, "win_wait", sizes)
+            mine["started"] = []
+        return end
+
+    def notify(self, rank, at, what, sizes):
+        for target, size in sizes.items():
+            arrival = at + self.costs.latency + size * self.costs.per_byte
+            self.notices.setdefault((rank, target, what), []).append(arrival)
 
     def done(self, needs):
         if "call" in needs:

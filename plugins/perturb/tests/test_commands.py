@@ -65,6 +65,12 @@ def test_the_same_seed_gives_the_same_numbers(run, trace):
     [
         (["--os-noise", "nought:3us"], "there is no distribution"),
         (["--os-noise", "99@3us"], "names rank 99"),
+        (["--os-noise", "3/40@3us"], "names rank 120"),
+        (["--os-noise", "3/x@3us"], "such as 0..1/16"),
+        (["--os-noise", "every:1ms,5us"], "give it as --compute-noise"),
+        (["--compute-noise", "every:1ms"], "every:INTERVAL,LENGTH"),
+        (["--compute-noise", "random:1us,1ms"], "shorter than it"),
+        (["--compute-noise", "every:1ms,5us,together"], "not known to be one"),
         (["--latency", "3 MB"], "'3 MB'"),
         (["--os-noise", "fit:cauchy:x.csv"], "fit one of"),
         (["--os-noise", "nowhere.csv"], "cannot be read"),
@@ -121,12 +127,19 @@ def test_removing_noise_takes_every_gap_to_the_shortest_alike(run, tmp_path):
 
 def test_samples_and_fits_come_from_files(run, trace, tmp_path):
     file = tmp_path / "ftq.csv"
-    file.write_text("detour\n" + "\n".join(["2e-6", "3e-6", "10e-6", "1e-6"] * 5))
+    file.write_text("detour\n" + "\n".join(["2e-6", "3e-6", "5e-6", "1e-6"] * 5))
     plain = json.loads(run("run", trace, "--os-noise", file, "--json"))
-    fitted = json.loads(run("run", trace, "--os-noise", f"fit:exponential:{file}", "--json"))
+    nodes = json.loads(run("run", trace, "--os-noise", "0/2@5us", "--json"))
+    ranks = json.loads(run("run", trace, "--os-noise", "0..1@5us", "--json"))
+    assert nodes["clockfree_final"] == ranks["clockfree_final"] != plain["clockfree_final"]
+    fitted, heavy = (
+        json.loads(run("run", trace, "--os-noise", f"fit:{law}:{file}", "--json"))
+        for law in ("exponential", "pareto")
+    )
+    assert "fitted to 20 samples by likelihood; greatest distance" in heavy["notes"][0]
     assert plain["clockfree_final"] > plain["before"]
     assert "20 samples" in plain["notes"][0]
-    assert "exp:4e-06 fitted" in fitted["notes"][0]
+    assert "exp:2.75e-06 fitted" in fitted["notes"][0]
 
 
 def test_a_sweep_is_one_pass_over_all_steps(run, trace):

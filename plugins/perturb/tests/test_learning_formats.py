@@ -1,4 +1,7 @@
-"""Traces of machine learning: Chakra's own tools wrote its files, Kineto's follow its format."""
+"""Traces of machine learning: Chakra's own tools wrote its files, PyTorch those of gloo.
+
+Those of NCCL, which takes graphics processors, follow Kineto's format.
+"""
 
 import json
 import shutil
@@ -16,7 +19,8 @@ from parcast_perturb.readers.protobuf import MalformedError, fields, packed
 from parcast_perturb.timing import with_times
 from parcast_perturb.trace.columns import BYTES
 
-CHAKRA = Path(__file__).parent / "files" / "chakra"
+FILES = Path(__file__).parent / "files"
+CHAKRA = FILES / "chakra"
 
 
 @pytest.mark.parametrize("suffix", ["et", "json"])
@@ -112,6 +116,23 @@ def test_kernels_of_nccl_are_calls(tmp_path):
     assert not same.ends.any()
     # rank 0 waited 20 longer in the sum, so noise of 15 in its gap before does not pass it
     assert np.ptp(propagate(trace, Perturbation.of(latency=7), Recorded(), "upper").final) == 7
+
+
+def test_a_run_of_gloo_that_pytorch_recorded_is_read(tmp_path):
+    # two processes: barrier, two sums of 256 floats, a broadcast, a gathering, with shapes recorded
+    trace = read_trace(FILES / "kineto" / "gloo-0.json")
+    names = ["barrier", "allreduce", "allreduce", "allreduce", "allgather"]
+    assert [trace.name(event) for event in range(10)] == 2 * names
+    assert trace.events.times[:, BYTES].tolist() == 2 * [0, 1024, 1024, 1024, 1024]
+    assert not propagate(trace, Perturbation(), Recorded(), "upper", every_end=True).ends.any()
+    for number in range(2):
+        text = (FILES / "kineto" / f"gloo-{number}.json").read_text()
+        (tmp_path / f"a-{number}.json").write_text(text.replace('"gloo:broadcast"', '"gloo:send"'))
+        (tmp_path / f"b-{number}.json").write_text(text.replace('["float"]', '["odd"]'))
+    with pytest.raises(UnsupportedError, match="event 3: gloo:send ends when the message"):
+        read_trace(tmp_path / "a-0.json")
+    with pytest.raises(UnsupportedError, match="event 1: gloo:all_reduce is of types"):
+        read_trace(tmp_path / "b-0.json")
 
 
 def test_what_kineto_does_not_say_is_refused(tmp_path):

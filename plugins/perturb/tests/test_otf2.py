@@ -6,7 +6,8 @@ import pytest
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.errors import TraceError
 from parcast_perturb.readers import read_trace
-from parcast_perturb.readers.otf2 import calls
+from parcast_perturb.readers.otf2 import walking
+from parcast_perturb.readers.otf2.calls import compiled_walk
 from parcast_perturb.trace.columns import BYTES, END, FIRST, INTO, OUT, START
 
 otf2 = pytest.importorskip("otf2")
@@ -190,12 +191,12 @@ def test_compiled_and_plain_walks_are_equal():
         rows[at] = [kind, at, *rng.integers(0, 3, 6)]
         rows[at, 2] = 1 if kind in (0, 1) else rows[at, 2]
     found = []
-    for walk in (calls.walk, calls._walk):
-        made = np.zeros((len(rows) + 1, calls.COLUMNS), np.int64)
-        done = np.zeros((len(rows) + 1, calls.PARTS), np.int64)
-        state = (np.zeros(calls.MOST_DEPTH, np.int64), np.zeros(4, np.int64),
-                 np.zeros(calls.COLUMNS, np.int64))  # fmt: skip
-        counts = walk(rows, np.array([False, True]), *state, made, done)
+    for walk in (compiled_walk(), walking.walk):
+        made = np.zeros((len(rows) + 1, walking.COLUMNS), np.int64)
+        done = np.zeros((len(rows) + 1, walking.PARTS), np.int64)
+        state = (np.zeros(walking.MOST_DEPTH, np.int64), np.zeros(4, np.int64),
+                 np.zeros(walking.COLUMNS, np.int64))  # fmt: skip
+        counts = walk(rows, np.array([walking.OTHER, walking.CALLED], np.int8), *state, made, done)
         found.append((counts, made[: counts[0]].tolist(), done[: counts[1]].tolist()))
     assert found[0] == found[1]
     assert found[0][0][0] > 100

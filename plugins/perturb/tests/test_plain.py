@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
+from parcast_perturb.perturbation import Addition, Arrivals, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation import forms
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.propagation.sampling import mixed
@@ -18,9 +18,10 @@ from .programs import Costs, neutral, random_program
 def finals():
     """Return delays of some programs under every policy and option."""
     values = np.random.default_rng(4).exponential(30, 65536) - 5
+    strikes = Arrivals(interval=70, length=9, periodic=False)
     added = Perturbation(
         noise=(Addition(values=values),), latency=(Addition(values=values, ranks=(0,)),),
-        compute=(Addition(3.5),), per_byte=(Addition(0.25),),
+        compute=(Addition(3.5), Addition(arrivals=strikes)), per_byte=(Addition(0.25),),
     )  # fmt: skip
     found = []
     for seed in range(12):

@@ -3,14 +3,24 @@
 import random
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import pytest
 
+from parcast.errors import ParcastError
 from parcast_perturb.path import critical_path
-from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded, Semantics
+from parcast_perturb.perturbation import (
+    Addition,
+    Arrivals,
+    Extra,
+    Perturbation,
+    Recorded,
+    Semantics,
+)
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers.neutral import trace_of
-from parcast_perturb.trace.columns import END
+from parcast_perturb.trace.calls import EXPECT, NOTICE
+from parcast_perturb.trace.columns import END, NAME
 
 from .programs import Costs, changed, neutral, random_program, simulate
 
@@ -28,22 +38,38 @@ def recorded(costs):
     )
 
 
-def made(seed):
-    rng, program = random.Random(seed), random_program(seed)
+def made(seed, *, one_sided=False):
+    rng, program = random.Random(seed), random_program(seed, one_sided=one_sided)
     costs = Costs(o=rng.choice([0, 10]), latency=50, per_byte=1,
                   eager_max=rng.choice([100, 1 << 40]))  # fmt: skip
     return rng, program, costs, trace_of(neutral(program, costs), "random")
 
 
+def openings(trace):
+    """Return each rank's events with which calls open, and which events are whole calls."""
+    names, found = trace.events.whole[:, NAME], []
+    for begin, end in pairwise(trace.events.offsets):
+        places, opening = [], None
+        for row in range(begin, end):
+            opening = row - begin if opening is None else opening
+            if names[row] < NOTICE:
+                places.append(opening)
+            opening = opening if names[row] == EXPECT else None
+        found.append(places)
+    return found, names < NOTICE
+
+
 @pytest.mark.parametrize("part", range(3))
 def test_clocked_is_the_perturbed_run_and_upper_and_lower_hold_it(part):
     for seed in range(300 * part, 300 * (part + 1)):
-        rng, program, costs, trace = made(seed)
+        rng, program, costs, trace = made(seed, one_sided=seed % 3 == 2)
+        first, whole = openings(trace)
         for change in CHANGES:
             rank = rng.randrange(trace.size)
             place = (rank, rng.randrange(len(program[0][rank])))
             extra = {place: rng.choice([-800, 500])} if change else {}
-            added = Perturbation.of(**change, extra=tuple(Extra(*p, d) for p, d in extra.items()))
+            before = [Extra(r, first[r][n], delta) for (r, n), delta in extra.items()]
+            added = Perturbation.of(**change, extra=tuple(before))
             run = simulate(program, changed(costs, **change), extra)
             want = np.array([event["t_end"] for events in run for event in events])
             found = {
@@ -51,6 +77,7 @@ def test_clocked_is_the_perturbed_run_and_upper_and_lower_hold_it(part):
                 + propagate(trace, added, recorded(costs), policy, every_end=True).ends[:, 0]
                 for policy in ("clocked", "upper", "lower")
             }
+            found = {policy: ends[whole] for policy, ends in found.items()}
             assert (found["clocked"] == want).all(), (seed, change)
             assert (found["lower"] <= want).all(), (seed, change)
             assert (want <= found["upper"]).all(), (seed, change)
@@ -123,7 +150,7 @@ def test_the_paths_numbers_are_the_slope_of_the_makespan():
     """A small step further along each addition changes the makespan by what is on the path."""
     checked = 0
     for seed in range(120):
-        *_, costs, trace = made(seed)
+        *_, costs, trace = made(seed, one_sided=seed % 4 == 3)
         base = {"noise": 3.0, "latency": 17.0, "per_byte": 0.37, "compute": 1.1}
         found = propagate(trace, Perturbation.of(**base), recorded(costs), "clocked", causes=True)
         ends = trace.ends + found.final[:, 0]
@@ -198,6 +225,30 @@ def test_the_papers_rules_have_no_slack():
         for rules in ("paper", "corrected")
     }  # fmt: skip
     assert finals == {"paper": [200, 100], "corrected": [0, 100]}
+
+
+def test_what_comes_in_time_interrupts_gaps_and_costs_less_together():
+    """Ranks that meet after every lap wait for the one that was struck, lap after lap."""
+    ranks = [
+        [{"kind": "barrier", "t_start": 1000 * lap + 990, "t_end": 1000 * (lap + 1)}
+         for lap in range(200)] for _ in range(8)
+    ]  # fmt: skip
+    trace, mean = trace_of({"ranks": ranks, "clocks": "comparable"}, "laps"), {}
+    for periodic in (True, False):
+        for together in (True, False):
+            strikes = Arrivals(interval=4000, length=30, periodic=periodic, together=together)
+            added = Perturbation(compute=(Addition(arrivals=strikes),))
+            found = propagate(trace, added, Recorded(), "upper", replications=20, seed=5).final
+            assert (found[0] % 30 == 0).all()
+            mean[periodic, together] = found[0].mean() / 30
+    assert mean[True, True] == pytest.approx(199 * 990 / 4000, abs=1)  # 50 strikes, few in calls
+    assert mean[False, True] == pytest.approx(199 * 990 / 4000, abs=4)
+    assert mean[True, False] > 3 * mean[True, True]
+    assert mean[False, False] > 3 * mean[False, True]
+    apart = trace_of({"ranks": ranks}, "apart")
+    added = Perturbation(compute=(Addition(arrivals=attrs.evolve(strikes, together=True)),))
+    with pytest.raises(ParcastError, match="leave ',together' away"):
+        propagate(apart, added, Recorded(), "upper")
 
 
 def test_ends_are_consistent_within_a_rank():

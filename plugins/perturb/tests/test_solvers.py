@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,35 @@ def test_a_recorded_run_moves_between_machines(tmp_path):
     assert "recorded_on" in refused.message
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["tracer", "dumpi/calls-0000.txt", "allprof/calls-0.txt", "goal/reduce.goal",
+     "chakra/pipeline.0.et", "chakra/pipeline.0.json"],
+)  # fmt: skip
+def test_every_format_is_a_workload_as_it_stands(name):
+    registry = check_plugin(parcast_perturb)
+    assert registry.workload(Path(__file__).parent / "files" / name).kind == "trace"
+
+
+def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tmp_path):
+    registry = check_plugin(parcast_perturb)
+    _, machine, old = recorded(tmp_path, clocks="comparable")
+    data = json.loads((tmp_path / "run.json").read_text())
+    for event in (event for events in data["ranks"] for event in events):
+        event["t_start"] += 10**9
+        event["t_end"] += 10**9
+    (tmp_path / "later.json").write_text(json.dumps(data))
+    first, later = (
+        registry.compare(
+            tmp_path / f"{name}.json", machine, p=len(data["ranks"]), solvers="perturb",
+            settings={"perturb.recorded_on": old},
+        ).rows[0].time
+        for name in ("run", "later")
+    )  # fmt: skip
+    assert later == pytest.approx(first, rel=1e-9)
+    assert registry.machine(tmp_path / "old.json").name == "old"
+
+
 def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
     registry = check_plugin(parcast_perturb)
     workload, machine, old = recorded(tmp_path)
@@ -81,13 +111,13 @@ def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
     assert "not known to be one" in row.message
 
 
-def test_the_token_ring_of_the_paper():
-    """Section 6.1: 128 ranks, 10 traversals, 100 added to every message (and 0 to 700)."""
+def test_the_token_ring_of_the_paper(tmp_path):
+    """Section 6.1: 128 ranks, 10 traversals, 0 to 700 added to every message."""
+    study = Path(parcast_perturb.__file__).parent / "studies" / "token-ring.toml"
     registry = check_plugin(parcast_perturb)
-    for added in range(0, 800, 100):
-        machine = {"name": "late", "network": {"startup": added, "bandwidth": 1}}
-        (row,) = registry.compare("token-ring", machine, p=128, solvers="perturb").rows
-        assert row.time == 10 * 128 * added
+    rows = registry.study(study, cache=tmp_path, executor="threads:1").rows
+    times = [10 * 128 * 1e-6 * added for added in range(0, 800, 100)]
+    assert [row.time for row in rows] == pytest.approx(times, rel=1e-12)
 
 
 PAIRS = [

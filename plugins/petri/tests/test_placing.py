@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
+import attrs
 import pytest
 
 import parcast_petri
@@ -48,30 +49,73 @@ def searched(files, p, **options) -> Placing:
     return Placing(query_of(Registry([parcast_petri]), *files, p, []), **options)
 
 
-@pytest.mark.parametrize("p", [2, 5, 6])
-def test_the_best_is_that_of_all_nodes_for_all_processes(files, p):
-    search = searched(files, p)
-    kind = {node: at for at, one in enumerate(search.kinds()) for node in one.nodes}
-    seen = {}
-    for mapping in product(range(7), repeat=p) if p < 5 else ():
-        if len(set(mapping)) == p:
-            seen[mapping] = search.value(mapping)
+def every(nodes, p, cores=1):
+    """Yield each allocation that leaves every process a core."""
+    for mapping in product(range(nodes), repeat=p):
+        if max(map(mapping.count, mapping)) <= cores:
+            yield mapping
+
+
+def test_the_best_mean_is_that_of_all_nodes_for_all_processes(files):
+    search = searched(files, 3)
     found = search.best()
-    every = [
-        value
-        for choice in product(range(3), repeat=p)
-        if search._fits(search.kinds(), choice)
-        for value in [search.value(search._mapped(search.kinds(), choice))]
-    ]
-    assert found.value == min([*every, *seen.values()])
-    assert len(set(found.mapping)) == p
-    assert len(kind) == 7
+    assert found.value == min(map(search.value, every(7, 3)))
+    assert found.value == search._asked(attrs.evolve(search.query, mapping=found.mapping))
+    assert len(search.tried) == 25  # of 210: 27 ways to choose kinds but those of too few nodes
+
+
+def test_six_processes_on_three_kinds_of_nodes(files):
+    search = searched(files, 6)
+    kinds = {0: [0, 1], 1: [2, 3, 4], 2: [5, 6]}
+    chosen = []
+    for choice in product(kinds, repeat=6):
+        names = {kind: iter(nodes) for kind, nodes in kinds.items()}
+        mapping = tuple(next(names[kind], None) for kind in choice)
+        if None not in mapping:
+            chosen.append(mapping)
+    found = search.best()
+    tried = len(search.tried)
+    assert found.value == min(map(search.value, chosen))
+    assert len(search.tried) == tried == len(chosen)
+
+
+def test_the_best_quantile_is_that_of_all_allocations(files):
+    search = searched(files, 2, quantile=0.9, runs=20)
+    found = search.best()
+    tried = len(search.tried)
+    assert found.value == min(map(search.value, every(7, 2)))
+    assert len(search.tried) == tried == 9
+    assert searched(files, 2, quantile=0.9, runs=20).best() == found
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "cores = 2\n[network.local]\nstartup = 0\nbandwidth = 1e9\n",
+        '[links]\nnetworks = [{ nodes = [3, 4], startup = "1 ms", bandwidth = "1 GB/s" }]\n',
+    ],
+)
+def test_neighbors_and_networks_of_nodes_count(files, tmp_path, more):
+    machine = (
+        MACHINE.replace("[background]", f"{more}[background]")
+        .replace("count = 7\ngroups", "count = 6\ngroups")
+        .replace("{ count = 2, weight = 0.5 }", "{ count = 1, weight = 0.5 }")
+    )
+    (tmp_path / "mixed.toml").write_text(machine)
+    search = searched(files, 3)
+    best = min(
+        search._asked(attrs.evolve(search.query, mapping=mapping))
+        for mapping in every(6, 3, 2 if "cores" in more else 1)
+    )
+    assert search.best().value == best
 
 
 def test_a_search_among_too_many_ends_where_nothing_near_is_better(files, monkeypatch):
-    best = searched(files, 6).best().value
-    monkeypatch.setattr("parcast_petri.placing.MOST_TRIED", 400)
-    climbed = searched(files, 6).best().value
+    best = searched(files, 4).best().value
+    monkeypatch.setattr("parcast_petri.placing.MOST_TRIED", 60)
+    search = searched(files, 4)
+    climbed = search.best().value
+    assert not search.every
     assert best <= climbed <= 1.1 * best
 
 
@@ -87,6 +131,6 @@ def test_the_commands(files, capsys):
     assert main(["petri", "blame", *files, "-p", "3", "--runs", "60", "--json"]) == 0
     blamed = json.loads(capsys.readouterr().out)["nodes"]
     assert [one["node"] for one in blamed] == [1, 0]  # process 1 has twice the work of process 0
-    assert blamed[0]["seconds"] > 0
+    assert 0 < blamed[0]["ci"][0] < blamed[0]["seconds"] < blamed[0]["ci"][1]
     assert main(["petri", "place", *files, "-p", "8"]) == 2
     assert "8 processes and 7 cores" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """A master deals tasks to workers, in turn and fixed in advance, and collects the results.
 
 Stands for task farms with static dealing: worker 1 gets tasks 0, size - 1, 2 (size - 1), ...
-whoever is free, because who is free first is a matter of timing. The master receives the
+and nobody a task for being free first (that is master-worker-pool). The master receives the
 results in the order in which it dealt the tasks. A single process does all tasks itself.
 
 source: textbook pattern (task farm, static assignment)

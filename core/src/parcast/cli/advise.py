@@ -47,8 +47,8 @@ def advise(
 ) -> int:
     """Say which solvers can answer, what each gives, assumes and costs, and why they disagree.
 
-    One point is asked of those that compare would ask and of those that state to be cheap; with
-    --every of all. First come those that change and assume least.
+    One point is asked of those that compare would ask and of those that state to be cheap, not of
+    those that state to be dear; with --every of all. First come those that depart least.
     """
     from parcast.advice import advise, disagreement
 
@@ -77,6 +77,10 @@ def _print(found: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) 
         print_table(("solver", "time", "gives besides", "reached by", "takes"), rows)
         print("\n* what its family answers with\n")
     for text, solvers in said_by(able).items():
+        print_text(f"{_named(solvers, able)}: {text}")
+    for index, (text, solvers) in enumerate(said_by(able, "held").items()):
+        if index == 0:
+            print("\nassumed, and nothing here speaks against it:")
         print_text(f"{_named(solvers, able)}: {text}")
     for index, sentence in enumerate(why):
         print_text(("\n" if index == 0 else "") + sentence)
@@ -129,6 +133,7 @@ def _described(one: Advice) -> Any:
             "message": prediction.message,
             "time": prediction.time,
             "gives": one.gives,
+            "departures": one.departures,
             "assumptions": prediction.assumptions,
             "notes": prediction.notes,
         }

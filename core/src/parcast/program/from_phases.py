@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import attrs
 
@@ -54,9 +55,15 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     lines = [f"def program(rank, size{parameters}):"]
     for index, phase in enumerate(phases.phase):
         lines += [f"    {line}" for line in _phase(phase, index, text)]
-    made = read_source("\n".join(lines) + "\n", f"{workload.name} as a program", workload.name)
-    content = Program(attrs.evolve(made.content.tree, description=workload.summary))
+    content = _content("\n".join(lines) + "\n", workload.name, workload.summary)
     return attrs.evolve(workload, kind="program", content=content), tuple(notes)
+
+
+@lru_cache(maxsize=8)
+def _content(source: str, name: str, summary: str) -> Program:
+    """Return the program of a source: of the same one the same, which is then unrolled once."""
+    made = read_source(source, f"{name} as a program", name)
+    return Program(attrs.evolve(made.content.tree, description=summary))
 
 
 def _formulas(phase: Phase) -> list[Formula]:

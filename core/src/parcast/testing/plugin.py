@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from parcast.entries import FamilyEntry, KindEntry, PartEntry, Solver, SolverEntry, load
+from parcast.entries import FamilyEntry, KindEntry, PartEntry, Reader, Solver, SolverEntry, load
 from parcast.registry import Registry
 from parcast.testing.promises import expect, is_sentence, promised
 
@@ -64,7 +64,9 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
     named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
     expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
     if getattr(entry, "suffix", None) is not None:
-        expect(entry.suffix.startswith("."), f"{who}: the suffix must start with a dot")
+        folder = isinstance(entry, Reader) and entry.mark and not entry.suffix
+        dotted = folder or entry.suffix.startswith(".")
+        expect(bool(dotted), f"{who}: the suffix must start with a dot")
     with promised(f"{who} must pickle whole"):
         expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
     if hasattr(entry, "path"):

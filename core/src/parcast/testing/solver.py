@@ -14,7 +14,7 @@ from parcast.entries import SolverEntry, load
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.html import flatten
 from parcast.lowering import lower
-from parcast.query import Prediction, Query, Status
+from parcast.query import Assumption, Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.results import Row
 from parcast.settings import Settings
@@ -61,6 +61,7 @@ def check_solver(
             fast = _ask(registry, entry, attrs.evolve(query, machine=faster(query.machine)))
             promise = "must take half the time on a machine twice as fast in everything"
             _agree(prediction, fast and fast[1], f"{who}: {promise}", factor=2.0)
+    _check_advice(entry, [ready for _, ready, _ in answers])
     _check_many(entry, [(ready, prediction) for _, ready, prediction in answers])
     by_workload = {query.workload.name: query for query, *_ in answers}
     for query in by_workload.values():
@@ -165,6 +166,18 @@ def _check_compared(
     _agree(
         prediction, row, f"{who_asked(entry, query)}: must answer alike through Registry.compare"
     )
+
+
+def _check_advice(entry: SolverEntry, queries: list[Query]) -> None:
+    solver = load(entry.target)()
+    for query in queries:
+        who = who_asked(entry, query)
+        cost = solver.cost(query) if hasattr(solver, "cost") else None
+        known = cost is None or (isinstance(cost, int | float) and 0 <= cost < math.inf)
+        expect(known, f"{who}: cost must be seconds or None, not {cost!r}")
+        for one in solver.assumptions(query) if hasattr(solver, "assumptions") else ():
+            told = isinstance(one, Assumption) and is_sentence(str(one)) and one.text
+            expect(told, f"{who}: assumptions must be Assumption, in words, not {one!r}")
 
 
 def _check_many(entry: SolverEntry, answers: list[tuple[Query, Prediction]]) -> None:

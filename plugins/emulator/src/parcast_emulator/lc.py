@@ -7,6 +7,7 @@ from typing import Literal
 import attrs
 
 from parcast import Prediction, Query, UnsupportedError
+from parcast_emulator import advice
 from parcast_emulator.answers import prediction
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
@@ -29,6 +30,9 @@ class Options:
 
 class LooselyCoupled:
     """Predicts an emulated application on nodes with disks, buses and ports."""
+
+    cost = staticmethod(advice.of_blocks)
+    assumptions = staticmethod(advice.assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""

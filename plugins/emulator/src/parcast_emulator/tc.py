@@ -9,6 +9,7 @@ import attrs
 
 from parcast import Parts, Prediction, Query, UnsupportedError
 from parcast.machine import Count
+from parcast_emulator import advice
 from parcast_emulator.answers import prediction
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
@@ -34,6 +35,9 @@ class Options(Coupling):
 
 class TightlyCoupled:
     """Predicts emulated applications, and any program, by running their processes."""
+
+    cost = staticmethod(advice.of_calls)
+    assumptions = staticmethod(advice.assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""

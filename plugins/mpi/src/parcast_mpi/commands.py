@@ -138,7 +138,7 @@ def trace(
     from parcast_mpi.tracing.running import run
 
     try:
-        code = run(command, output, processes, mpiexec)
+        code = run(command, output, processes, mpiexec, _say)
     except UnsupportedError as error:
         print(f"parcast: {error}", file=sys.stderr)
         return 1
@@ -200,6 +200,10 @@ def _print_trace(found: Trace, folder: Path) -> None:
                 f"parcast: rank {one.rank} did not come to MPI_Finalize; its {len(one.records)} "
                 "records until then are kept", file=sys.stderr,
             )  # fmt: skip
+
+
+def _say(text: str) -> None:
+    print(f"parcast: {text}", file=sys.stderr)
 
 
 def _write(path: Path, text: str) -> None:

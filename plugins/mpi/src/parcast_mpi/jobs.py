@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ def run(
     library: Library, command: Sequence[str], job: Job, limit: float, watch: Callable[[], None]
 ) -> int | None:
     """Run a command with its processes; return its exit code, or None where it took too long."""
-    with (job.folder / "output").open("wb") as output:
+    with (job.folder / "output").open("wb") as output, _terminable():
         process = subprocess.Popen(  # noqa: S603
             command,
             stdin=subprocess.DEVNULL,
@@ -142,6 +143,19 @@ def run(
             return None
         finally:
             _end(process)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Make an end by SIGTERM run what is to be done in the end, so that no rank outlives it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

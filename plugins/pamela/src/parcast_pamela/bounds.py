@@ -10,6 +10,7 @@ import attrs
 
 from parcast.errors import InvalidPointError, ParcastError
 from parcast.query import Prediction, Query
+from parcast_pamela import advice
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
@@ -39,6 +40,9 @@ class Options:
 
 class Bound:
     """The lower bound T^l; its formula is compiled once and evaluated exactly at each point."""
+
+    cost = staticmethod(advice.of_formulas)
+    assumptions = staticmethod(advice.of_bound)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or what keeps the model from having a formula."""
@@ -73,7 +77,7 @@ class Bound:
             # of a program's own critical path nothing tells computing from messages
             binding=None if form and values.critical_path == values.bound else _binding(values),
             notes=tuple(notes),
-            assumptions=assumptions(compiled),
+            assumptions=() if form else assumptions(compiled),  # of programs they are checked
             details=_details(compiled, bound, values),
         )
 

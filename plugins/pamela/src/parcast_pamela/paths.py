@@ -8,6 +8,7 @@ import attrs
 
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.query import Prediction, Query
+from parcast_pamela import advice
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled
@@ -29,6 +30,9 @@ class Options:
 
 class Path:
     """phi, equation (2)."""
+
+    cost = staticmethod(advice.of_formulas)
+    assumptions = staticmethod(advice.of_path)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or what keeps the model from having a formula."""

@@ -9,6 +9,7 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast.query import Prediction, Query, Status
+from parcast_pamela import advice
 from parcast_pamela.simulation.program import Simulation, unfold
 from parcast_pamela.workload import given, linked
 
@@ -26,6 +27,9 @@ class Options:
 
 class Sim:
     """Runs a model; where nothing is drawn one run says all."""
+
+    cost = staticmethod(advice.of_events)
+    assumptions = staticmethod(advice.of_sim)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the model cannot be run."""

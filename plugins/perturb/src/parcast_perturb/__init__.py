@@ -26,6 +26,22 @@ _SOLVERS = {
     "lower": "Not above the perturbed time, without comparing clocks.",
 }
 
+#: What is read by suffix, and what tells it from other files of this suffix.
+_READ = {
+    ".trace": ("A recorded run, in columns.", ""),
+    ".otf2": ("A recorded run, by Score-P and others.", ""),
+    ".prv": ("A recorded run, by Extrae.", ""),
+    ".tit": ("A time-independent trace of SimGrid.", ""),
+    ".goal": ("A schedule of LogGOPSim.", ""),
+    ".et": ("An execution trace of Chakra.", ""),
+    ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
+    ".json": (
+        "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
+        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
+    ),
+    "": ("A folder of 'parcast mpi trace', or of OTF2.", r"(?m)^rank-\d+\.trace$|\.otf2$"),
+}
+
 
 @hookimpl
 def parcast_kinds() -> Iterator[KindEntry]:
@@ -41,10 +57,8 @@ def parcast_kinds() -> Iterator[KindEntry]:
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
     """Add the formats that no other workload has."""
-    yield Reader(".trace", "parcast_perturb.traced:read", "A recorded run, in columns.")
-    yield Reader(".otf2", "parcast_perturb.traced:read", "A recorded run, by Score-P and others.")
-    yield Reader(".tit", "parcast_perturb.traced:read", "A time-independent trace of SimGrid.")
-    yield Reader(".goal", "parcast_perturb.traced:read", "A schedule of LogGOPSim.")
+    for suffix, (summary, mark) in _READ.items():
+        yield Reader(suffix, "parcast_perturb.traced:read", summary, mark=mark)
 
 
 @hookimpl

@@ -14,12 +14,15 @@ from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError
 from parcast.ranges import parse_numbers
 from parcast.units import to_base
-from parcast_perturb.perturbation import Addition
+from parcast_perturb.perturbation import Addition, Arrivals
 from parcast_perturb.propagation.deltas import POOL
 from parcast_perturb.trace.columns import Floats
 
-#: What ``fit:LAW:FILE`` estimates, by moments.
-FITTED = ("exponential", "gamma", "normal", "lognormal")
+#: What ``fit:LAW:FILE`` estimates: Pareto's by likelihood, others by moments.
+FITTED = ("exponential", "gamma", "normal", "lognormal", "pareto")
+
+#: Noise that comes in time: each so often, or at random.
+_IN_TIME = ("every:", "random:")
 
 #: Ticks beyond which sums lose whole ticks.
 _MOST = 2.0**53
@@ -43,8 +46,10 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
     ----------
     text
         A constant or a distribution as in machine files, ``normal:MEAN,STD``,
-        ``pareto:SHAPE,SCALE``, a file of samples, or ``fit:LAW:FILE``. ``-`` before it takes
-        away; ``0..3@`` before it names ranks.
+        ``pareto:SHAPE,SCALE``, a file of samples, or ``fit:LAW:FILE``; of gaps also
+        ``every:INTERVAL,LENGTH`` and ``random:INTERVAL,LENGTH``, which interrupt them, with
+        ``,together`` all ranks at once. ``-`` before it takes away; ``0..3@`` before it names
+        ranks, ``0..1/16@`` nodes of 16 ranks each.
     tick
         Seconds; None where a trace's times have no unit, and numbers have none either.
     what
@@ -57,9 +62,11 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
     """
     before, at, rest = text.rpartition("@")
     try:
-        ranks = parse_numbers("ranks", before, 0) if at else None
+        ranks = _ranks(before) if at else None
         rest = rest.strip()
         sign = -1.0 if rest.startswith("-") else 1.0
+        if rest.removeprefix("-").startswith(_IN_TIME):
+            return Addition(ranks=ranks, arrivals=_arrivals(rest, tick, what)), ""
         law = _law(rest.removeprefix("-"), tick)
     except ParcastError as error:
         raise ParcastError(f"{what} {text!r}: {error}") from None
@@ -69,6 +76,36 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
     if isinstance(law, float):
         return Addition(sign * law / (tick or 1.0), ranks=ranks), ""
     return Addition(values=sign * law.values / (tick or 1.0), ranks=ranks), law.note
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    """Return ranks; ``0..1/16`` are nodes of 16 ranks each."""
+    numbers, slash, size = text.partition("/")
+    found = parse_numbers("nodes" if slash else "ranks", numbers, 0)
+    if not slash:
+        return found
+    if not size.strip().isdecimal() or not 0 < int(size) < _MOST:
+        raise ParcastError(f"nodes are written as NODES/RANKS, such as 0..1/16, not {text!r}")
+    each = int(size)
+    return tuple(node * each + one for node in found for one in range(each))
+
+
+def _arrivals(text: str, tick: float | None, what: str) -> Arrivals:
+    """Return noise that comes in time."""
+    if "compute" not in what and "computation" not in what:
+        raise ParcastError("what comes in time interrupts computation; give it as --compute-noise")
+    name, _, rest = text.removeprefix("-").partition(":")
+    given = [one.strip() for one in rest.split(",")]
+    together = given[-1] == "together"
+    if len(given) - together != 2:
+        raise ParcastError(f"{name} needs the form {name}:INTERVAL,LENGTH or with ',together'")
+    interval, length = (to_base(one, "s" if tick else "1") / (tick or 1.0) for one in given[:2])
+    if not (0 < interval < _MOST and 0 <= length < interval):
+        raise ParcastError("the interval must be above 0, and an interruption shorter than it")
+    return Arrivals(
+        interval=interval, length=-length if text.startswith("-") else length,
+        periodic=name == "every", together=together,
+    )  # fmt: skip
 
 
 def _law(text: str, tick: float | None) -> Law | float:
@@ -175,7 +212,9 @@ def _fit(law: str, path: Path, tick: float | None) -> Law:
     mean, std = float(values.mean()), float(values.std())
     if law != "normal" and (values.min() < 0 or mean == 0):
         raise ParcastError(f"{path}: {law} has values above 0, and the samples do not")
-    if law in ("gamma", "lognormal") and std == 0:
+    if law == "pareto" and values.min() == 0:
+        raise ParcastError(f"{path}: a Pareto law has values above 0, and a sample is 0")
+    if law in ("gamma", "lognormal", "pareto") and std == 0:
         raise ParcastError(f"{path}: all samples are the same; give them as a constant")
     rng = np.random.default_rng(_SEED)
     if law == "exponential":
@@ -185,12 +224,21 @@ def _fit(law: str, path: Path, tick: float | None) -> Law:
     elif law == "gamma":
         shape = (mean / std) ** 2
         drawn, said = rng.gamma(shape, mean / shape, POOL), f"gamma:{shape:.6g},{mean:.6g}"
+    elif law == "pareto":
+        shape = len(values) / float(np.log(values / values.min()).sum())
+        if not shape > 1:
+            raise ParcastError(f"{path}: a Pareto law of shape {shape:.3g} fits best, which has no "
+                               "mean; give the samples themselves")  # fmt: skip
+        drawn, said = values.min() * (1 + rng.pareto(shape, POOL)), f"pareto:{shape:.6g}"
+        said += f",{values.min():.6g}"
+        mean = float(values.min()) * shape / (shape - 1)
     else:
         found = Distribution("lognormal", (mean, std))
         drawn, said = found.sample(rng, POOL), f"lognormal:{mean:.6g},{std:.6g}"
     distance = _distance(values, drawn)
     note = (
-        f"{path}: {said} fitted to {len(values)} samples by moments; greatest distance of the "
+        f"{path}: {said} fitted to {len(values)} samples by "
+        f"{'likelihood' if law == 'pareto' else 'moments'}; greatest distance of the "
         f"distribution functions {distance:.3f}"
     )
     return Law(_scaled(drawn, mean), note)

@@ -22,8 +22,8 @@ from parcast_perturb.propagation.state import (
     CAUSES,
     OWN,
 )
-from parcast_perturb.trace.calls import SEND, SENDRECV, SSEND, WAIT
-from parcast_perturb.trace.columns import BYTES, INTO, KIND, OUT, ROOM, SITE, Ints, Trace
+from parcast_perturb.trace.calls import EXPECT, NOTICE, SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.columns import BYTES, INTO, KIND, NAME, OUT, ROOM, SITE, Ints, Trace
 
 
 @attrs.frozen
@@ -83,7 +83,7 @@ class _Walk:
         other, why = divmod(int(self.cause[row]), CAUSES)
         self.hops += bool(self.ranks[other] != self.ranks[row])
         if why == OWN:
-            self.calls[int(self.ranks[row])] += 1
+            self.calls[int(self.ranks[row])] += self._whole(row)
             return self.start(row)
         if why == BY_COMING:
             stages = self._stages(other)
@@ -103,8 +103,12 @@ class _Walk:
         carried = float(self.times[other, ROOM if why == BY_POST else BYTES])
         self.bytes += carried
         if why in (BY_MESSAGE, BY_BOTH) or exchanges:
-            self.calls[int(self.ranks[other])] += 1
+            self.calls[int(self.ranks[other])] += self._whole(other)
         return self.start(other)
+
+    def _whole(self, row: int) -> bool:
+        """Return whether an event is a call, and no part of one."""
+        return bool(self.whole[row, NAME] < NOTICE)
 
     def _noisy(self, row: int, other: int, why: int) -> bool:
         """Return whether the noise of the call comes after what it waited for."""
@@ -122,5 +126,6 @@ class _Walk:
         """Go from an event's start to the end before it."""
         if row in self.starts:
             return row, False
-        self.gaps[int(self.ranks[row])] += 1
+        inside = self.whole[row, NAME] == NOTICE or self.whole[row - 1, NAME] == EXPECT
+        self.gaps[int(self.ranks[row])] += not inside
         return row - 1, True

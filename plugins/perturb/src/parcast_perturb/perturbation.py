@@ -21,6 +21,16 @@ class Extra:
     delta: float
 
 
+@attrs.frozen(kw_only=True)
+class Arrivals:
+    """Noise that comes in time, in ticks: every so often, or with such a mean between two."""
+
+    interval: float
+    length: float  #: what an interruption takes
+    periodic: bool
+    together: bool = False  #: all ranks at the same times
+
+
 @attrs.frozen(eq=False)
 class Addition:
     """What is added each time, in ticks; negative numbers take away."""
@@ -28,6 +38,7 @@ class Addition:
     constant: Any = 0.0  #: a number, or one for each replication
     values: Any = attrs.field(default=None, repr=False)  #: drawn from these, each equally often
     ranks: tuple[int, ...] | None = None  #: to whom; None: all
+    arrivals: Arrivals | None = None  #: only of gaps
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -11,6 +11,7 @@ from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
 from parcast.machine import Count, Machine
 from parcast.replications import Estimate
+from parcast_perturb import advice
 from parcast_perturb.asking import signature
 from parcast_perturb.laws import addition
 from parcast_perturb.parts import parts_of
@@ -54,6 +55,8 @@ class _Solver:
     """Propagates what the machine adds under one policy."""
 
     policy: ClassVar[str]
+    cost = staticmethod(advice.cost)
+    assumptions = staticmethod(advice.of_clocked)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the trace cannot be moved to the machine."""
@@ -83,7 +86,7 @@ class _Solver:
             asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
             replications=replications, seed=query.seed, every_end=warm_up or split,
         )  # fmt: skip
-        times = _times(asked.trace, found, content.starts if warm_up else np.empty(0, np.int64))
+        times = _times(content, found)
         times *= asked.trace.tick or 1.0
         clipped = tuple(
             f"{name}: {count:,} times less was taken away than the machines differ by"
@@ -113,12 +116,14 @@ class Upper(_Solver):
     """Not below the time, without comparing clocks."""
 
     policy = "upper"
+    assumptions = staticmethod(advice.of_upper)
 
 
 class Lower(_Solver):
     """Not above the time, without comparing clocks."""
 
     policy = "lower"
+    assumptions = staticmethod(advice.of_lower)
 
 
 def choose(query: Query) -> str:
@@ -144,13 +149,22 @@ def _timed_here(query: Query) -> Query:
     return attrs.evolve(query, workload=of_program(asked.workload, asked)[0])
 
 
-def _times(trace: Trace, found: Delays, starts: Ints) -> Floats:
-    """Return the makespan of each replication, from the latest end of a warm-up."""
-    ends: Floats = (trace.ends[:, None] + found.final).max(axis=0)
-    if found.ends is not None and len(starts):
-        begun = trace.events.times[starts, END][:, None] + found.ends[starts]
-        ends = ends - begun.max(axis=0)
-    return ends
+def _times(content: Traced, found: Delays) -> Floats:
+    """Return the makespan of each replication, from the latest end of a warm-up.
+
+    A recorded run begins with its first call; where clocks are not one, each rank's does.
+    """
+    trace = content.trace
+    ends: Floats = trace.ends[:, None] + found.final
+    if content.added is None and trace.count:
+        some = np.diff(trace.events.offsets) > 0
+        begun = trace.begins[some]
+        ends = ends[some] - (begun.min() if trace.comparable else begun[:, None])
+    if found.ends is not None and content.starts is not None and len(content.starts):
+        warm = trace.events.times[content.starts, END][:, None] + found.ends[content.starts]
+        ends = ends - warm.max(axis=0)
+    makespans: Floats = ends.max(axis=0, initial=0.0)
+    return makespans
 
 
 def _prediction(
@@ -195,7 +209,7 @@ def _moved(query: Query, trace: Trace) -> _Question:
     if options.recorded_on is None:
         raise UnsupportedError(
             f"{trace.where} was recorded on a machine that is not named; name it with "
-            "--set perturb.clocked.recorded_on=MACHINE (or perturb.upper, perturb.lower)"
+            "--set perturb.recorded_on=MACHINE"
         )
     if trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")

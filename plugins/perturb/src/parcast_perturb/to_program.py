@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
+from parcast.placement import place
 from parcast.program import Operation, Program, Unrolled
 from parcast.program.tree import Site
 from parcast_perturb.timing import gaps_of
@@ -70,28 +71,36 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     gaps = gaps_of(trace) * (trace.tick or 1.0)
     offsets = trace.events.offsets
     if trace.timed:
-        gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0  # when a clock began says nothing
-    lists = [list(_operations(trace, gaps, rank)) for rank in range(trace.size)]
+        if content.added is None:  # recorded: when a clock began says nothing
+            gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
+        gaps *= np.repeat(place(query).speed, np.diff(offsets))  # as `elapse` divides by it
+    starts = frozenset(() if content.starts is None else content.starts.tolist())
+    lists = [list(_operations(trace, gaps, starts, rank)) for rank in range(trace.size)]
     made = Program(None, Unrolled.of_ranks(lists, sites, trace.where))
     return attrs.evolve(given, kind="program", content=made), (_NOTE if trace.timed else _OF_WORK,)
 
 
-def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
+def _operations(
+    trace: Trace, gaps: Floats, starts: Collection[int], rank: int
+) -> Iterator[Operation]:
     """Yield the operations of one rank."""
-    events, place, opened = trace.events, 0, dict[int, int]()
+    events, at, opened = trace.events, 0, dict[int, int]()
     for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
         site, name = int(events.whole[row, SITE]), trace.name(row)
         if gaps[row] > 0:
             yield _work(trace, site, float(gaps[row]))
-            place += 1
+            at += 1
+        if row in starts:
+            yield Operation(site, "start", {})
+            at += 1
         if name in _NOTHING:
             continue
         if name in _WAITS:
             first, count = (int(events.whole[row, column]) for column in (FIRST, COUNT))
             slots = events.slots[first : first + count].tolist()
-            if slots:
+            if slots or name == "waitall":  # which is a call even with nothing to wait for
                 yield Operation(site, "waitall", {}, tuple(sorted(opened[one] for one in slots)))
-                place += 1
+                at += 1
             continue
         op = _ALIKE.get(name, name)
         if op not in _SAME:
@@ -99,9 +108,9 @@ def _operations(trace: Trace, gaps: Floats, rank: int) -> Iterator[Operation]:
                 f"{trace.place(row)} ({name}): the language of programs has no such call"
             )
         if op in ("isend", "irecv"):
-            opened[int(events.whole[row, COUNT])] = place
+            opened[int(events.whole[row, COUNT])] = at
         yield Operation(site, op, _arguments(trace, row, op))
-        place += 1
+        at += 1
 
 
 def _work(trace: Trace, site: int, gap: float) -> Operation:
@@ -133,10 +142,8 @@ def _arguments(trace: Trace, row: int, op: str) -> dict[str, Any]:
 
 
 def _tag(trace: Trace, channel: int) -> int:
-    """Return a tag of its own for each tag and communicator."""
-    tag = int(trace.channels.tag[channel])
-    if tag < 0:
-        raise UnsupportedError(f"{trace.where}: tag {tag} is below 0, which no program's is")
+    """Return a tag of its own for each tag and communicator; collectives have some below 0."""
+    tag = int(trace.channels.tag[channel] - min(0, trace.channels.tag.min()))
     return tag * len(trace.communicators) + int(trace.channels.communicator[channel])
 
 

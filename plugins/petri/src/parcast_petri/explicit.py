@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.query import Prediction, Query
-from parcast.replications import replicate
-from parcast_petri import questions
+from parcast.replications import Replications, replicate
+from parcast_petri import advice, questions
 from parcast_petri.answers import of_run, of_runs
 from parcast_petri.kernel import layout as k
 from parcast_petri.options import SampledOptions
+from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.replay import Beginnings, Replay, untouched
 
 
+@attrs.frozen(eq=False)
+class Runs:
+    """Many runs of one program."""
+
+    found: Replications
+    spent: Any  #: the mean of the parts of their times
+    firings: int
+
+
 class Explicit:
     """Runs a program's net with jobs that come and go, until the mean is known well enough."""
+
+    cost = staticmethod(advice.of_runs)
+    assumptions = staticmethod(advice.of_explicit)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
@@ -27,30 +42,37 @@ class Explicit:
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
-        options: SampledOptions = query.options or SampledOptions()
         loads = questions.loads(query)
         made = questions.drawn(query, Nodes(loads, explicit=True))
         details = {"transitions": len(made.net.transitions)}
-        if not made.others.loads and not made.others.sources:
+        if not random(made):
             play = questions.played(query, made)
             return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
-        playable = questions.playable(query, made, "compiled")
-        begin = Beginnings(playable, made.others)
-        idle = options.begin == "idle"
-        replay = Replay(
-            playable, untouched if idle else begin.draw, query.seed, slots=begin.room() + 64
-        )
-        spent: list[NDArray[np.float64]] = []
-
-        def sample(numbers: Sequence[int]) -> list[float]:
-            accounts = [made.records.read(replay.times(number)) for number in numbers]
-            spent.extend(account.spent.mean(axis=0) for account in accounts)
-            return [account.time for account in accounts]
-
-        found = replicate(sample, tolerance=options.tolerance, most=options.most)
+        runs = replications(query, made)
         notes = [f"{len(loads)} loaded nodes, their jobs in the net"] if loads else []
         if random_traffic(query):
             notes.append("traffic of others in the net")
-        return of_runs(
-            query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
-        )
+        return of_runs(query, runs.found, runs.spent, notes, {**details, "firings": runs.firings})
+
+
+def random(made: ProgramNet) -> bool:
+    """Tell whether anything in a program's net differs from run to run."""
+    return bool(made.others.loads or made.others.sources)
+
+
+def replications(query: Query, made: ProgramNet, least: int = 10) -> Runs:
+    """Run a program's net until its mean time is known as well as the options ask."""
+    options: SampledOptions = query.options or SampledOptions()
+    playable = questions.playable(query, made, "compiled")
+    begin = Beginnings(playable, made.others)
+    prepare = untouched if options.begin == "idle" else begin.draw
+    replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)
+    spent: list[NDArray[np.float64]] = []
+
+    def sample(numbers: Sequence[int]) -> list[float]:
+        accounts = [made.records.read(replay.times(number)) for number in numbers]
+        spent.extend(account.spent.mean(axis=0) for account in accounts)
+        return [account.time for account in accounts]
+
+    found = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
+    return Runs(found, np.mean(spent, axis=0), replay.firings)

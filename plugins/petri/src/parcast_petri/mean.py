@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parcast.query import Prediction, Query
-from parcast_petri import questions
+from parcast_petri import advice, questions
 from parcast_petri.answers import of_run
 from parcast_petri.kernel import layout as k
 from parcast_petri.programs.nodes import Nodes
@@ -11,6 +11,9 @@ from parcast_petri.programs.nodes import Nodes
 
 class Mean:
     """Plays the net of a program once, with mean delays (Anglano 1998, equations 1 to 6)."""
+
+    cost = staticmethod(advice.of_one_run)
+    assumptions = staticmethod(advice.of_mean)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""

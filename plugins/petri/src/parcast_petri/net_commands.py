@@ -45,7 +45,7 @@ def net(
     from parcast.errors import FileError
     from parcast_petri import drawing
     from parcast_petri.net_files import net_data
-    from parcast_petri.pnml.writing import rewrite, write_pnml
+    from parcast_petri.pnml.writing import write_pnml
 
     suffix = output.suffix.lower()
     if suffix not in (".svg", ".dot", ".pnml", ".json"):
@@ -58,8 +58,8 @@ def net(
             output.write_text(drawing.dot(found.net), encoding="utf-8")
         elif suffix == ".json":
             output.write_text(json.dumps(net_data(found.net), indent=1) + "\n", encoding="utf-8")
-        elif found.root is not None:
-            rewrite(found.root, output)
+        elif found.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
+            output.write_bytes(found.source.read_bytes())
         else:
             write_pnml(found.net, output)
     except OSError as error:

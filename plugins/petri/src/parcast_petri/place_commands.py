@@ -15,6 +15,7 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or an option of petri.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Seed = Annotated[int, typer.Option(help="Of the random numbers, the same for all that compare.")]
 Runs = Annotated[int, typer.Option(min=10, help="Runs by petri.explicit of each allocation.")]
 
 
@@ -28,20 +29,22 @@ def place(
         float | None, typer.Option(min=0, max=1, help="Least quantile, such as 0.95; else mean.")
     ] = None,
     runs: Runs = 200,
+    seed: Seed = 0,
     settings: Settings = None,
     as_json: Json = False,
 ) -> None:
     """Find which node each process should run on: least mean time, or least quantile."""
     import time
 
-    from parcast_petri.placing import MOST_TRIED, Placing
+    from parcast_petri.placing import Placing
     from parcast_petri.subjects import query_of
 
     began = time.perf_counter()
-    search = Placing(query_of(context.obj, program, machine, p, settings or []), quantile, runs)
+    query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
+    search = Placing(query, quantile, runs)
     found = search.best()
     seconds = (time.perf_counter() - began) / len(search.tried)
-    every = len(search.kinds()) ** p <= MOST_TRIED
+    every = bool(search.every)
     if as_json:
         answer = {"mapping": found.mapping, "time": found.value, "quantile": quantile,
                   "tried": len(search.tried), "exhaustive": every}  # fmt: skip
@@ -60,6 +63,7 @@ def blame(
     *,
     p: Processes,
     runs: Runs = 1000,
+    seed: Seed = 0,
     settings: Settings = None,
     as_json: Json = False,
 ) -> None:
@@ -67,13 +71,17 @@ def blame(
     from parcast_petri.placing import blame as blamed
     from parcast_petri.subjects import query_of
 
-    query = query_of(context.obj, program, machine, p, settings or [])
+    query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
     found = blamed(query, runs)
     if as_json:
-        typer.echo(json.dumps({"nodes": [{"node": n, "seconds": s} for n, s in found]}))
+        nodes = [{"node": node, "seconds": cost.mean, "ci": cost.ci} for node, cost in found]
+        typer.echo(json.dumps({"nodes": nodes}))
         return
-    for node, seconds in found:
-        typer.echo(f"node {node}: its load costs {seconds:.4g} s")
+    for node, cost in found:
+        typer.echo(
+            f"node {node}: its load costs {cost.mean:.4g} s "
+            f"(95% interval {cost.ci[0]:.4g} .. {cost.ci[1]:.4g})"
+        )
     if not found:
         typer.echo("no node that the program uses is loaded")
 
@@ -85,6 +93,7 @@ def uncertainty(
     *,
     p: Processes,
     runs: Runs = 200,
+    seed: Seed = 0,
     settings: Settings = None,
     as_json: Json = False,
 ) -> None:
@@ -93,7 +102,8 @@ def uncertainty(
     from parcast_petri.subjects import query_of
     from parcast_petri.uncertainty import answers
 
-    found = list(answers(query_of(context.obj, program, machine, p, settings or []), runs))
+    query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
+    found = list(answers(query, runs))
     times = [one.time for one in found if one.time is not None]
     if not times:
         raise UnsupportedError(found[0].reason)

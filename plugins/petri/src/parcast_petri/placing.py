@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.machine import Nodes
+from parcast.machine import Nodes as Machines
 from parcast.query import Query
+from parcast.replications import Estimate, paired
 from parcast_petri.background import Background
-from parcast_petri.explicit import Explicit
+from parcast_petri.explicit import Explicit, replications
+from parcast_petri.links import Links
 from parcast_petri.mean import Mean
 from parcast_petri.options import sampled
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.questions import drawn, loads
 
 #: So many allocations or fewer are all tried.
 MOST_TRIED = 2000
@@ -27,6 +34,7 @@ class Kind:
 
     weight: float
     utilization: float
+    networks: tuple[int, ...]  #: those of the machine's further networks that they are on
     nodes: tuple[int, ...]
 
 
@@ -51,27 +59,46 @@ class Placing:
     runs: int = 200
     tried: dict[tuple[int, ...], float] = attrs.field(factory=dict)
 
+    @property
+    def cores(self) -> int:
+        """The cores of a node, each of which one process may have."""
+        return self.query.machine.nodes.cores
+
+    @cached_property
     def kinds(self) -> list[Kind]:
-        """Return the kinds of nodes."""
-        nodes = self.query.machine.nodes
-        if nodes.number is None:
+        """The kinds of nodes."""
+        machine = self.query.machine
+        if machine.nodes.number is None:
             raise UnsupportedError(
-                f"machine {self.query.machine.name!r} states no nodes.count, so there is nothing "
-                "to choose from; state it"
+                f"machine {machine.name!r} states no nodes.count, so there is nothing to choose "
+                "from; state it"
             )
-        background = self.query.machine.part("background", Background)
-        weights = _weights(nodes)
-        alike: dict[tuple[float, float], list[int]] = {}
-        for node in range(nodes.number):
+        background = machine.part("background", Background)
+        links = machine.part("links", Links)
+        networks = links.networks if links else ()
+        alike: dict[tuple[float, float, tuple[int, ...]], list[int]] = {}
+        for node, weight in enumerate(_weights(machine.nodes)):
             used = background.of(node) if background else 0.0
-            alike.setdefault((weights[node], used), []).append(node)
-        return [Kind(weight, used, tuple(found)) for (weight, used), found in alike.items()]
+            on = tuple(number for number, one in enumerate(networks) if node in one.nodes)
+            alike.setdefault((weight, used, on), []).append(node)
+        return [Kind(*what, tuple(found)) for what, found in alike.items()]
 
     def value(self, mapping: tuple[int, ...]) -> float:
         """Return what the program takes with processes on these nodes."""
+        mapping = self._named(mapping)
         if mapping not in self.tried:
             self.tried[mapping] = self._asked(attrs.evolve(self.query, mapping=mapping))
         return self.tried[mapping]
+
+    def _named(self, mapping: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the allocation that differs by names of nodes of a kind, in their order."""
+        fresh = {id(kind): iter(kind.nodes) for kind in self.kinds}
+        own = {node: id(kind) for kind in self.kinds for node in kind.nodes}
+        names: dict[int, int] = {}
+        for node in mapping:
+            if node not in names:
+                names[node] = next(fresh[own[node]])
+        return tuple(names[node] for node in mapping)
 
     def _asked(self, query: Query) -> float:
         solver: Any = Mean()
@@ -89,93 +116,78 @@ class Placing:
 
     def best(self) -> Allocation:
         """Return the best allocation: of all of them, or where a search ends."""
-        kinds = self.kinds()
-        room = sum(len(kind.nodes) for kind in kinds) * self.query.machine.nodes.cores
+        room = sum(len(kind.nodes) for kind in self.kinds) * self.cores
         if room < self.query.p:
             raise InvalidPointError(f"{self.query.p} processes and {room} cores; ask a smaller p")
-        if len(kinds) ** self.query.p <= MOST_TRIED:
-            chosen = min(
-                (self._mapped(kinds, choice) for choice in self._choices(kinds)), key=self.value
-            )
-        else:
-            chosen = self._climbed(kinds)
-        return Allocation(chosen, self.value(chosen))
+        chosen = min(self.every, key=self.value) if self.every else self._climbed()
+        return Allocation(self._named(chosen), self.value(chosen))
 
-    def _choices(self, kinds: list[Kind]) -> Iterator[tuple[int, ...]]:
-        for choice in product(range(len(kinds)), repeat=self.query.p):
-            if self._fits(kinds, choice):
-                yield choice
+    @cached_property
+    def every(self) -> list[tuple[int, ...]]:
+        """All allocations that differ; none where they are too many to be tried."""
+        found = [*islice(self._allocations(), MOST_TRIED + 1)]
+        return found if len(found) <= MOST_TRIED else []
 
-    def _fits(self, kinds: list[Kind], choice: tuple[int, ...]) -> bool:
-        cores = self.query.machine.nodes.cores
-        return all(
-            count <= len(kinds[kind].nodes) * cores for kind, count in Counter(choice).items()
-        )
+    def _allocations(self) -> Iterator[tuple[int, ...]]:
+        begun: list[tuple[int, ...]] = [()]
+        while begun:
+            mapping = begun.pop()
+            if len(mapping) == self.query.p:
+                yield mapping
+            else:
+                begun += [(*mapping, node) for node in self._free(mapping)]
 
-    def _mapped(self, kinds: list[Kind], choice: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the nodes of processes: those of a kind fill its nodes one after another."""
-        cores, filled, mapping = self.query.machine.nodes.cores, [0] * len(kinds), []
-        for kind in choice:
-            mapping.append(kinds[kind].nodes[filled[kind] // cores])
-            filled[kind] += 1
-        return tuple(mapping)
+    def _free(self, mapping: tuple[int, ...]) -> Iterator[int]:
+        """Yield the nodes for one more process: those with a core, and one unused of a kind."""
+        used = Counter(mapping)
+        for kind in self.kinds:
+            yield from (node for node in kind.nodes if 0 < used[node] < self.cores)
+            yield from islice((node for node in kind.nodes if not used[node]), 1)
 
-    def _climbed(self, kinds: list[Kind]) -> tuple[int, ...]:
+    def _climbed(self) -> tuple[int, ...]:
         """Return where no move of one process and no exchange of two is any better."""
-        speed = [(1 - kind.utilization) * kind.weight for kind in kinds]
-        order = sorted(range(len(kinds)), key=lambda kind: -speed[kind])
-        slots = [
-            kind
-            for kind in order
-            for _ in range(len(kinds[kind].nodes) * self.query.machine.nodes.cores)
-        ]
-        choice = tuple(slots[: self.query.p])
-        found = self.value(self._mapped(kinds, choice))
+        fastest = sorted(self.kinds, key=lambda kind: (kind.utilization - 1) * kind.weight)
+        cores = (node for kind in fastest for node in kind.nodes for _ in range(self.cores))
+        chosen = tuple(islice(cores, self.query.p))
         better = True
         while better and len(self.tried) < MOST_TRIED:
             better = False
-            for other in self._around(kinds, choice):
-                value = self.value(self._mapped(kinds, other))
-                if value < found:
-                    choice, found, better = other, value, True
+            for other in self._around(chosen):
+                if self.value(other) < self.value(chosen):
+                    chosen, better = other, True
                     break
-        return self._mapped(kinds, choice)
+        return chosen
 
-    def _around(self, kinds: list[Kind], choice: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        for rank in range(len(choice)):
-            for kind in range(len(kinds)):
-                moved = (*choice[:rank], kind, *choice[rank + 1 :])
-                if kind != choice[rank] and self._fits(kinds, moved):
-                    yield moved
+    def _around(self, mapping: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        for rank, node in enumerate(mapping):
+            before, after = mapping[:rank], mapping[rank + 1 :]
+            for free in self._free((*before, *after)):
+                yield (*before, free, *after)
             for other in range(rank):
-                if choice[other] != choice[rank]:
-                    swapped = list(choice)
-                    swapped[rank], swapped[other] = swapped[other], swapped[rank]
+                if mapping[other] != node:
+                    swapped = list(mapping)
+                    swapped[rank], swapped[other] = swapped[other], node
                     yield tuple(swapped)
 
 
-def _weights(nodes: Nodes) -> list[float]:
+def _weights(nodes: Machines) -> list[float]:
     """Return the weight of each node."""
     stated = [group.weight for group in nodes.groups for _ in range(group.count)]
     count = nodes.number or 0
     return [*stated, *[1.0] * (count - len(stated))][:count]
 
 
-def blame(query: Query, runs: int) -> list[tuple[int, float]]:
+def blame(query: Query, runs: int) -> list[tuple[int, Estimate]]:
     """Return for each loaded node how much sooner the program ends without its load.
 
-    In seconds, the worst first; by `petri.explicit`, with the same random numbers for all.
+    In seconds, the worst first; by `petri.explicit`, run by run with the same random numbers.
     """
-    from parcast_petri.questions import loads
-
     loaded = sorted(loads(query))
     background = query.machine.part("background", Background)
     if not loaded or background is None:
         return []
-    options = sampled(query.options, tolerance=1e-9, most=runs)
-    whole = Explicit().solve(query.with_options(options)).time
-    assert whole is not None
-    found = []
+    whole = _times(query, runs)
+    found: list[tuple[int, Estimate]] = []
     for node in loaded:
         used = tuple(0.0 if n == node else background.of(n) for n in range(max(loaded) + 1))
         parts = {
@@ -183,7 +195,12 @@ def blame(query: Query, runs: int) -> list[tuple[int, float]]:
             "background": attrs.evolve(background, nodes=used, utilization=0.0),
         }
         other = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=parts))
-        without = Explicit().solve(other.with_options(options)).time
-        assert without is not None
-        found.append((node, whole - without))
-    return sorted(found, key=lambda one: -one[1])
+        found.append((node, paired(whole, _times(other, runs))))
+    return sorted(found, key=lambda one: -one[1].mean)
+
+
+def _times(query: Query, runs: int) -> NDArray[np.float64]:
+    """Return the program's time in each of so many runs."""
+    options = sampled(query.options, tolerance=1e-9, most=runs)
+    made = drawn(query, Nodes(loads(query), explicit=True))
+    return replications(query.with_options(options), made, least=runs).found.values

@@ -16,6 +16,7 @@ from parcast_petri.load import Load, loads_of
 from parcast_petri.options import Options
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.pools import drawn_operations
 from parcast_petri.token_game import Play
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
@@ -26,14 +27,14 @@ _SMALL = 50_000
 
 def loads(query: Query) -> dict[int, Load]:
     """Return the loads of the nodes that have processes."""
-    needs = matched(query).unrolled.needs()
+    needs = matched(query, pools=True).unrolled.needs()
     return loads_of(query, Costs.of(query, needs).placement.node.tolist())
 
 
 def refusal(query: Query) -> str | None:
     """Return why no net of a query's program can be drawn, if that is known before."""
-    unrolled = matched(query).unrolled
-    if (count := unrolled.count()) > MOST_OPERATIONS:
+    unrolled = matched(query, pools=True).unrolled
+    if (count := drawn_operations(unrolled)) > MOST_OPERATIONS:
         return (
             f"{count:,} operations make a net that is too large for petri (at most "
             f"{MOST_OPERATIONS:,}); ask a smaller p"
@@ -86,7 +87,7 @@ def played(query: Query, made: ProgramNet) -> Play:
 
 def placed(query: Query) -> list[int]:
     """Return the node of each process, of those on loaded nodes."""
-    needs = matched(query).unrolled.needs()
+    needs = matched(query, pools=True).unrolled.needs()
     loaded = loads(query)
     nodes: list[int] = Costs.of(query, needs).placement.node.tolist()
     return [node for node in nodes if node in loaded]

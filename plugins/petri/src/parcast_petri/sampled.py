@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parcast.query import Prediction, Query
 from parcast.replications import replicate
-from parcast_petri import questions
+from parcast_petri import advice, questions
 from parcast_petri.answers import of_run, of_runs
 from parcast_petri.kernel import layout as k
 from parcast_petri.load import Load
@@ -33,6 +33,9 @@ _TAIL, _POINTS = 1e-7, 161
 
 class Sampled:
     """Draws every computation by itself: exact for one, blind to what lasts beyond one."""
+
+    cost = staticmethod(advice.of_runs)
+    assumptions = staticmethod(advice.of_sampled)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the loads have no closed form."""

@@ -39,7 +39,7 @@ class Subject:
     net: Net
     made: Arrays
     notes: tuple[str, ...] = ()
-    root: Any = None  #: the elements of a PNML file
+    source: Path | None = None  #: the PNML file
 
 
 def subject(
@@ -71,7 +71,7 @@ def read_net(path: Path) -> Subject:
         return Subject(net, arrays(net, "plain"))
     if path.suffix.lower() in _NETS:
         document = read_pnml(path)
-        return Subject(document.net, arrays(document.net, "plain"), document.notes, document.root)
+        return Subject(document.net, arrays(document.net, "plain"), document.notes, path)
     raise FileError(f"{path}: nets are read from {', '.join(_NETS)}")
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import Any
 
 import attrs
 
-from parcast import Prediction, Query, SolveError, Status, UnsupportedError
-from parcast_spmd import aio, limits
+from parcast import Assumption, Prediction, Query, SolveError, Status, UnsupportedError
+from parcast_spmd import advice, aio, limits
 from parcast_spmd import sim as referee
 from parcast_spmd import sio as synchronous
 from parcast_spmd.cycles import Answer
@@ -47,6 +47,8 @@ class PhaseSolver:
 
     models: Mapping[str, Callable[[Sequence[Demands]], list[Answer]]]
     options: Callable[[], Any]  #: where a query has none
+    cost: Callable[[Query], float] = advice.of_formulas
+    assumptions: Callable[[Query], Iterable[Assumption]] = advice.of_mixed
 
     def supports(self, query: Query) -> str | None:
         """Return None, or the first thing that the models cannot express."""
@@ -92,16 +94,27 @@ class PhaseSolver:
         return [answers[index] for index in range(len(phases))]
 
 
-sio = partial(PhaseSolver, {"sio": synchronous.solve}, SioOptions)
-bus = partial(PhaseSolver, {"bus": aio.solve_bus}, AioOptions)
-clu = partial(PhaseSolver, {"clu": aio.solve_clu}, AioOptions)
+sio = partial(PhaseSolver, {"sio": synchronous.solve}, SioOptions, assumptions=advice.of_sio)
+bus = partial(PhaseSolver, {"bus": aio.solve_bus}, AioOptions, assumptions=advice.of_aio)
+clu = partial(PhaseSolver, {"clu": aio.solve_clu}, AioOptions, assumptions=advice.of_aio)
 mixed = partial(
     PhaseSolver,
     {"sio": synchronous.solve, "bus": aio.solve_bus, "clu": aio.solve_clu},
     MixedOptions,
 )
-bounds = partial(PhaseSolver, dict.fromkeys(_WORDS, limits.solve), BoundsOptions)
-sim = partial(PhaseSolver, dict.fromkeys(_WORDS, referee.solve), SimOptions)
+bounds = partial(
+    PhaseSolver,
+    dict.fromkeys(_WORDS, limits.solve),
+    BoundsOptions,
+    assumptions=advice.of_bounds,
+)
+sim = partial(
+    PhaseSolver,
+    dict.fromkeys(_WORDS, referee.solve),
+    SimOptions,
+    cost=advice.of_playing,
+    assumptions=advice.of_sim,
+)
 
 
 def _levels(query: Query) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ import attrs
 #: Sizes of the ping-pong, of the search for the eager limit, and of files; bytes.
 SIZES = (0, 8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22)
 EAGER_SIZES = tuple(1 << k for k in range(8, 23))
-FILE_SIZES = (4096, 65536, 1 << 20, 1 << 23, 1 << 25)
+FILE_SIZES = (4096, 65536, 1 << 20, 1 << 22, 1 << 24, 1 << 26)
 
 #: Seconds by which a receiver is late, and of a quantum of noise.
 LATE, QUANTUM = 5e-3, 1e-3
@@ -21,3 +21,4 @@ class Effort:
     calls: int = 200  #: of one size in a round
     quanta: int = 4000
     seconds: float = 0.05  #: of a computation
+    passes_between: int = 10_000  #: of POLY1 between two accesses of a file

@@ -33,7 +33,7 @@ WORLD = MPI.COMM_WORLD
 clock = time.perf_counter
 
 #: Elements of POLY1's two vectors: they stay in the first-level cache.
-_POLY1 = 1000
+_POLY1 = 1024
 
 
 def timed(call: Callable[..., object], *arguments: Any) -> float:
@@ -47,19 +47,22 @@ def rendezvous() -> None:
     """Wait for all ranks without keeping a processor busy."""
     request = WORLD.Ibarrier()
     while not request.Test():
-        time.sleep(1e-4)
+        time.sleep(1e-3)
 
 
-def rates(effort: Effort, kernel: str | None, *, together: bool) -> list[float]:
-    """Return operations per second, of all ranks at once or of the first alone."""
-    run = _poly1() if kernel is None else _users(kernel)
-    flops, passes = run(1), 1
+def rates(effort: Effort, run: Callable[[int], float], *, together: bool) -> list[float]:
+    """Return what ``run`` does in a second, on all ranks at once or on the first alone.
+
+    ``run(n)`` does n passes, and returns how much is done in one.
+    """
+    done, passes = run(1), 1
     while timed(run, passes) < effort.seconds and passes < 1 << 30:
         passes *= 2
     rendezvous()
     if not together and WORLD.rank:
         return []
-    return [passes * flops / timed(run, passes) for _ in range(effort.rounds)]
+    run(passes)
+    return [passes * done / timed(run, passes) for _ in range(effort.rounds)]
 
 
 def _poly1() -> Callable[[int], float]:
@@ -87,13 +90,15 @@ def _users(name: str) -> Callable[[int], float]:
     return run
 
 
-def memory(effort: Effort) -> list[float]:
-    """Return bytes per second from and to memory, of all ranks at once."""
+def _memory() -> Callable[[int], float]:
     x = np.full(ELEMENTS, 0.5)
-    kernels.scale(x, 1.0)
-    WORLD.Barrier()
-    moved = x.size * kernels.SCALE_BYTES
-    return [moved / timed(kernels.scale, x, 1.0) for _ in range(effort.rounds)]
+
+    def run(passes: int) -> float:
+        for _ in range(passes):
+            kernels.scale(x, 1.0)
+        return float(x.size * kernels.SCALE_BYTES)
+
+    return run
 
 
 def ping_pong(effort: Effort) -> dict[str, Any]:
@@ -180,16 +185,19 @@ def exchange(effort: Effort) -> list[float]:
 
 
 def storage(effort: Effort, folder: Path) -> dict[str, Any]:
-    """Return seconds of writes and reads, rounds over `FILE_SIZES`."""
+    """Return seconds of writes and reads, rounds over `FILE_SIZES`, each after a computation."""
     if WORLD.rank:
         return {}
-    files = Files(folder, 0, 1)
+    files, compute = Files(folder, 0, 1), _poly1()
     files.prepare(max(FILE_SIZES), "own")
-    rounds = range(effort.rounds // 3)
-    return {
-        word: [[timed(getattr(files, word), size, "own") for size in FILE_SIZES] for _ in rounds]
-        for word in ("write", "read")
-    }
+    found: dict[str, Any] = {"write": [], "read": []}
+    for _ in range(effort.rounds // 3):
+        for word, rows in found.items():
+            rows.append([])
+            for size in FILE_SIZES:
+                compute(effort.passes_between)
+                rows[-1].append(timed(getattr(files, word), size, "own"))
+    return found
 
 
 def quanta(effort: Effort) -> list[int]:
@@ -209,14 +217,23 @@ def quanta(effort: Effort) -> list[int]:
     return counts
 
 
+def _both(
+    name: str, effort: Effort, make: Callable[[], Callable[[int], float]]
+) -> dict[str, Callable[[], Any]]:
+    """Return two stages: all ranks at once, and the first alone."""
+    return {
+        name: lambda: rates(effort, make(), together=True),
+        f"{name} alone": lambda: rates(effort, make(), together=False),
+    }
+
+
 def stages(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what to sample, in order; messages only where there are two ranks."""
     own, effort = told["kernel"], Effort(**told["effort"])
     found: dict[str, Callable[[], Any]] = {
-        "rate": lambda: rates(effort, None, together=True),
-        "rate alone": lambda: rates(effort, None, together=False),
-        **({"rate of the kernel": lambda: rates(effort, own, together=True)} if own else {}),
-        "memory": lambda: memory(effort),
+        **_both("rate", effort, _poly1),
+        **(_both("rate of the kernel", effort, lambda: _users(own)) if own else {}),
+        **_both("memory", effort, _memory),
         "noise": lambda: quanta(effort),
         "storage": lambda: storage(effort, Path(told["directory"])),
     }

@@ -24,21 +24,34 @@ BYTES = 16
 ELEMENTS = 1 << 23
 
 
-def _update(x: NDArray[np.float64], rounds: int, rest: int) -> None:
-    """Update every element ``rounds`` times, and the first ``rest`` of them once more."""
+def _update(x: NDArray[np.float64], rounds: int) -> None:
+    """Update every element ``rounds`` times."""
     for _ in range(rounds):
         for i in range(x.size):
             v = x[i]
             x[i] = 3.7 * v * (1.0 - v)
-    for i in range(rest):
+
+
+def _update_twice(x: NDArray[np.float64]) -> None:
+    """Update every element twice while it is at hand."""
+    for i in range(x.size):
         v = x[i]
+        v = 3.7 * v * (1.0 - v)
         x[i] = 3.7 * v * (1.0 - v)
+
+
+def _mirror(x: NDArray[np.float64]) -> None:
+    """Read and write every element."""
+    for i in range(x.size):
+        x[i] = 1.0 - x[i]
 
 
 def _sweep(x: NDArray[np.float64], elements: int, updates: int) -> int:
     """Touch ``elements`` once each, tile by tile, with the updates dealt evenly to the tiles.
 
-    Elements in excess of the array pass over it again. Returns how many updates were done.
+    A tile comes from memory in one pass that does up to two updates of each element, as a stencil
+    computes with what it reads; the rest is done in the cache. Elements in excess of the array
+    pass over it again. Returns how many updates were done.
     """
     tiles = (elements + TILE - 1) // TILE
     done = 0
@@ -47,15 +60,21 @@ def _sweep(x: NDArray[np.float64], elements: int, updates: int) -> int:
         size = min(TILE, elements - tile * TILE)
         due = updates * (tile + 1) // tiles - done
         part = x[start : start + size]
-        if due < size:  # less than one update of each: the others are read and written only
-            for i in range(due, size):
-                part[i] = 1.0 - part[i]
-        update(part, due // size, due % size)
+        rounds, rest = due // size, due % size
+        if rounds == 0:
+            update(part[:rest], 1)
+            mirror(part[rest:])
+        else:
+            update_twice(part[:rest])
+            update(part[rest:], 1)
+            update(part, rounds - 1)
         done += due
     return done
 
 
 update = compiled(_update)
+update_twice = compiled(_update_twice)
+mirror = compiled(_mirror)
 sweep = compiled(_sweep)
 
 
@@ -66,7 +85,7 @@ class Kernel:
         start = np.linspace(0.1, 0.9, TILE)
         self._tile = start.copy()
         self._memory = np.full(ELEMENTS, 0.3) if memory else self._tile
-        update(self._tile, 1, 1)
+        update(self._tile, 1)
         if memory:
             sweep(self._memory, TILE, TILE)
 
@@ -76,4 +95,5 @@ class Kernel:
         if bytes_ >= BYTES:
             sweep(self._memory, int(bytes_ // BYTES), updates)
         else:
-            update(self._tile, updates // TILE, updates % TILE)
+            update(self._tile, updates // TILE)
+            update(self._tile[: updates % TILE], 1)

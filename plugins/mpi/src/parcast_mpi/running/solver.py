@@ -16,6 +16,7 @@ from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks
 from parcast_mpi.jobs import new_folder, new_job, run_python
+from parcast_mpi.running import advice
 from parcast_mpi.running.answer import Measured, gathered, prediction
 from parcast_mpi.running.plan import Plan, plan
 
@@ -42,6 +43,9 @@ class Options:
 
 class Run:
     """Measures programs on the host that the machine file was measured on."""
+
+    cost = staticmethod(advice.cost)
+    assumptions = staticmethod(advice.assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program cannot be run here."""

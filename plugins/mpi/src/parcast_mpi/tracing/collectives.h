@@ -152,6 +152,24 @@ NEW(Intercomm_create, call, MPI_COMM_WORLD,
     (MPI_Comm c, int leader, MPI_Comm peers, int other, int tag), (c, leader, peers, other, tag))
 NEW(Intercomm_merge, call, MPI_COMM_WORLD, (MPI_Comm c, int high), (c, high))
 
+#define NEW_LATER(Name, PARAMETERS, ARGUMENTS)                                                 \
+    int MPI_##Name(LIST PARAMETERS, MPI_Comm *made, MPI_Request *q) {                          \
+        ns start = now();                                                                      \
+        int e = PMPI_##Name(LIST ARGUMENTS, made, q);                                          \
+        record r = call(CALL_call, start, MPI_COMM_WORLD, NOBODY, 0, 0);                       \
+        if (e == MPI_SUCCESS && *q != MPI_REQUEST_NULL) {                                      \
+            request *one = ask(*q);                                                            \
+            one->made = made;                                                                  \
+            one->twin = twin(c);                                                               \
+        }                                                                                      \
+        over(&r);                                                                              \
+        return e;                                                                              \
+    }
+NEW_LATER(Comm_idup, (MPI_Comm c), (c))
+#if MPI_VERSION >= 4
+NEW_LATER(Comm_idup_with_info, (MPI_Comm c, MPI_Info i), (c, i))
+#endif
+
 int MPI_Comm_free(MPI_Comm *c) {
     ns start = now();
     MPI_Comm before = *c;
@@ -161,6 +179,63 @@ int MPI_Comm_free(MPI_Comm *c) {
     forget(before);
     unlock();
     return e;
+}
+
+/* ---- what is not recorded is said where it must begin ---- */
+
+#define WINDOW_OF(S, N)                                                                        \
+    int MPI_Win_create##S(void *b, MPI_Aint n, N unit, MPI_Info i, MPI_Comm c, MPI_Win *w) {   \
+        unseen(c, &said_windows, "one-sided calls");                                           \
+        return PMPI_Win_create##S(b, n, unit, i, c, w);                                        \
+    }                                                                                          \
+    int MPI_Win_allocate##S(MPI_Aint n, N unit, MPI_Info i, MPI_Comm c, void *b, MPI_Win *w) { \
+        unseen(c, &said_windows, "one-sided calls");                                           \
+        return PMPI_Win_allocate##S(n, unit, i, c, b, w);                                      \
+    }                                                                                          \
+    int MPI_Win_allocate_shared##S(MPI_Aint n, N unit, MPI_Info i, MPI_Comm c, void *b,        \
+                                   MPI_Win *w) {                                               \
+        unseen(c, &said_windows, "one-sided calls");                                           \
+        return PMPI_Win_allocate_shared##S(n, unit, i, c, b, w);                               \
+    }
+static int said_windows, said_files, said_neighbors;
+WINDOW_OF(, int)
+#if MPI_VERSION >= 4
+WINDOW_OF(_c, MPI_Aint)
+#endif
+#define NEIGHBORS(Name, S, PARAMETERS, ARGUMENTS)                                              \
+    int MPI_Neighbor_##Name##S(LIST PARAMETERS, MPI_Comm c) {                                  \
+        unseen(c, &said_neighbors, "neighborhood collectives");                                \
+        return PMPI_Neighbor_##Name##S(LIST ARGUMENTS, c);                                     \
+    }                                                                                          \
+    int MPI_Ineighbor_##Name##S(LIST PARAMETERS, MPI_Comm c, MPI_Request *q) {                 \
+        unseen(c, &said_neighbors, "neighborhood collectives");                                \
+        return PMPI_Ineighbor_##Name##S(LIST ARGUMENTS, c, q);                                 \
+    }
+#define AMONG_NEIGHBORS(S, N_, A_)                                                             \
+    NEIGHBORS(allgather, S, (const void *b, N_ n, MPI_Datatype t, void *b2, N_ n2,             \
+                             MPI_Datatype t2), (b, n, t, b2, n2, t2))                          \
+    NEIGHBORS(allgatherv, S, (const void *b, N_ n, MPI_Datatype t, void *b2, const N_ n2[],    \
+                              const A_ d2[], MPI_Datatype t2), (b, n, t, b2, n2, d2, t2))      \
+    NEIGHBORS(alltoall, S, (const void *b, N_ n, MPI_Datatype t, void *b2, N_ n2,              \
+                            MPI_Datatype t2), (b, n, t, b2, n2, t2))                           \
+    NEIGHBORS(alltoallv, S, (const void *b, const N_ n[], const A_ d[], MPI_Datatype t,        \
+                             void *b2, const N_ n2[], const A_ d2[], MPI_Datatype t2),         \
+              (b, n, d, t, b2, n2, d2, t2))                                                    \
+    NEIGHBORS(alltoallw, S, (const void *b, const N_ n[], const MPI_Aint d[],                  \
+                             const MPI_Datatype t[], void *b2, const N_ n2[],                  \
+                             const MPI_Aint d2[], const MPI_Datatype t2[]),                    \
+              (b, n, d, t, b2, n2, d2, t2))
+AMONG_NEIGHBORS(, int, int)
+#if MPI_VERSION >= 4
+AMONG_NEIGHBORS(_c, MPI_Count, MPI_Aint)
+#endif
+int MPI_Win_create_dynamic(MPI_Info i, MPI_Comm c, MPI_Win *w) {
+    unseen(c, &said_windows, "one-sided calls");
+    return PMPI_Win_create_dynamic(i, c, w);
+}
+int MPI_File_open(MPI_Comm c, const char *name, int mode, MPI_Info i, MPI_File *f) {
+    unseen(c, &said_files, "calls of MPI's files");
+    return PMPI_File_open(c, name, mode, i, f);
 }
 
 /* ---- beginning and end ---- */

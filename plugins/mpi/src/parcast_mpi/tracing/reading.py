@@ -100,8 +100,8 @@ def read(folder: Path) -> Trace:
     ranks = sorted(map(read_rank, folder.glob("rank-*.trace")), key=lambda one: one.rank)
     if not ranks:
         raise FileError(
-            f"{folder} has no rank-N.trace; the command called no MPI_Init, or uses another MPI "
-            "library than the mpicc that the tracer was compiled with"
+            f"{folder} has no rank-N.trace; the command called no MPI_Init, is in Fortran, or uses "
+            "another MPI library than the mpicc that the tracer was compiled with"
         )
     missing = sorted(set(range(ranks[0].size)) - {one.rank for one in ranks})
     if missing or len({one.size for one in ranks}) > 1:

@@ -105,7 +105,7 @@ static void close_file(void) {
 
 /* ---- communicators ---- */
 
-typedef struct { MPI_Comm comm; uint32_t id; int size, *ranks; } communicator;
+typedef struct { MPI_Comm comm; uint32_t id, twins; int size, *ranks; } communicator;
 static communicator *comms;
 static int comm_count, comm_last;
 
@@ -130,11 +130,25 @@ static void forget(MPI_Comm comm) {
     free(c->ranks);
     *c = comms[--comm_count];
 }
+static void join(communicator c) {
+    comms = realloc(comms, sizeof *comms * (size_t)(comm_count + 1));
+    comms[comm_count++] = c;
+}
+static void list(const communicator *c) { /* by its first member */
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.comms", getenv("PARCAST_TRACE"), world_rank);
+    FILE *names = getenv("PARCAST_TRACE") ? fopen(path, "a") : NULL;
+    if (!names) return;
+    fprintf(names, "%u", c->id);
+    for (int i = 0; i < c->size; i++) fprintf(names, " %d", c->ranks[i]);
+    fputc('\n', names);
+    fclose(names);
+}
 /* Ids are the first member's rank and how many it has begun, so all members have the same one. */
 static void learn(MPI_Comm comm) {
     static uint32_t begun;
     MPI_Group all, mine;
-    communicator c = {comm, 0, 0, NULL};
+    communicator c = {comm, 0, 0, 0, NULL};
     int inter, rank;
     if (comm == MPI_COMM_NULL) return;
     PMPI_Comm_test_inter(comm, &inter);
@@ -152,20 +166,21 @@ static void learn(MPI_Comm comm) {
     if (!inter) {
         if (!rank) c.id = 1 + (uint32_t)world_rank + (uint32_t)world_size * begun++;
         PMPI_Bcast(&c.id, 1, MPI_UINT32_T, 0, comm);
-        if (!rank) {
-            char path[4096];
-            snprintf(path, sizeof path, "%s/rank-%d.comms", getenv("PARCAST_TRACE"), world_rank);
-            FILE *names = getenv("PARCAST_TRACE") ? fopen(path, "a") : NULL;
-            if (names) {
-                fprintf(names, "%u", c.id);
-                for (int i = 0; i < c.size; i++) fprintf(names, " %d", c.ranks[i]);
-                fputc('\n', names);
-                fclose(names);
-            }
-        }
+        if (!rank) list(&c);
     }
-    comms = realloc(comms, sizeof *comms * (size_t)(comm_count + 1));
-    comms[comm_count++] = c;
+    join(c);
+}
+/* A duplicate that is not there yet cannot be asked; all members count those of a communicator. */
+static communicator twin(MPI_Comm of) {
+    static uint32_t of_world;
+    communicator *old = of == MPI_COMM_WORLD ? NULL : find(of), c = {MPI_COMM_NULL, 0, 0, 0, NULL};
+    uint32_t count = old ? ++old->twins : ++of_world;
+    c.id = 0x80000000u | ((old ? old->id : 0) * 0x9E3779B1u + count * 0x85EBCA6Bu);
+    c.size = old ? old->size : world_size;
+    c.ranks = malloc(sizeof *c.ranks * (size_t)c.size);
+    for (int i = 0; i < c.size; i++) c.ranks[i] = old ? old->ranks[i] : i;
+    if (c.ranks[0] == world_rank) list(&c);
+    return c;
 }
 
 /* ---- requests: a table from handles to what was asked ----
@@ -178,6 +193,8 @@ typedef struct request {
     int used, persistent;
     MPI_Comm comm;
     record call;
+    MPI_Comm *made; /* by MPI_Comm_idup: */
+    communicator twin;
     struct request *below;
 } request;
 static request *table;
@@ -247,6 +264,13 @@ static record call(int code, ns start, MPI_Comm comm, int peer, int tag, int64_t
     return r;
 }
 static void over(record *r) { put(r); unlock(); }
+/* Says once, of the whole run, which calls are not recorded. */
+static void unseen(MPI_Comm comm, int *said, const char *which) {
+    int rank = 1;
+    if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+    if (!rank && !(*said)++)
+        fprintf(stderr, "parcast: %s are not recorded; their time appears as computation\n", which);
+}
 static void plain(int code, ns start) {
     record r = call(code, start, MPI_COMM_WORLD, NOBODY, 0, 0);
     over(&r);
@@ -289,6 +313,12 @@ static void release(awaited *a) {
 static int completed(record *one, const record *parent, MPI_Request handle,
                      const MPI_Status *status, int done) {
     request *r = asked(handle);
+    if (r && r->made && done) {
+        r->twin.comm = *r->made;
+        join(r->twin);
+        unask(r);
+        return 0;
+    }
     if (!r || !r->id) return 0;
     *one = (record){parent->start, parent->end, 0, 0, NOBODY, 0, NOBODY, 0, r->id, r->call.comm,
                     CALL_request, (uint16_t)done, 0};

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from parcast import UnsupportedError
@@ -15,7 +16,13 @@ from parcast_mpi.library import find_launcher, find_tool
 from parcast_mpi.tracing.building import tracer
 
 
-def run(command: Sequence[str], folder: Path, processes: int | None, mpiexec: str | None) -> int:
+def run(
+    command: Sequence[str],
+    folder: Path,
+    processes: int | None,
+    mpiexec: str | None,
+    say: Callable[[str], None],
+) -> int:
     """Run a command, its ranks recorded into ``folder``; return its exit code.
 
     Parameters
@@ -28,6 +35,8 @@ def run(command: Sequence[str], folder: Path, processes: int | None, mpiexec: st
         How many ranks to start with ``mpiexec``.
     mpiexec
         By default the one that is found; the compiler beside it compiles the tracer.
+    say
+        Called with a sentence where a command of Python is traced without a compiler.
 
     Raises
     ------
@@ -38,11 +47,18 @@ def run(command: Sequence[str], folder: Path, processes: int | None, mpiexec: st
     """
     if sys.platform != "linux":
         raise UnsupportedError(f"programs are traced on Linux only, and this is {sys.platform}")
-    library = tracer(_compiler(mpiexec))
+    loaded = {"PARCAST_TRACE": str(folder.resolve())}
+    try:
+        loaded["LD_PRELOAD"] = str(tracer(_compiler(mpiexec)))
+    except UnsupportedError as error:
+        command = in_python(command, error)
+        say(
+            f"{error}; without it calls of mpi4py are recorded in Python, which takes some us a "
+            "call, and sees no matched probes and nothing that libraries call by themselves"
+        )
     if shutil.which(command[0]) is None:
         raise FileError(f"{command[0]}: there is no such command")
     _make(folder)
-    loaded = {"LD_PRELOAD": str(library), "PARCAST_TRACE": str(folder.resolve())}
     environment = dict(os.environ)
     if processes is None:
         return _call(list(command), {**environment, **loaded})
@@ -50,6 +66,24 @@ def run(command: Sequence[str], folder: Path, processes: int | None, mpiexec: st
     words = [f"{name}={value}" for name, value in loaded.items()]
     whole = launcher.command(processes, ["env", *words, *command])
     return _call(whole, launcher.environment)
+
+
+#: Options of Python's own that take the next word along.
+_TAKING = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+
+
+def in_python(command: Sequence[str], reason: UnsupportedError) -> list[str]:
+    """Return a command that records itself, where it is one of Python; else raise the reason."""
+    words = list(command)
+    names = [re.fullmatch(r"python[0-9.]*", Path(word).name) for word in words]
+    if not any(names):
+        raise reason
+    at = names.index(next(filter(None, names))) + 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in {"-m", "-c", "-"}:
+        at += 2 if words[at] in _TAKING else 1
+    if at >= len(words) or words[at] == "-":
+        raise reason
+    return [*words[:at], "-m", "parcast_mpi.tracing.fallback", *words[at:]]
 
 
 def _call(command: list[str], environment: dict[str, str]) -> int:

@@ -106,10 +106,9 @@ def enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) 
     call = _following(state, comm, state.comm[comm, BASE] + place)
     together = table.whole[row, KIND] == ALL
     start, count = table.times[row, START], state.comm[comm, STAGES]
-    at = start + count * (rules.overhead + rules.latency)
-    at += table.times[row, BYTES] * rules.per_byte
-    if together:  # all leave at one time, so how long each was there says how early it came
-        at = start - table.times[row, END]
+    # all leave at one time, so how long each was there says how early it came
+    at = -table.times[row, END] if together else count * (rules.overhead + rules.latency)
+    at = start + at + table.times[row, BYTES] * rules.per_byte
     mine = fresh(state, 1)
     state.record[mine, PLACE] = place
     state.record[mine, EVENT] = row

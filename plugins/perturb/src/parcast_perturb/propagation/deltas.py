@@ -8,6 +8,7 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.interruptions import interruptions
 from parcast_perturb.propagation.state import GAP, LATENCY, NO, NOISE, PER_BYTE, Deltas
 from parcast_perturb.trace.columns import Floats, Ints, Trace
 
@@ -31,10 +32,13 @@ def deltas_of(
     many = any(np.ndim(one.constant) for one in every)
     constant = np.zeros((4, size if apart else 1, replications if many else 1))
     law = np.full((4, size), NO, np.int64)
-    pools = [np.zeros(POOL)]
+    pools, struck = [np.zeros(POOL)], list[tuple[Ints, Floats]]()
     for what, additions in given.items():
         for one in additions:
             ranks = _ranks(trace, one.ranks)
+            if one.arrivals is not None:
+                struck.append(interruptions(trace, one.arrivals, ranks, replications, seed))
+                continue
             constant[what, ranks if apart else slice(None)] += one.constant
             if one.values is None:
                 continue
@@ -42,7 +46,7 @@ def deltas_of(
                 raise ParcastError("two distributions are added to the same ranks; give one")
             law[what, ranks] = len(pools)
             pools.append(one.values)
-    rows, extra = _extra(trace, perturbation)
+    rows, extra = _extra(trace, perturbation, struck)
     return Deltas(
         constant=constant,
         law=law,
@@ -76,8 +80,10 @@ def _check_rank(trace: Trace, rank: int) -> None:
         )
 
 
-def _extra(trace: Trace, perturbation: Perturbation) -> tuple[Ints, Floats]:
-    """Return the events before which more is added, rising, and how much."""
+def _extra(
+    trace: Trace, perturbation: Perturbation, struck: list[tuple[Ints, Floats]]
+) -> tuple[Ints, Floats]:
+    """Return the events before which more is added, rising, and how much in each replication."""
     offsets, found = trace.events.offsets, []
     for extra in perturbation.extra:
         _check_rank(trace, extra.rank)
@@ -89,7 +95,12 @@ def _extra(trace: Trace, perturbation: Perturbation) -> tuple[Ints, Floats]:
             )
         found.append((int(offsets[extra.rank]) + extra.event, float(extra.delta)))
     given, deltas = np.array(found, np.float64).reshape(-1, 2).T
-    removed = perturbation.removed or (np.empty(0, np.int64), np.empty(0))
-    rows: Ints = np.concatenate([given.astype(np.int64), removed[0]])
+    every = [(given.astype(np.int64), deltas[:, None])]
+    if perturbation.removed is not None:
+        every.append((perturbation.removed[0], perturbation.removed[1][:, None]))
+    every += struck
+    rows: Ints = np.concatenate([rows for rows, _ in every])
+    width = max(values.shape[1] for _, values in every)
+    values = [np.broadcast_to(one, (len(one), width)) for _, one in every]
     order = np.argsort(rows, kind="stable")
-    return rows[order], np.concatenate([deltas, removed[1]])[order]
+    return rows[order], np.concatenate(values)[order]

@@ -44,6 +44,7 @@ from parcast_perturb.propagation.state import (
 )
 from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait
 from parcast_perturb.trace.calls import (
+    ACCESS,
     ALL,
     ESEND,
     EXSCAN,
@@ -127,6 +128,9 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
             state.record[call, HOLDERS] += 1
             _open(table, state, rank, row, CALL, call)
         return
+    if kind == ACCESS:
+        record = messages.access(table, deltas, state, rules, rank, row)
+        _open(table, state, rank, row, RELEASE, record)
     if SEND <= kind < RECV or kind == SENDRECV:
         _send(table, deltas, state, rules, rank, row)
     if RECV <= kind <= SENDRECV:
@@ -139,7 +143,7 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
 def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int) -> Any:
     """End an event if that can be; return whether it ended."""
     kind = table.whole[row, KIND]
-    if kind in (LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:
+    if kind in (ACCESS, LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:
         end_alone(state, outcome, rank, row)
         return True
     if kind >= ALL:

@@ -215,6 +215,24 @@ def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, l
 
 
 @step
+def access(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> Any:
+    """Ask for something of memory elsewhere, done a way there and back later; return its record."""
+    record = fresh(state, 1)
+    state.record[record, EVENT] = row
+    state.record[record, SENDER] = rank
+    state.record[record, RELEASED_BY] = CAUSES * row + BY_BOTH
+    state.record[record, RELEASED] = 1
+    length = table.times[row, BYTES]
+    done = table.times[row, START] + own(table, rules, row) + 2 * rules.latency
+    state.time[record, RELEASE] = done + length * rules.per_byte
+    for r in range(state.held.shape[2]):
+        lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
+        way = flight(deltas, state, rank, row, length, r) + latency(deltas, state, rank, row, 0, r)
+        state.held[record, RELEASE, r] = state.delay[rank, BEGUN, r] + lead + way
+    return record
+
+
+@step
 def post(
     table: Any, deltas: Any, state: Any, rules: Any,
     rank: int, row: int, at: float, noisy: bool, blocking: bool,

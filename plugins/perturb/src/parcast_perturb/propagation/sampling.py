@@ -17,8 +17,8 @@ from parcast_perturb.propagation.state import (
     PER_BYTE,
     WAY_ADDS,
 )
-from parcast_perturb.trace.calls import ALL, LOCAL, RECV, SENDRECV
-from parcast_perturb.trace.columns import BYTES, END, KIND, START
+from parcast_perturb.trace.calls import ALL, EXPECT, LOCAL, NOTICE, RECV, SENDRECV
+from parcast_perturb.trace.columns import BYTES, END, KIND, NAME, START
 
 _LOW = 0xFFFFFFFF
 
@@ -51,6 +51,8 @@ def own(table: Any, rules: Any, row: int) -> Any:
     kind = table.whole[row, KIND]
     if kind == LOCAL or kind >= ALL:
         return rules.overhead
+    if table.whole[row, NAME] >= NOTICE:  # a part of a call
+        return 0.0
     if kind < RECV or kind == SENDRECV:
         return rules.overhead + table.times[row, BYTES] * rules.overhead_per_byte
     return rules.overhead_receive
@@ -59,6 +61,8 @@ def own(table: Any, rules: Any, row: int) -> Any:
 @step
 def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, r: int) -> Any:
     """Return what is added to a call; no call gets shorter than 0."""
+    if table.whole[row, NAME] >= NOTICE:
+        return 0.0
     found = drawn(deltas, NOISE, rank, row, 0, r)
     if found < 0.0:
         most = min(own(table, rules, row), table.times[row, END] - table.times[row, START])
@@ -72,11 +76,14 @@ def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
 def gap(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> Any:
     """Return what is added before an event; no gap gets shorter than 0."""
     first = row == table.offsets[rank]
-    found = 0.0 if first else drawn(deltas, GAP, rank, row, 0, r)
+    inside = table.whole[row, NAME] == NOTICE or (
+        not first and table.whole[row - 1, NAME] == EXPECT
+    )
+    found = 0.0 if first or inside else drawn(deltas, GAP, rank, row, 0, r)
     if len(deltas.extra_row):
         at = _first(deltas.extra_row, row)
         while at < len(deltas.extra_row) and deltas.extra_row[at] == row:
-            found += deltas.extra[at]
+            found += deltas.extra[at, r if deltas.extra.shape[1] > 1 else 0]
             at += 1
     if found < 0.0:
         most = 0.0 if first else table.times[row, START] - table.times[row - 1, END]

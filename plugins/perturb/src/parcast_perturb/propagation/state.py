@@ -38,7 +38,7 @@ class Deltas(NamedTuple):
     pool: Any  #: values that are equally likely, 65,536 of each law
     seed: int
     extra_row: Any  #: events before which more is added, rising
-    extra: Any
+    extra: Any  #: [place in ``extra_row``, replication]; one replication may stand for all
     event: Any  #: of each event, or of none: added to its call, message and receipt
     least_latency: float  #: the least that may be added: minus what there is
     least_per_byte: float

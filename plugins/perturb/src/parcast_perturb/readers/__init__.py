@@ -18,6 +18,7 @@ FORMATS: Mapping[str, str] = {
     ".txt": "parcast_perturb.readers.time_independent:read",
     ".goal": "parcast_perturb.readers.goal:read",
     ".et": "parcast_perturb.readers.chakra:read",
+    ".prv": "parcast_perturb.readers.paraver:read",
 }
 
 #: Readers of formats that share a suffix, by what stands in the file's first kilobyte.

@@ -2,13 +2,16 @@
 
 What counts are NCCL's kernels (and ``gloo:`` operations of the processor): each is a collective or
 a message from its start to its end, in the order of their starts; all between is computation.
-Their arguments say name, elements, type and process group; a root is not recorded, so what has one
-is taken to wait for all. Every rank has a clock of its own.
+Their arguments say name, elements, type and process group (gloo's only the elements, where the
+profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all.
+Messages of gloo are refused: their operations end when the message is posted. Every rank has a
+clock of its own.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,7 +39,12 @@ _ROOTLESS = "roots are not recorded: broadcasts, reductions and the like are tak
 _BYTES = {
     "Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Short": 2, "Byte": 1,
     "Char": 1, "Bool": 1, "ComplexFloat": 8, "ComplexDouble": 16,
+    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "int": 4, "long int": 8,
+    "short int": 2, "unsigned char": 1, "signed char": 1, "bool": 1,
 }  # fmt: skip
+
+#: No tensor has more elements.
+_MOST = 1 << 60
 
 
 def read(path: Path) -> Trace:
@@ -123,6 +131,11 @@ class _Writer:
         size = self._size(args, name)
         comm = self._group(args)
         if found in ("send", "recv"):
+            if name.startswith("gloo:"):
+                raise UnsupportedError(
+                    f"{self.file}: {self.recorder.place}: {shorten(name)} ends when the message is "
+                    "posted, and nothing says when it came"
+                )
             self._message(found, args, (start, end), size, comm)
         else:
             self.recorder.collective(found, start, end, size, comm, site=word)
@@ -141,17 +154,33 @@ class _Writer:
 
     def _size(self, args: Mapping[str, Any], name: str) -> float:
         if "dtype" not in args:
-            self.notes["how many bytes gloo moves is not recorded"] = None
-            return 0.0
+            return self._shaped(args, name)
         kind = str(args["dtype"])
         elements = args.get("In msg nelems", args.get("In msg size", 0))
         if kind not in _BYTES and not kind.startswith("Float8"):
             raise UnsupportedError(f"{self.file}: {self.recorder.place}: {shorten(name)} is of "
                                    f"type {shorten(kind)!r}, whose size is not known")  # fmt: skip
-        if type(elements) is not int or elements < 0:
+        if type(elements) is not int or not 0 <= elements <= _MOST:
             raise FileError(f"{self.file}: {self.recorder.place}: {shorten(name)} has no number of "
                             "elements")  # fmt: skip
         return float(elements * _BYTES.get(kind, 1))
+
+    def _shaped(self, args: Mapping[str, Any], name: str) -> float:
+        """Return the bytes of an operation of gloo, from the shapes of its tensors."""
+        kinds: Any = args.get("Input type")
+        shapes: Any = args.get("Input Dims")
+        if not kinds and not shapes:
+            if not name.endswith("barrier"):
+                self.notes["how many bytes gloo moves is not recorded"] = None
+            return 0.0
+        tensors = list(zip(kinds, shapes, strict=False)) if _lists(kinds, shapes) else []
+        known = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
+                    and all(type(one) is int and 0 <= one <= _MOST for one in shape)
+                    for kind, shape in tensors)  # fmt: skip
+        if not tensors or not known:
+            raise UnsupportedError(f"{self.file}: {self.recorder.place}: {shorten(name)} is of "
+                                   "types or shapes whose size is not known")  # fmt: skip
+        return sum(_BYTES[kind] * math.prod(map(float, shape)) for kind, shape in tensors)
 
     def _group(self, args: Mapping[str, Any]) -> Any:
         """Return the process group, which is new if its name is."""
@@ -172,3 +201,7 @@ class _Writer:
         if name not in recording.labels:
             recording.communicator(name, ranks)
         return name
+
+
+def _lists(*values: Any) -> bool:
+    return all(isinstance(one, list) for one in values)

@@ -18,8 +18,9 @@ from typing import Any
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
 from parcast_perturb.errors import TraceError
-from parcast_perturb.trace.calls import ALL, CALLS, RECV, ROOTED, WAIT
+from parcast_perturb.trace.calls import ACCESS, ALL, CALLS, ONE_SIDED, RECV, ROOTED, WAIT
 from parcast_perturb.trace.columns import Trace
+from parcast_perturb.trace.one_sided import Window, Windows
 from parcast_perturb.trace.recording import RankRecorder, Recording
 
 #: A text file beyond this is another thing given by mistake.
@@ -28,6 +29,7 @@ MOST_BYTES = 512 << 20
 #: The largest number that a float holds; an integer may be beyond.
 LARGEST = sys.float_info.max
 
+_KNOWN: Mapping[str, int] = {**CALLS, **ONE_SIDED}
 _TOP = {"nranks", "ranks", "comms", "unit", "clocks"}
 
 
@@ -88,11 +90,13 @@ def trace_of(data: Any, where: str) -> Trace:
         if not (isinstance(members, list) and all(type(one) is int for one in members)):
             raise FileError(f"{where}: communicator {name} must be a list of ranks")
         recording.communicator(_name(name), members)
+    windows = Windows()
     for recorder, events in zip(recording.ranks, ranks, strict=True):
         if not isinstance(events, list):
             raise FileError(f"{where}: rank {recorder.rank} must be a list of events")
         for event in events:
-            _record(recorder, event, where)
+            _record(recorder, event, where, windows)
+    windows.finished()
     return recording.trace(tick=_tick(data, where), comparable=data.get("clocks") == "comparable")
 
 
@@ -124,9 +128,9 @@ class _Event:
             raise FileError(f"{self.place} must be an object, not {shorten(data)}")
         self.data = dict(data)
         self.kind = str(self.data.pop("kind", None)).lower().removeprefix("mpi_")
-        if self.kind not in CALLS:
+        if self.kind not in _KNOWN:
             raise FileError(f"{self.place}: kind {shorten(self.kind)!r} is not modeled."
-                            f"{did_you_mean(self.kind, CALLS)}")  # fmt: skip
+                            f"{did_you_mean(self.kind, _KNOWN)}")  # fmt: skip
         self.start, self.end = (self.number(name) for name in ("t_start", "t_end"))
         self.site = self.data.pop("site", None)
 
@@ -164,17 +168,25 @@ class _Event:
             raise FileError(f"{self.place} ({self.kind}): requests must be a list of names")
         return found
 
+    def group(self) -> list[int]:
+        found = self.data.pop("group", None)
+        if not isinstance(found, list) or any(type(one) is not int for one in found):
+            raise FileError(f"{self.place} ({self.kind}): group must be a list of ranks")
+        return found
+
     def over(self) -> None:
         if self.data:
             raise FileError(f"{self.place} ({self.kind}): it has no {next(iter(self.data))!r}")
 
 
-def _record(recorder: RankRecorder, data: Any, where: str) -> None:
+def _record(recorder: RankRecorder, data: Any, where: str, windows: Windows) -> None:
     event = _Event(recorder, data, where)
     kind, start, end, site = event.kind, event.start, event.end, event.site
     comm = _name(event.data.pop("comm", 0))
-    behavior = CALLS[kind]
-    if kind == "request_free":
+    behavior = _KNOWN[kind]
+    if kind in ONE_SIDED:
+        _one_sided(event, windows.of(recorder, _name(event.data.pop("win", 0)), comm))
+    elif kind == "request_free":
         recorder.free(start, end, event.request())
     elif behavior == 0:
         recorder.local(kind, start, end, site)
@@ -202,3 +214,27 @@ def _record(recorder: RankRecorder, data: Any, where: str) -> None:
         recorder.receive(kind, start, end, event.whole("peer"), event.whole("tag", 0), comm,
                          event.number("bytes", math.inf, least=0), request, site)  # fmt: skip
     event.over()
+
+
+def _one_sided(event: _Event, window: Window) -> None:
+    kind, start, end = event.kind, event.start, event.end
+    if _KNOWN[kind] == ACCESS:
+        window.access(kind, start, end, event.whole("peer"), event.number("bytes", least=0))
+    elif _KNOWN[kind] == ALL:
+        window.together(kind, start, end)
+    elif kind == "win_post":
+        window.expose(start, end, event.group())
+    elif kind == "win_start":
+        window.begin(start, end, event.group())
+    elif kind == "win_complete":
+        window.complete(start, end)
+    elif kind == "win_wait" or (kind == "win_test" and event.data.pop("flag", True)):
+        window.wait(kind, start, end)
+    elif kind.startswith("win_lock"):
+        target = event.whole("peer") if kind == "win_lock" else None
+        exclusive = event.data.pop("exclusive", False) is True
+        window.lock(kind, start, end, target, exclusive=exclusive)
+    elif kind in ("win_sync", "win_test"):
+        window.recorder.local("win_sync", start, end)
+    else:
+        window.done(kind, start, end, None if kind.endswith("_all") else event.whole("peer"))

@@ -12,6 +12,9 @@ RECV, IRECV, SENDRECV, WAIT, PROBE = range(7, 12)
 ALL, FROM_ROOT, TO_ROOT, SCAN, EXSCAN = range(12, 17)
 #: The nonblocking form of a collective is this much above it.
 NONBLOCKING = 5
+#: One-sided: it returns at once, and what it asks of memory elsewhere is done a way there and back
+#: later. Below all others, so that it is in none of their ranges.
+ACCESS = -1
 
 _SENDS = {"send": SEND, "ssend": SSEND, "bsend": ESEND, "rsend": ESEND}
 _COLLECTIVES = {
@@ -52,9 +55,23 @@ CALLS: Mapping[str, int] = {
     **{f"i{name}": kind + NONBLOCKING for name, kind in _COLLECTIVES.items()},
 }
 
-NAMES = tuple(CALLS)
+#: One-sided calls; `parcast_perturb.trace.one_sided` records them. Some open no request.
+ONE_SIDED: Mapping[str, int] = {
+    **dict.fromkeys(["put", "get", "accumulate", "get_accumulate"], ACCESS),
+    **dict.fromkeys(["fetch_and_op", "compare_and_swap"], ACCESS),
+    **dict.fromkeys(["win_create", "win_allocate", "win_free", "win_fence"], ALL),
+    **dict.fromkeys(["win_post", "win_lock", "win_lock_all", "win_sync"], LOCAL),
+    **dict.fromkeys(["win_start", "win_complete", "win_wait", "win_test"], WAIT),
+    **dict.fromkeys(["win_unlock", "win_unlock_all", "win_flush", "win_flush_all"], WAIT),
+}
+#: Parts of one-sided calls, which add no time of their own: a message to who waits for this
+#: call, after it, and the receive of one that the call waits for, before it.
+_PARTS: Mapping[str, int] = {"win_notice": ESEND, "win_expect": IRECV}
+
+KINDS = (*CALLS.values(), *ONE_SIDED.values(), *_PARTS.values())
+NAMES = (*CALLS, *ONE_SIDED, *_PARTS)
 CODES = {name: code for code, name in enumerate(NAMES)}
-KINDS = tuple(CALLS.values())
+NOTICE, EXPECT = CODES["win_notice"], CODES["win_expect"]
 #: Calls that name a root.
 ROOTED = frozenset(
     name for name, kind in CALLS.items()

@@ -88,14 +88,21 @@ class Trace:
     @property
     def ends(self) -> Floats:
         """When each rank's last event ended, 0 where it has none."""
-        last, begin = self.events.offsets[1:], self.events.offsets[:-1]
+        return self._at(self.events.offsets[1:] - 1, END)
+
+    @property
+    def begins(self) -> Floats:
+        """When each rank's first event started, 0 where it has none."""
+        return self._at(self.events.offsets[:-1], START)
+
+    def _at(self, events: Ints, column: int) -> Floats:
         found = np.zeros(self.size)
-        some = last > begin
+        some = np.diff(self.events.offsets) > 0
         if self.mapped is None:
-            found[some] = self.events.times[last[some] - 1, END]
+            found[some] = self.events.times[events[some], column]
             return found
         for rank in np.flatnonzero(some):  # a touch maps megabytes
-            found[rank] = self.events.times[last[rank] - 1, END]
+            found[rank] = self.events.times[events[rank], column]
             self.release()
         return found
 

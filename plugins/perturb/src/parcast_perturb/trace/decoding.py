@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast_perturb.trace.calls import ALL, CALLS, CODES, NAMES, NONBLOCKING, WAIT
+from parcast_perturb.trace.calls import ACCESS, ALL, CODES, KINDS, NAMES, NONBLOCKING, WAIT
 from parcast_perturb.trace.columns import (
     BYTES,
     COUNT,
@@ -84,7 +84,7 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
             found["got"] = float(got[row])
         if name == "request_free":
             found["request"] = open_.pop(whole[COUNT] - 1, NONE)
-        elif makes_request(name):
+        elif kind == ACCESS or makes_request(name):
             open_[whole[COUNT]] = found["request"] = made
             made += 1
         elif kind == WAIT:
@@ -95,9 +95,8 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
 
 def makes_request(name: str) -> bool:
     """Return whether a call does not block."""
-    kind = CALLS[name]
-    late = kind >= ALL + NONBLOCKING
-    return late or name in ("isend", "issend", "ibsend", "irsend", "irecv")
+    late = KINDS[CODES[name]] >= ALL + NONBLOCKING
+    return late or name in ("isend", "issend", "ibsend", "irsend", "irecv", "win_expect")
 
 
 def pairs(trace: Trace) -> tuple[Any, Any]:

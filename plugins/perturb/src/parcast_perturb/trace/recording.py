@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.errors import FileError
 from parcast_perturb.errors import TraceError
-from parcast_perturb.trace.calls import CALLS, CODES, ROOTED, WAIT
+from parcast_perturb.trace.calls import ACCESS, CODES, EXSCAN, KINDS, LOCAL, ROOTED, WAIT
 from parcast_perturb.trace.checks import check
 from parcast_perturb.trace.columns import FIRST, KIND, NONE, Channels, Events, Trace
 
@@ -188,7 +188,7 @@ class RankRecorder:
     ) -> None:  # fmt: skip
         """Record a receive or a probe of the message that came, of ``room`` bytes at most."""
         channel = self._channel(source, self.rank, tag, comm)
-        slot = self._opened(request) if call == "irecv" else 0
+        slot = self._opened(request) if call in ("irecv", "win_expect") else 0
         self._add(call, start, end, site, into=channel, room=room, count=slot)
 
     def exchange(
@@ -226,9 +226,18 @@ class RankRecorder:
                 raise self._error("bad_peer", f"{call} has root {root}, which is not in "
                                   f"communicator {comm}")  # fmt: skip
             first = places[root]
-        slot = self._opened(request) if CALLS[call] > CALLS["exscan"] else 0
+        slot = self._opened(request) if KINDS[CODES[call]] > EXSCAN else 0
         self._add(call, start, end, site, out=number, into=places[self.rank], bytes=size,
                   first=first, count=slot)  # fmt: skip
+
+    def access(
+        self, call: str, start: float, end: float, target: int, size: float, request: Hashable,
+        site: str | None = None,
+    ) -> None:  # fmt: skip
+        """Record a one-sided call; with a ``request`` something waits for it, which this opens."""
+        kind = LOCAL if request is None else ACCESS
+        slot = 0 if request is None else self._opened(request)
+        self._add(call, start, end, site, kind=kind, bytes=size, first=target, count=slot)
 
     def finished(self) -> None:
         """Refuse requests that are still open."""
@@ -245,7 +254,7 @@ class RankRecorder:
         columns = self.columns
         if not (math.isfinite(start) and math.isfinite(end)):
             raise self._error("bad_time", f"{call} has no finite times ({start} to {end})")
-        columns["kind"].append(CALLS[call])
+        columns["kind"].append(int(given.get("kind", KINDS[CODES[call]])))
         columns["call"].append(CODES[call])
         columns["start"].append(start)
         columns["end"].append(end)

@@ -83,10 +83,17 @@ def child(element: ET.Element, tag: str) -> ET.Element | None:
 
 
 def label(element: ET.Element, tag: str) -> str | None:
-    """Return the text of a label, in ``text`` (ISO) or ``value`` (PIPE)."""
-    found = child(element, tag)
-    if found is None:
+    """Return the text of a label: in ``text`` (ISO), in ``value`` (PIPE) or bare.
+
+    Raises
+    ------
+    FileError
+        If it is there twice, so that one of them would be lost.
+    """
+    labels = list(children(element, tag))
+    texts = [one for found in labels for one in found if local(one) in ("text", "value")]
+    if len(labels) > 1 or len(texts) > 1:
+        raise FileError(f"{local(element)} {element.get('id')!r} has its {tag} twice; keep one")
+    if not labels:
         return None
-    text = child(found, "text")
-    text = child(found, "value") if text is None else text
-    return None if text is None else (text.text or "").strip()
+    return ((texts or labels)[0].text or "").strip()

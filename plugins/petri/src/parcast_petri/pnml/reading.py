@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,9 @@ _NODES = ("place", "transition", "arc", "referencePlace", "referenceTransition")
 
 @attrs.frozen
 class Document:
-    """A net as a file has it: the net, the file's own elements, and what was left aside."""
+    """The net of a file, and what was left aside."""
 
     net: Net
-    root: ET.Element = attrs.field(repr=False, eq=False)
     notes: tuple[str, ...] = ()
 
 
@@ -43,7 +43,7 @@ def read_pnml(path: Path) -> Document:
         net, notes = _Reading(root).net()
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
-    return Document(net, root, tuple(dict.fromkeys(notes)))
+    return Document(net, tuple(dict.fromkeys(notes)))
 
 
 class _Reading:
@@ -53,7 +53,7 @@ class _Reading:
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
         if len(nets) > 1:
-            raise FileError(f"the file has {len(nets)} nets; keep one")
+            raise FileError(f"the file has {len(nets)} nets; keep one, or join them in the tool")
         self.element = nets[0]
         self.kind = self.element.get("type", "")
         if any(word in self.kind.lower() for word in _COLORED):
@@ -67,6 +67,9 @@ class _Reading:
         )
         self.notes: list[str] = []
         self.names = self._named()
+        self.constants = {
+            one.get("name", ""): one.get("value", "") for one in children(root, "constant")
+        }
 
     def _found(self, element: ET.Element) -> Iterator[ET.Element]:
         for one in element:
@@ -92,6 +95,8 @@ class _Reading:
             if id_ in names or id_ in references:
                 raise FileError(f"there are two nodes of id {id_!r}")
             if local(node).startswith("reference"):
+                if child(node, "initialMarking") is not None:
+                    raise FileError(f"the reference {id_!r} has tokens; its place has them")
                 references[id_] = node.get("ref", "")
             else:
                 names[id_] = (label(node, "name") or id_) if self.ours else id_
@@ -136,7 +141,7 @@ class _Reading:
 
     def _tokens(self, place: ET.Element) -> int:
         name = self.names[place.get("id", "")]
-        if child(place, "hlinitialMarking") is not None or child(place, "type") is not None:
+        if label(place, "type") not in (None, "dot"):
             raise FileError(f"place {name!r} has tokens of colors; unfold the net first")
         if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
             raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
@@ -144,16 +149,14 @@ class _Reading:
             raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
                             "free slots")  # fmt: skip
         text = label(place, "initialMarking") or place.get("initialMarking") or "0"
-        return _count(text, f"the marking of place {name!r}")
+        return self._count(text, f"the marking of place {name!r}", child(place, "hlinitialMarking"))
 
     def _arc(
         self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
-        weight = _count(
-            label(arc, "inscription") or arc.get("weight") or "1",
-            f"the weight of arc {source!r} to {target!r}",
-        )
+        what = f"the weight of arc {source!r} to {target!r}"
+        weight = self._count(_inscription(arc, what), what, child(arc, "hlinscription"))
         kind = _arc_kind(arc)
         if source in places and target in transitions:
             key, place, owner = "pre", source, transitions[target]
@@ -161,15 +164,28 @@ class _Reading:
             key, place, owner = "post", target, transitions[source]
         else:
             raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
-        if kind == "inhibitor":
-            key = "inhibitor"
-        elif kind != "normal":
+        if kind == "inhibitor" and key == "pre":
+            arcs = owner.setdefault(kind, {})
+            arcs[place] = min(weight, arcs.get(place, weight))
+            return
+        if kind != "normal":
             raise FileError(
                 f"the arc {source!r} to {target!r} is of type {kind!r}; "
-                "normal and inhibitor ones are read"
+                "normal and, from places, inhibitor ones are read"
             )
         arcs = owner.setdefault(key, {})
         arcs[place] = arcs.get(place, 0) + weight
+
+    def _count(self, text: str, what: str, colored: ET.Element | None = None) -> int:
+        """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
+        found = _count(self.constants.get(text, text), what)
+        if colored is not None:
+            said = "".join(one.text or "" for one in children(colored, "text")).strip()
+            if re.fullmatch(rf"\(*{found}'dot\)*", said) is None:
+                raise FileError(
+                    f"{what} is {found} and also {said!r}; unfold the net if its tokens have colors"
+                )
+        return found
 
     def _end(self, arc: ET.Element, end: str) -> str:
         id_ = arc.get(end, "")
@@ -199,16 +215,22 @@ def _arc_kind(arc: ET.Element) -> str:
     if found is not None:
         return found.get("value", "normal")
     kind = label(arc, "arctype") or arc.get("type", "normal")
-    known = {"tapnInhibitor": "inhibitor", "timed": "normal"}
+    # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
+    known = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
     return known.get(str(kind), str(kind))
+
+
+def _inscription(arc: ET.Element, what: str) -> str:
+    text = label(arc, "inscription") or arc.get("inscription") or "1"
+    if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
+        if text.replace(" ", "").partition(":")[0] != "[0,inf)":
+            raise FileError(f"{what} is {text!r}, an interval of ages, which would be lost")
+        text = "1"
+    return arc.get("weight") or text
 
 
 def _count(text: str, what: str) -> int:
     """Return a number of tokens; PIPE writes ``Default,3``."""
-    if text.startswith("["):  # TAPAAL's interval of ages
-        if text.replace(" ", "") != "[0,inf)":
-            raise FileError(f"{what} is {text!r}, an interval of ages, which would be lost")
-        return 1
     parts = [one.strip() for one in text.split(",")]
     if len(parts) > 2 or (len(parts) == 2 and parts[0] != "Default"):
         raise FileError(f"{what} is {text!r}: its tokens have colors; unfold the net first")

@@ -23,13 +23,20 @@ def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[
     FileError
         If the time is of a kind that is not known, so that it would be lost.
     """
+    notes = [
+        f"blocks of {tool!r} in transitions are kept in the file and not read"
+        for one in children(transition, "toolspecific")
+        if (tool := one.get("tool")) not in _BLOCKS
+    ]
     try:
         for dialect, read in _DIALECTS.items():
             if (found := read(transition)) is not None:
-                return dialect, *found
-    except (ParcastError, ValueError, ZeroDivisionError, KeyError) as error:
+                return dialect, found[0], [*notes, *found[1]]
+    except ParcastError as error:
         raise FileError(f"transition {name!r}: {error}") from None
-    return None, {}, []
+    except (ValueError, ZeroDivisionError, KeyError) as error:
+        raise FileError(f"transition {name!r} is timed with no number: {error}") from None
+    return None, {}, notes
 
 
 def _tool(transition: ET.Element, *names: str) -> ET.Element | None:
@@ -44,6 +51,8 @@ def _parcast(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     found = json.loads(block.findtext("{*}transition") or "{}", parse_float=Fraction)
     if not isinstance(found, dict):
         raise FileError("its parcast block is no JSON object")
+    if twice := found.keys() & {"name", "pre", "post", "inhibitor"}:
+        raise FileError(f"its parcast block has {min(twice)!r}, which PNML says")
     return found, []
 
 
@@ -84,9 +93,9 @@ def _law(law: str, *parameters: float) -> str:
 
 
 def _weighed(weight: str | None) -> list[str]:
-    if weight is None or float(weight) == 1:
+    if weight in (None, "1", "1.0"):
         return []
-    return ["weights of immediate transitions are left aside: priority and order decide"]
+    return ["weights of transitions are left aside: priority and order decide"]
 
 
 def _pipe(transition: ET.Element) -> tuple[Fields, list[str]] | None:
@@ -103,16 +112,20 @@ def _pipe(transition: ET.Element) -> tuple[Fields, list[str]] | None:
 
 def _tapaal(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     law, given = transition.get("distribution"), transition.attrib
-    urgent = given.get("urgent") == "true"
+    found: Fields = {"priority": int(given.get("priority", 0))}
+    if given.get("urgent") == "true":  # it does not wait, whatever its distribution
+        if law not in (None, "constant") or float(given.get("value", 0)):
+            raise FileError(f"it is urgent and has the distribution {law!r}; keep one")
+        return found, _weighed(given.get("weight"))
     if law is None:
-        return ({}, []) if urgent else None
-    found: Fields = {}
+        return None
     if given.get("infiniteServer") == "true":
         found["servers"] = "infinite"
     match law:
         case "constant":
-            value = str(Fraction(given["value"]))
-            return found | ({"delay": value} if float(given["value"]) else {}), []
+            if value := Fraction(given["value"]):
+                found["delay"] = str(value)
+            return found, _weighed(given.get("weight"))
         case "exponential":
             found["delay"] = _law("exp", 1 / float(given["rate"]))
         case "uniform":
@@ -139,6 +152,9 @@ def _tina(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     value = Fraction(bounds[0])
     return ({"delay": str(value)} if value else {}), []
 
+
+#: Blocks that are read, and ProM's own, which have no times.
+_BLOCKS = ("parcast", "LINE", "StochasticPetriNet", "ProM", "nupn")
 
 _DIALECTS: Mapping[str, Any] = {
     "parcast": _parcast,

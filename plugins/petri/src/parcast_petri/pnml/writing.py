@@ -20,12 +20,6 @@ def write_pnml(net: Net, path: Path) -> None:
     path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
 
 
-def rewrite(root: ET.Element, path: Path) -> None:
-    """Write a file's own elements again: ids, graphics and tools' blocks as they were."""
-    ET.register_namespace("", _SPACE)
-    path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
-
-
 def element(net: Net) -> ET.Element:
     """Return the document of a net.
 

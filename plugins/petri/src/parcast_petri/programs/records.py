@@ -15,6 +15,7 @@ _CODE = {name: code for code, name in enumerate(_PARTS)}
 _COMMUNICATION, _SYNCHRONIZATION = _CODE["communication"], _CODE["synchronization"]
 
 Times = NDArray[np.float64]
+Inbox = tuple[int, int]  #: a rank and a tag of messages that receives of any take
 
 
 @attrs.define(eq=False)
@@ -33,11 +34,13 @@ class Records:
     _waits: list[tuple[int, int, int | None, list[tuple[int | None, int]]]] = attrs.field(
         factory=list
     )
-    _receives: dict[str, list[tuple[int, int, int]]] = attrs.field(
+    _receives: dict[Inbox, list[tuple[int, int, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
     _table: tuple[NDArray[np.int64], ...] | None = None
-    _inboxes: dict[str, list[int]] = attrs.field(factory=lambda: defaultdict(list))
+    _offers: dict[Inbox, list[tuple[int, int, int]]] = attrs.field(
+        factory=lambda: defaultdict(list)
+    )
 
     def busy(self, rank: int, part: str, since: int, until: int) -> None:
         """Note what a process does from one moment to another."""
@@ -49,11 +52,11 @@ class Records:
         """Note a wait: each message's moment (None: its arrival) and its send."""
         self._waits.append((rank, since, until, list(ends)))
 
-    def offer(self, inbox: str, send: int) -> None:
-        """Note a message that a receive of any may take."""
-        self._inboxes[inbox].append(send)
+    def offer(self, inbox: Inbox, send: int, taken: int, there: int) -> None:
+        """Note when a message that a receive of any may take is taken, and is there."""
+        self._offers[inbox].append((taken, there, send))
 
-    def take(self, inbox: str, rank: int, since: int, until: int) -> None:
+    def take(self, inbox: Inbox, rank: int, since: int, until: int) -> None:
         """Note a receive of whichever message is first."""
         self._receives[inbox].append((rank, since, until))
 
@@ -114,10 +117,10 @@ class Records:
         return (*waits.T, *messages.T)
 
     def _charge_wild(
-        self, inbox: str, receives: Sequence[tuple[int, int, int]], times: Times, ledger: _Ledger
+        self, inbox: Inbox, receives: Sequence[tuple[int, int, int]], times: Times, ledger: _Ledger
     ) -> None:
-        sends = sorted(self._inboxes[inbox], key=lambda send: (times[self.arrival[send]], send))
-        for (rank, since, until), send in zip(receives, sends, strict=True):
+        offers = sorted((times[taken], times[at], send) for taken, at, send in self._offers[inbox])
+        for (rank, since, until), (*_, send) in zip(receives, offers, strict=True):
             begun = times[since]
             ended = max(begun, times[self.arrival[send]])
             ledger.wait(rank, begun, ended, times[self.flight[send]])

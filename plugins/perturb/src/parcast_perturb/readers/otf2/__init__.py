@@ -6,10 +6,15 @@ where `MpiIrecvRequest` stands; their source and tag come with `MpiIrecv`.
 
 from __future__ import annotations
 
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 from parcast.errors import FileError, shorten
 from parcast_perturb.trace.columns import Trace
+
+#: An anchor file has three texts, and then properties, from here on; it is short.
+_TEXTS, _MOST_BYTES = 46, 1 << 20
 
 
 def read(path: Path) -> Trace:
@@ -32,17 +37,27 @@ def read(path: Path) -> Trace:
             f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
         ) from None
     from parcast_perturb.readers.otf2.archive import Archive
+    from parcast_perturb.readers.otf2.records import hush
 
     _check(path)
+    hush()
     try:
-        with otf2.reader.open(str(path)) as opened:
+        with redirect_stderr(StringIO()):  # where the package writes what fails in its callbacks
+            opening = otf2.reader.open(str(path))
+        with opening as opened:
             return Archive(opened, str(path)).trace()
     except (otf2.error.Error, Error) as error:
         raise FileError(f"{path} cannot be read as OTF2: {shorten(error)}") from None
 
 
 def _check(path: Path) -> None:
-    """Refuse what is no anchor file, before the library writes of it what only it understands."""
+    """Refuse what is no anchor file, or one changed so that the library reads it for minutes."""
     with path.open("rb") as file:
-        if file.read(1) != b"\x03" or b"OTF2" not in file.read(64):
-            raise FileError(f"{path} cannot be read as OTF2: it is no anchor file (*.otf2)")
+        data = file.read(_MOST_BYTES)
+    if data[:1] != b"\x03" or b"OTF2" not in data[:64]:
+        raise FileError(f"{path} cannot be read as OTF2: it is no anchor file (*.otf2)")
+    *_, rest = data[_TEXTS:].split(b"\0", 3)
+    count = int.from_bytes(rest[:4], "little" if data[1:2] == b"B" else "big")
+    if 2 * count > len(rest):  # a property is two texts, each ending in a zero
+        raise FileError(f"{path} cannot be read as OTF2: it says that it has {count:,} properties, "
+                        "and is too short for them")  # fmt: skip

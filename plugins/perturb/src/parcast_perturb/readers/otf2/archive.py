@@ -10,8 +10,9 @@ import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.errors import TraceError
-from parcast_perturb.readers.otf2 import calls as c
-from parcast_perturb.readers.otf2.naming import Naming
+from parcast_perturb.readers.otf2 import walking as c
+from parcast_perturb.readers.otf2.calls import Calls
+from parcast_perturb.readers.otf2.naming import Naming, word
 from parcast_perturb.readers.otf2.records import Library
 from parcast_perturb.trace.bulk import Bulk, record
 from parcast_perturb.trace.calls import CODES
@@ -23,11 +24,6 @@ _STOPPED: Mapping[int, str] = {
     c.MATCHED: "a record of a matched receive (MPI_Mrecv), which is not read from OTF2",
     c.TOO_DEEP: f"more than {c.MOST_DEPTH:,} regions inside each other",
 }
-
-
-def _word(value: Any) -> str:
-    """Return the name of one of the package's enumerated values."""
-    return str(value).rpartition(".")[2]
 
 
 class Archive:
@@ -42,12 +38,12 @@ class Archive:
         """Return the locations of each rank, ranks in the order of the MPI locations."""
         definitions, ranks = self.archive.definitions, dict[Any, int]()
         for group in definitions.groups:
-            if (_word(group.group_type), _word(group.paradigm)) == ("COMM_LOCATIONS", "MPI"):
+            if (word(group.group_type), word(group.paradigm)) == ("COMM_LOCATIONS", "MPI"):
                 for location in group.members:
                     ranks.setdefault(location.group, len(ranks))
         found: dict[int, list[Any]] = defaultdict(list)
         for one in definitions.locations:
-            if _word(one.type) == "CPU_THREAD":
+            if word(one.type) == "CPU_THREAD":
                 found[ranks.setdefault(one.group, len(ranks))].append(one)
         return {rank: found[rank] for rank in range(len(ranks))}
 
@@ -102,7 +98,7 @@ class Archive:
         tables, dones, before = [], [], 0
         silent = 0
         for location in self.threads[rank]:
-            calls = c.Calls(naming.is_call)
+            calls = Calls(naming.kinds)
             for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
                 if reason := calls.take(rows):
                     raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
@@ -141,6 +137,9 @@ class Archive:
         return table, done[np.argsort(done[:, c.PARTS], kind="stable")]
 
     def _stopped(self, reason: int, rank: int, row: Ints) -> Exception:
+        if reason == c.UNKNOWN:
+            return FileError(f"{self.where}: rank {rank} enters region {int(row[2])} at time "
+                             f"{int(row[1])}, and no region has this number")  # fmt: skip
         if reason == c.OUTSIDE:
             return FileError(f"{self.where}: rank {rank} has an MPI record outside any MPI call, "
                              f"at time {int(row[1])}")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.readers.otf2 import calls as c
+from parcast_perturb.readers.otf2 import walking as c
 from parcast_perturb.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, WAIT
 from parcast_perturb.trace.columns import NONE, Ints
 from parcast_perturb.trace.recording import RankRecorder, Recording
@@ -20,8 +20,19 @@ _OPERATIONS = (
     "exscan", "reduce_scatter_block", "comm_dup", "barrier", "barrier", "barrier", "comm_dup",
     "barrier",
 )  # fmt: skip
+#: A greater number is of a file that was changed; a table of all regions is made.
+_MOST_REGIONS = 1 << 22
+
 _SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
 _LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize"}
+
+
+def word(value: Any) -> str:
+    """Return the name of one of the package's enumerated values, "" if it has none."""
+    try:
+        return str(value).rpartition(".")[2]
+    except KeyError:
+        return ""
 
 
 class Naming:
@@ -35,10 +46,13 @@ class Naming:
             for one in definitions.regions
         }
         most = max(self.regions, default=0) + 1
-        self.is_call = np.zeros(most, np.bool_)
+        if most > _MOST_REGIONS:
+            raise FileError(f"{recording.where}: a region has number {most - 1}, and archives have "
+                            f"up to {_MOST_REGIONS:,} regions")  # fmt: skip
+        self.kinds = np.full(most, c.UNDEFINED, np.int8)
         self.codes = np.zeros((most, 4), np.int64)  #: of plain, sending, nonblocking and waiting
         for number, name in self.regions.items():
-            self.is_call[number] = name.startswith("MPI_")
+            self.kinds[number] = c.CALLED if name.startswith("MPI_") else c.OTHER
             self.codes[number] = _codes(name)
         ranks = {one: rank for rank, all_ in threads.items() for one in all_}
         self.members: dict[int, Ints | None] = {}
@@ -49,14 +63,16 @@ class Naming:
 
     def _communicator(self, comm: Any, recording: Recording, ranks: Mapping[Any, int]) -> None:
         number, group = comm._ref, comm.group  # noqa: SLF001
-        kind = str(getattr(group, "group_type", None)).rpartition(".")[2]
-        mpi = str(getattr(group, "paradigm", None)).rpartition(".")[2] == "MPI"
-        if not (kind == "COMM_GROUP" and mpi):  # of one rank alone, whoever asks
+        kinds = (word(getattr(group, name, None)) for name in ("group_type", "paradigm"))
+        if tuple(kinds) != ("COMM_GROUP", "MPI"):  # of one rank alone, whoever asks
             self.members[number] = None
             return
-        members = [ranks[one] for one in group.members]
+        members = [ranks.get(one, NONE) for one in group.members]
+        if NONE in members:
+            raise FileError(f"{recording.where}: communicator {number} has a member that is no "
+                            "location of a rank")  # fmt: skip
         self.members[number] = np.array(members, np.int64)
-        recording.communicator(comm, members)
+        recording.communicator(f"number {number}", members)
         self.numbers[number] = len(recording.members) - 1
 
     def names(self, table: Ints) -> Ints:
@@ -90,7 +106,12 @@ class Naming:
         rooted = np.array([name in ROOTED for name in NAMES])[call]
         for comm in np.unique(comms[mine]).tolist():
             at = np.flatnonzero(mine & (comms == comm))
-            members = self.members.get(comm)
+            if comm not in self.members:
+                raise FileError(
+                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(at[0])}: there "
+                    f"is no communicator {comm}"
+                )
+            members = self.members[comm]
             if members is None:
                 numbers[at] = np.where(together[at], NONE, 0)
                 ranks[at] = recorder.rank

@@ -117,6 +117,19 @@ def _written(kind: int, count: int) -> Callable[..., int]:
     return write
 
 
+@cache
+def hush() -> Any:
+    """Keep the C library from writing of errors, which it returns too."""
+    from _otf2.Config import lib_path
+
+    made = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p,
+        ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p,
+    )(lambda _1, _2, _3, _4, code, _6, _7: code)  # fmt: skip
+    ctypes.CDLL(lib_path()).OTF2_Error_RegisterCallback(made, None)
+    return made  # which must not be collected
+
+
 class Library:
     """The C library inside the package, called without the package."""
 

@@ -1,0 +1,64 @@
+"""What the solvers cost and take for granted, told without solving: for ``parcast advise``.
+
+The seconds are measured: on one core of a server of 2023, rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import Assumption, Query
+from parcast_pamela.language.tree import Use, walk
+from parcast_pamela.workload import given, linked
+
+#: Seconds to compile a model's equation and evaluate it, and for an event.
+_COMPILED, _EVENT = 5e-3, 3e-6
+
+
+def of_formulas(query: Query) -> float:
+    """Return the seconds that compiling takes; sizes and processes make no difference."""
+    model = linked(query)
+    return _COMPILED * (len(model.equations) + len(model.lets))
+
+
+def of_events(query: Query) -> float | None:
+    """Return the seconds that a run takes; None where the model is too large to be run."""
+    from parcast.errors import ParcastError
+    from parcast_pamela.simulation.program import unfold
+
+    model = linked(query)
+    try:
+        return 1e-3 + _EVENT * unfold(model, given(model, query)).events
+    except ParcastError:
+        return None
+
+
+def of_bound(query: Query) -> Iterator[Assumption]:
+    """Yield what T^l takes for granted."""
+    apart = query.workload.content.form == "free" and query.p > 1
+    yield Assumption(
+        "no process waits for a certain other one, only all for all",
+        "form free takes the processes of a program apart" if apart else "",
+    )
+
+
+def of_path(query: Query) -> Iterator[Assumption]:
+    """Yield what the critical path takes for granted."""
+    yield from of_bound(query)
+    used = _used(query)
+    yield Assumption(
+        "nothing waits for a resource", f"{', '.join(used)} can be waited for" if used else ""
+    )
+
+
+def of_sim(query: Query) -> Iterator[Assumption]:
+    """Yield what a run takes for granted."""
+    yield from of_bound(query)
+    yield Assumption("a server takes whoever comes first (option arbitration)")
+
+
+def _used(query: Query) -> list[str]:
+    """Return the resources that the model uses."""
+    trees = [one.body for one in linked(query).equations.values()]
+    uses = [node for tree in trees for node in walk(tree) if isinstance(node, Use)]
+    return sorted({use.resource for use in uses})

@@ -1,0 +1,66 @@
+"""What operations take of their processes, of disks and of wires; in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.program.columns import Columns
+from parcast.program.operations import SENDS
+from parcast_petri.programs.networks import Wires, taken
+
+
+@attrs.frozen(eq=False)
+class Charges:
+    """What each operation of a table takes of its process.
+
+    Lists, which are faster to look up one by one than arrays.
+    """
+
+    table: Columns
+    cpu: list[float]  #: without regard to memory
+    seconds: list[float]  #: with it
+    memory: list[float] | None  #: bytes
+
+    @classmethod
+    def of(cls, table: Columns, costs: Costs, rank: Any) -> Charges:
+        """Return the charges of operations; ``rank`` is who does each, or all."""
+        rank = np.broadcast_to(rank, len(table.op))
+        cpu, whole = np.zeros((2, len(table.op)))
+        at = np.flatnonzero(table.among(("compute",)))
+        if len(at):
+            memory = 0.0 if table.memory is None else table.memory[at]
+            cpu[at] = table.amount[at] / (costs.rate * costs.placement.speed[rank[at]])
+            whole[at] = costs.compute(rank[at], table.amount[at], memory)
+        at = np.flatnonzero(table.among(("elapse",)))
+        cpu[at] = whole[at] = costs.elapse(rank[at], table.amount[at])
+        at = np.flatnonzero(table.among(SENDS))
+        whole[at] = costs.sending(table.amount[at])
+        moved = None if table.memory is None else table.memory.tolist()
+        return cls(table, cpu.tolist(), whole.tolist(), moved)
+
+
+@attrs.frozen(eq=False)
+class Ways:
+    """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
+
+    network: Any
+    startup: Any
+    transfer: Any
+
+    @classmethod
+    def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Ways:
+        """Return the ways of messages of ``size`` bytes between these ranks."""
+        node, within = costs.placement.node, costs.placement.same_node(src, dst)
+        network = taken(networks, node[src], node[dst])
+        startup = np.array([one.startup for one in networks])[network]
+        per_byte = np.array([one.per_byte for one in networks])[network]
+        return cls(
+            network,
+            np.where(within, costs.local_startup, startup),
+            size * np.where(within, costs.local_per_byte, per_byte),
+        )

@@ -1,0 +1,49 @@
+"""A process being drawn: where its token is, and when it came there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from parcast_petri.programs.records import Records
+from parcast_petri.programs.sketch import OUTSET, Sketch, timed
+
+
+@attrs.define(eq=False)
+class Process:
+    """Draws what a process does, one step after another."""
+
+    sketch: Sketch
+    records: Records
+    rank: int
+    at: str  #: the place of its token
+    moment: int = OUTSET  #: when the token came there
+
+    def step(
+        self, word: str, name: str, pre: Iterable[str] = (), post: Iterable[str] = (), **rest: Any
+    ) -> int:
+        """Draw what the process does next; return the moment it is done."""
+        after = f"{word} done {name}"
+        self.moment = self.sketch.transition(
+            f"{word} {name}",
+            {self.at: 1, **dict.fromkeys(pre, 1)},
+            {after: 1, **dict.fromkeys(post, 1)},
+            **rest,
+        )
+        self.at = after
+        return self.moment
+
+    def busy(
+        self,
+        word: str,
+        name: str,
+        seconds: float,
+        pre: Iterable[str] = (),
+        post: Iterable[str] = (),
+    ) -> None:
+        """Draw what the process does for a message, and note its time."""
+        since = self.moment
+        self.step(word, name, pre, post, **timed(seconds))
+        self.records.busy(self.rank, "communication", since, self.moment)

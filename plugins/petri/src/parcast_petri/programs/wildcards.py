@@ -1,0 +1,87 @@
+"""Receives of whichever message is there first: who takes which, as places and transitions.
+
+Messages that are there stand in line for the next receive. They and receives come to the line when
+no request of another kind is left at that time, so their transitions have the lowest priority.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import attrs
+
+from parcast_petri.programs.process import Process
+from parcast_petri.programs.records import Inbox, Records
+from parcast_petri.programs.sketch import Sketch, timed
+
+_LAST = -1  #: the priority
+#: A place that receives pass one after another.
+_TURN = "receives of any"
+
+
+@attrs.frozen
+class _Offer:
+    send: int
+    name: str
+    there: str  #: the place of a message that is there
+    since: int  #: the moment when it is
+    late: bool  #: it leaves when it is taken, not before
+
+
+@attrs.frozen
+class _Receive:
+    name: str
+    before: str  #: the place of its process
+
+
+def met(name: str) -> str:
+    """Return the place in which a message waits that is taken and leaves only then."""
+    return f"met {name}"
+
+
+def got(inbox: Inbox) -> str:
+    """Return the place in which what is taken arrives."""
+    return "got {} tag {}".format(*inbox)
+
+
+@attrs.define(eq=False)
+class Wildcards:
+    """Collects messages and receives of each inbox, and draws them when all are known."""
+
+    _offers: dict[Inbox, list[_Offer]] = attrs.field(factory=lambda: defaultdict(list))
+    _receives: dict[Inbox, list[_Receive]] = attrs.field(factory=lambda: defaultdict(list))
+
+    def offer(
+        self, inbox: Inbox, send: int, name: str, there: str, since: int, *, late: bool
+    ) -> None:
+        """Note a message that a receive of any may take."""
+        self._offers[inbox].append(_Offer(send, name, there, since, late))
+
+    def receive(self, process: Process, tag: int, name: str, overhead: float) -> None:
+        """Draw a receive of whichever message is first."""
+        inbox, since = (process.rank, tag), process.moment
+        self._receives[inbox].append(_Receive(name, process.at))
+        process.at = f"waiting {name}"
+        process.step("recv", name, [got(inbox)], **timed(overhead))
+        process.records.take(inbox, process.rank, since, process.moment)
+
+    def draw(self, sketch: Sketch, records: Records) -> None:
+        """Draw who takes which message, lower ranks first."""
+        for inbox in sorted(self._receives):
+            posted = "receive of {} tag {}".format(*inbox)
+            for offer in self._offers[inbox]:
+                found = met(offer.name) if offer.late else got(inbox)
+                taken = sketch.transition(
+                    f"choose {offer.name}", {offer.there: 1, posted: 1}, {found: 1},
+                    queue=posted, priority=_LAST,
+                )  # fmt: skip
+                if offer.late:
+                    records.flight[offer.send] = taken
+                records.offer(inbox, offer.send, taken, offer.since)
+            turn = sketch.place(_TURN, 1)
+            for one in self._receives[inbox]:
+                waiting = {f"waiting {one.name}": 1, posted: 1, turn: 1}
+                sketch.transition(
+                    f"post {one.name}", {one.before: 1, turn: 1}, waiting,
+                    queue=turn, priority=_LAST,
+                )  # fmt: skip

@@ -1,0 +1,56 @@
+"""Tasks for whoever is free, where the cost table has no word: shared media and loaded nodes."""
+
+import pytest
+
+import parcast_petri
+from parcast import Registry
+from parcast.program.reader import read_source
+
+REGISTRY = Registry([parcast_petri])
+MACHINE = {
+    "name": "m",
+    "processor": {"rate": 1},
+    "network": {"startup": 1, "bandwidth": 1, "contention": "bus"},
+    "nodes": {"count": 3},
+}
+FARM = '''"""Tasks of 10 s, 4 bytes each."""
+def program(rank, size, tasks=3):
+    for task in pool(range(tasks), bytes=4):
+        elapse(10)
+'''
+
+
+def solved(machine, tasks, p=2, sharing="ps_transfer"):
+    settings = {"tasks": tasks, "petri.mean.sharing": sharing}
+    program = read_source(FARM, "farm.py", "farm")
+    asked = {"p": p, "solvers": "petri.mean", "settings": settings}
+    (row,) = REGISTRY.compare(program, machine, **asked).rows
+    return row
+
+
+@pytest.mark.parametrize(
+    ("sharing", "ends"),
+    [
+        ("ps_transfer", [18, 22, 22]),  # asked at 1, 8 bytes of two at 2-10, work -20, no more -22
+        ("fcfs", [18, 18, 22]),  # bytes at 1-5 and 5-9, arrived at 6 and 10
+        ("fixed_sequential", [18, 18, 22]),  # the second finds two messages
+        ("fixed_batch", [18, 22, 22]),  # both do
+        ("none", [18, 18, 18]),  # what rank 0 takes passes no network
+    ],
+)
+def test_answers_share_the_bus_as_messages_do(sharing, ends):
+    row = solved(MACHINE, tasks=3, p=3, sharing=sharing)
+    assert row.details["ends"] == ends
+    assert row.parts.compute == 10
+
+
+def test_a_loaded_node_takes_fewer_tasks():
+    quick = {**MACHINE, "network": {**MACHINE["network"], "startup": 0, "contention": "none"}}
+    loaded = {**quick, "background": {"nodes": [0.75, 0, 0], "demand": "exp:1s"}}
+    row = solved(loaded, tasks=5)  # of 4 + 40 s on node 0, of 4 + 10 s on node 1
+    assert row.details["ends"] == [44, 56]
+    assert row.parts.compute == (40 + 4 * 10) / 2
+
+
+def test_too_many_tasks_for_a_net_are_refused():
+    assert "2,000,002 operations" in solved(MACHINE, tasks=500_000).message
