@@ -65,7 +65,11 @@ class Settings:
                 raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
             else:
                 known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
-                hint = did_you_mean(name, known) or f" Known: {', '.join(known)}."
+                near = [one for one in known if one.startswith(f"{name.split('.')[0]}.")]
+                listed = ", ".join(near or sorted(parameters)) or "none"
+                hint = (
+                    did_you_mean(name, known) or f" {'Known' if near else 'Parameters'}: {listed}."
+                )
                 raise UnknownNameError(
                     f"No parameter, machine value or option is called {name!r}.{hint}"
                 )

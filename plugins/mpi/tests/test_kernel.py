@@ -57,6 +57,17 @@ def test_a_sweep_does_all_updates_and_touches_all_elements(elements: int, update
     assert (compiled[touched:] == start[touched:]).all()
 
 
+@pytest.mark.parametrize("updates", [7, TILE, TILE + 5, 3 * TILE + 9])
+def test_a_tile_gets_each_update(updates: int) -> None:
+    found, expected = np.linspace(0.2, 0.4, TILE), np.linspace(0.2, 0.4, TILE)
+    sweep(found, TILE, updates)
+    if updates < TILE:  # the others are read and written only
+        expected[updates:] = 1.0 - expected[updates:]
+    update.py_func(expected, updates // TILE)
+    update.py_func(expected[: updates % TILE], 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_amounts_become_updates_and_elements() -> None:
     kernel = Kernel(memory=False)
     kernel.compute(0, 0)

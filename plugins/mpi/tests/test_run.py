@@ -85,14 +85,6 @@ def test_every_operation_runs_and_the_answer_keeps_the_promises(
     assert found.details["library"] == str(mpi)
 
 
-def test_every_operation_runs_on_one_rank(mpi: library.Library, machine: Machine) -> None:
-    asked = query(EVERYTHING, machine, 1)
-    found = measure(plan(asked.workload.content.at(asked)), 1, Options(repetitions=2, warmup=1))
-    assert len(found.times) == 2
-    assert min(found.times) >= 0.002
-    assert min(found.parts[0].compute, found.parts[0].io, found.parts[0].communication) > 0
-
-
 def test_tasks_of_a_pool_are_all_done_whoever_takes_them(
     mpi: library.Library, machine: Machine
 ) -> None:
