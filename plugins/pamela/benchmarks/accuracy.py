@@ -75,7 +75,7 @@ def draw_figures(folder, theta, alpha, repair):
     clients, lower, found = repair
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.plot(clients, lower, "k--", zorder=3, label="lower bound, for each cycle")
+    axes.plot(clients, lower, "k--", label="lower bound, for each cycle")
     for cycles, time in found.items():
         axes.plot(clients, time, label=f"simulated, {cycles} cycle{'s' * (cycles > 1)}")
     axes.set(xlabel="P", ylabel="time for each cycle [s]")
@@ -85,9 +85,7 @@ def draw_figures(folder, theta, alpha, repair):
     axes = figure.add_subplot()
     axes.plot(theta, alpha, ".", markersize=2, rasterized=True)  # a small file
     axes.plot(*zip(*calibration(theta, alpha), strict=True), "k", label="mean")
-    axes.set(
-        xlabel=r"$\theta = \ln(\omega/\varphi)$", ylabel="$T^l/T$", xlim=(-2, 2), ylim=(0, 1.02)
-    )
+    axes.set(xlabel=r"$\theta = \ln(\omega/\varphi)$", ylabel="$T^l/T$", xlim=(-2, 2), ylim=(0, 1))
     axes.legend()
     figure.savefig(folder / "random-models.svg", metadata={"Date": None}, dpi=150)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import NoReturn
 
 from hypothesis import strategies as st
 
-from parcast_pamela.language.checks import check
 from parcast_pamela.language.model import Model, link
 from parcast_pamela.language.parser import parse
 from parcast_pamela.language.tree import Declaration
@@ -19,32 +19,30 @@ resource cyclic[0..P-1], fixed[0..3], line[-60..60], blocks[-60..60]
 resource grid[0..2, -60..60], uneven[q = 0..3] mult q + 1
 """
 
-_BINDING = st.fixed_dictionaries(
-    {
-        "N": st.integers(0, 7),
-        "M": st.integers(1, 5),
-        "P": st.integers(1, 4),
-        "tau": st.sampled_from(["0", "1", "1/2", "3"]),
-        "ts": st.sampled_from(["0", "1", "5/3"]),
-        "p": st.sampled_from(["0", "1/3", "1"]),
-    }
-)
+#: All points, so that one is a single draw
+_POINTS: list[dict[str, object]] = [
+    {"N": n, "M": m, "P": p, "tau": tau, "ts": ts, "p": chance}
+    for chance, ts, tau, p, m, n in product(
+        ("0", "1/3", "1"), ("0", "1", "5/3"), ("0", "1", "1/2", "3"), range(1, 5), range(1, 6),
+        range(8),
+    )
+]  # fmt: skip
 
 
 def bindings(count: int) -> st.SearchStrategy[list[dict[str, object]]]:
     """Return parameters of several points."""
-    return st.lists(_BINDING, min_size=count, max_size=count)
+    return st.tuples(*count * [st.sampled_from(_POINTS)]).map(list)
 
 
 @st.composite
 def models(draw: st.DrawFn) -> str:
     """Return the text of a model, to be read after `HEAD`."""
-    return f"L = {draw(_process(draw(_DEPTHS), ()))}\n"
+    return f"L = {draw(_within(draw(_DEPTHS), ()))}\n"
 
 
 def read(text: str) -> Model:
     """Return the model of a text, the declarations before it parsed only once."""
-    return check(link("random", [*_head(), *parse(text)[0]], _no_import))
+    return link("random", [*_head(), *parse(text)[0]], _no_import)
 
 
 @cache
@@ -64,21 +62,39 @@ def _process(draw: st.DrawFn, depth: int, indices: tuple[str, ...]) -> str:
     if kind == "delay":
         return f"delay({draw(_time(indices))})"
     if kind in {"seq", "par"}:
-        parts = draw(st.lists(_process(depth - 1, indices), min_size=2, max_size=3))
+        parts = draw(_parts(depth - 1, indices))
         sign = " ; " if kind == "seq" else " || "
         return "{ " + sign.join(f"{{ {part} }}" for part in parts) + " }"
     if kind == "if":
-        condition, then = draw(_condition(indices)), draw(_process(depth - 1, indices))
-        other = draw(st.none() | _process(depth - 1, indices))
+        condition, then = draw(_condition(indices)), draw(_within(depth - 1, indices))
+        other = draw(_other(depth - 1, indices))
         tail = "" if other is None else f" else {{ {other} }}"
         return f"if ({condition}) {{ {then} }}{tail}"
     name = f"i{len(indices)}"
     first, last = draw(_bound(indices)), draw(_bound(indices))
-    first = draw(st.sampled_from(("0", "1", first)))
+    first = draw(_FIRSTS) or first
     step = draw(_STEPS)
-    body = draw(_process(depth - 1, (*indices, name)))
+    body = draw(_within(depth - 1, (*indices, name)))
     word = draw(_WORDS)
     return f"{word} ({name} = {first}, {last}{step}) {{ {body} }}"
+
+
+# strategies are made once: making one takes longer than drawing from it
+
+
+@cache
+def _within(depth: int, indices: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return _process(depth, indices)
+
+
+@cache
+def _parts(depth: int, indices: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    return st.lists(_within(depth, indices), min_size=2, max_size=2)
+
+
+@cache
+def _other(depth: int, indices: tuple[str, ...]) -> st.SearchStrategy[str | None]:
+    return st.none() | _within(depth, indices)
 
 
 @cache
@@ -100,8 +116,13 @@ def _affine(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     )
 
 
+@cache
+def _resource(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return _resource_of(indices)
+
+
 @st.composite
-def _resource(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
+def _resource_of(draw: st.DrawFn, indices: tuple[str, ...]) -> str:
     form = draw(_RESOURCES)
     if "{" not in form:
         return form
@@ -130,12 +151,13 @@ def _condition(indices: tuple[str, ...]) -> st.SearchStrategy[str]:
     return st.sampled_from(names) | st.sampled_from([*(f"not ({one})" for one in names), *both])
 
 
-_DEPTHS = st.sampled_from((1, 2, 2, 2, 3))
+_DEPTHS = st.sampled_from((2, 1, 1, 2, 1, 2, 1, 3))
 _LEAVES = st.sampled_from(("use", "use", "delay"))
 _KINDS = st.sampled_from(
     ("use", "use", "delay", "seq", "par", "loop", "loop", "loop", "loop", "if")
 )  # fmt: skip
 _STEPS = st.sampled_from(("", "", "", "", " by 2", " by M"))
+_FIRSTS = st.sampled_from(("0", "1", None))
 _WORDS = st.sampled_from(("seq", "par"))
 _RESOURCES = st.sampled_from(
     (

@@ -10,6 +10,7 @@ import parcast_pamela
 from parcast import Registry
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.language.reading import model_of, read_model
 
 REGISTRY = Registry([parcast_pamela])
@@ -98,3 +99,30 @@ def test_table_1_lower_bounds(row):
     found = float(compiled(f"t800-row{row}").values({}).bound)
     assert f"{found:.6f}" == exact
     assert round(found, 1) == published
+
+
+@pytest.mark.parametrize(
+    ("arms", "formula"),
+    [
+        ([(a, b) for a in range(6) for b in range(6)], "5*c + 5*m"),
+        ([(a, 40 - a) for a in range(20)] + [(1, 1), (19, 20)], ""),
+        ([(0, 0), *((a, 40 - a) for a in range(20)), *((a, 39 - a) for a in range(20))], ""),
+    ],
+)
+def test_of_many_arms_those_that_another_covers_are_left_out(arms, formula):
+    text = " || ".join(f"delay({a}*c + {b}*m)" for a, b in arms)
+    model = model_of(f"param c >= 0, m >= 0\nL = {text}")
+    compiled = compile_model(model)
+    if formula:
+        assert repr(compiled.bound) == formula
+    else:  # none of the first 20 is covered, and all others are
+        (atom,) = (atom for monomial, _ in compiled.bound.terms for atom, _ in monomial)
+        assert len(atom.arguments) == 20
+    for c, m in ((0, 0), (1, 0), (0, 1), (2, 3), ("7/2", "1/3")):
+        point = {"c": c, "m": m}
+        assert compiled.values(point).bound == enumerate_bounds(model, point).bound
+
+
+def test_of_many_numbers_the_largest_is_left():
+    arms = " || ".join(f"delay({number})" for number in (*range(25), *range(30, 3, -1)))
+    assert repr(compile_model(model_of(f"L = {arms}")).bound) == "30"

@@ -74,8 +74,7 @@ class Signs:
 
     def low(self, symbol: Symbol) -> Exact | None:
         """Return the least value of a parameter, as far as it is a known number."""
-        found: Exact | None = self._lows.get(symbol, symbol.low)
-        return found
+        return self._lows.get(symbol, symbol.low)  # type: ignore[no-any-return]
 
     def integer(self, one: Polynomial) -> bool:
         """Return whether an expression is certainly whole."""
@@ -86,9 +85,7 @@ class Signs:
         )
 
     def _whole_atom(self, atom: Atom) -> bool:
-        if atom.kind == "sym":
-            return atom.arguments[0].integer  # type: ignore[no-any-return]
-        if atom.kind == "item":
+        if atom.kind in {"sym", "item"}:
             return atom.arguments[0].integer  # type: ignore[no-any-return]
         if atom.kind == "max":
             return all(map(self.integer, atom.arguments))
@@ -112,8 +109,7 @@ class Signs:
 
     def _primitive(self, one: Polynomial) -> Polynomial:
         """Return an expression of the same sign whose coefficients are whole."""
-        bottom = math.lcm(*(c.denominator for _, c in one.terms))
-        return self.kernel.scaled(one, bottom)
+        return self.kernel.scaled(one, math.lcm(*(c.denominator for _, c in one.terms)))
 
     def _refuted(self, one: Polynomial, facts: Facts) -> bool:
         """Return whether an expression is below 0 at a point where all facts hold."""

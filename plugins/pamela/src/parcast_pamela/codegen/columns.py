@@ -25,6 +25,7 @@ _FUNCTIONS = frozenset(
 )
 _UFUNCS = _FUNCTIONS | set(_OPERATORS.values())
 _EITHER_WAY = frozenset({"add", "multiply", "maximum", "minimum", "gcd", "lcm", "equal"})
+_SIGNS = {"add": " + ", "subtract": " - ", "multiply": "*", "divide": "/"}
 #: What gives truth values or whole numbers
 _NOT_FLOATS = frozenset({"greater_equal", "equal", "gcd", "lcm"})
 
@@ -199,10 +200,13 @@ class _Code:
             else:
                 name, there, made = f"b{made}", f"b{made}" in known, made + 1
             places[one] = name
-            anew = (
-                f"{name} = {call}.astype(float)" if step.name in _NOT_FLOATS else f"{name} = {call}"
-            )
-            lines.append(f"{call[:-1]}, out={name})" if there else anew)
+            if there:
+                lines.append(f"{call[:-1]}, out={name})")
+            elif step.name in _SIGNS:  # sooner done than the call
+                lines.append(f"{name} = {_SIGNS[step.name].join(self._inputs(one, places))}")
+            else:
+                after = ".astype(float)" if step.name in _NOT_FLOATS else ""
+                lines.append(f"{name} = {call}{after}")
         for one in outs:
             if one not in places:  # a parameter or a number
                 there = f"o{one}" in known
@@ -213,11 +217,14 @@ class _Code:
         return lines, made
 
     def _call(self, one: int, places: Mapping[int, str] | None = None) -> str:
+        return f"{self.plan.steps[one].name}({', '.join(self._inputs(one, places))})"
+
+    def _inputs(self, one: int, places: Mapping[int, str] | None) -> list[str]:
         step = self.plan.steps[one]
         inputs = [(places or {}).get(each) or self._shown(each) for each in step.inputs]
         if step.name in {"gcd", "lcm"}:
-            inputs = [f"np.asarray({each}).astype(np.int64)" for each in inputs]
-        return f"{step.name}({', '.join(inputs)})"
+            return [f"np.asarray({each}).astype(np.int64)" for each in inputs]
+        return inputs
 
     def _shown(self, one: int) -> str:
         step = self.plan.steps[one]

@@ -102,8 +102,9 @@ def _by_columns(source: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(plain)
     def evaluate(*given: Any, **named: Any) -> Any:
-        shape = np.shape(given[0]) if len(given) == count else ()
-        if len(shape) == 1:  # the usual case goes straight on
+        # the usual case goes straight on
+        if len(given) == count and type(given[0]) is array and given[0].ndim == 1:
+            shape = given[0].shape
             for one in given:
                 if type(one) is not array or one.dtype is not floats or one.shape != shape:
                     break
