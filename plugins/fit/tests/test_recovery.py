@@ -41,6 +41,17 @@ def test_exact_times_give_the_parameters_back_from_far_off(registry, workload, m
     assert found.held_out.errors.rms < 1e-6
 
 
+def test_each_point_says_what_binds_there(registry, workload, machine):
+    found = fit(
+        registry, workload, machine, times(registry, workload, machine), free=FREE, solver="adds"
+    )  # fmt: skip
+    bound = [one.binding for one in found.points]
+    assert bound[0] == "work"
+    assert bound == sorted(bound, reverse=True)  # then messages, once the work is shared
+    assert [one.binding for one in found.held_out.points] == ["messages"]
+    assert found.to_dict()["points"][0]["binding"] == "work"
+
+
 def test_95_percent_intervals_cover_the_truth_in_90_to_99_percent(registry, workload, machine):
     work, mach = registry.workload(workload), registry.machine(machine)
     none = Settings({}, {}, {})

@@ -141,7 +141,9 @@ def _described(
         status="ok" if best.converged else "not_converged",
         message=best.message,
         estimates=tuple(estimate(found, j) for j in range(len(names))),
-        points=fitted_points(observations, best.residuals[: model.points]),
+        points=fitted_points(
+            observations, best.residuals[: model.points], model.binding(best.inner)
+        ),
         scatter=None if math.isnan(found.scatter) else found.scatter,
         repeatability=_repeatability(observations),
         interval=found.kind,

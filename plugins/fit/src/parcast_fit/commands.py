@@ -201,12 +201,13 @@ def _print_points(found: Fit) -> None:
 
     shown = format_seconds if found.quantity == "time" else "{:.4g}".format
     names = list(found.points[0].at)
+    known = any(one.binding for one in found.points)
     rows = [
         [*(str(one.at[name]) for name in names), shown(one.measured), shown(one.predicted),
-         f"{100 * one.error:+.2f} %"]
+         f"{100 * one.error:+.2f} %", *([one.binding or ""] if known else ())]
         for one in found.points
     ]  # fmt: skip
-    print_table((*names, "measured", "fitted", "error"), rows)
+    print_table((*names, "measured", "fitted", "error", *(["binding"] if known else ())), rows)
 
 
 def _percent(part: float) -> str:

@@ -113,6 +113,11 @@ class Model:
         """
         return self._observed(np.array([_log_times(one) for one in self.outcomes(inners)]))
 
+    def binding(self, inner: Floats) -> list[str | None]:
+        """Return what binds at each point with such values."""
+        found = (one.prediction for one in self.outcomes([inner])[0][: self.points])
+        return [one.details.get("binds", one.binding) for one in found]
+
     def why(self, inner: Floats) -> str:
         """Return the sentence that says why there is no answer at ``inner``."""
         return _reason(self.outcomes([inner]), self.values(inner))

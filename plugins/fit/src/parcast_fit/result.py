@@ -46,12 +46,17 @@ class Estimate:
 
 @attrs.frozen(kw_only=True)
 class Fitted:
-    """One measured point and its fitted value, in seconds or as a speedup."""
+    """One measured point and its fitted value, in seconds or as a speedup.
+
+    ``binding`` is what binds there with the fitted values, in the solver's own words where it has
+    some (``binds`` among its details): the regime that the point speaks for.
+    """
 
     place: str
     at: Mapping[str, Any]
     measured: float
     predicted: float
+    binding: str | None = None
 
     @property
     def error(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from parcast.errors import ParcastError
@@ -12,13 +14,15 @@ from parcast_fit.result import Fitted, HeldOut
 from parcast_fit.search import search
 
 
-def fitted_points(observations: Observations, residuals: Floats) -> tuple[Fitted, ...]:
+def fitted_points(
+    observations: Observations, residuals: Floats, binding: Sequence[str | None]
+) -> tuple[Fitted, ...]:
     """Return the points with their fitted values; residuals are ln(predicted / measured)."""
-    predicted = observations.values * np.exp(residuals)
-    rows = zip(observations.places, observations.at, observations.values, predicted, strict=True)
+    measured, predicted = observations.values, observations.values * np.exp(residuals)
+    rows = zip(observations.places, observations.at, measured, predicted, binding, strict=True)
     return tuple(
-        Fitted(place=place, at=at, measured=float(value), predicted=float(found))
-        for place, at, value, found in rows
+        Fitted(place=place, at=at, measured=float(value), predicted=float(found), binding=binds)
+        for place, at, value, found, binds in rows
     )
 
 
@@ -55,4 +59,6 @@ def leave_largest_out(problem: Problem, rank: int) -> HeldOut:
             f"without p={largest} the rank is {known}, not {rank}, so this depends on where the "
             "search starts"
         )
-    return HeldOut(p=largest, points=fitted_points(held.observations, residuals), message=message)
+    binding = held.model.binding(found.inner)
+    points = fitted_points(held.observations, residuals, binding)
+    return HeldOut(p=largest, points=points, message=message)
