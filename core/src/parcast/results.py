@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.alike import told_once
 from parcast.query import Parts, Prediction, Status
 from parcast.units import format_seconds
 
@@ -212,10 +212,7 @@ class Results:
         for row in self.rows:
             for note in row.notes:
                 solvers.setdefault(note, {})[row.solver] = None
-        alike: dict[str, list[str]] = {}
-        for note in (f"{', '.join(said)}: {note}" for note, said in solvers.items()):
-            alike.setdefault(_NUMBER.sub("#", note), []).append(note)
-        return [note for notes in alike.values() for note in _ranged(notes)]
+        return list(told_once(f"{', '.join(said)}: {note}" for note, said in solvers.items()))
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -224,21 +221,6 @@ class Results:
 
         notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes())
         return table(*self.table()) + notes
-
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-
-
-def _ranged(notes: Sequence[str]) -> Sequence[str]:
-    """Return one note with a range where notes differ in one of their numbers, else all."""
-    columns = list(zip(*map(_NUMBER.findall, notes), strict=True))
-    varying = [index for index, column in enumerate(columns) if len(set(column)) > 1]
-    if len(varying) != 1:
-        return notes
-    (index,) = varying
-    found = list(_NUMBER.finditer(notes[0]))[index]
-    least, most = (choose(columns[index], key=float) for choose in (min, max))
-    return [f"{notes[0][: found.start()]}{least} to {most}{notes[0][found.end() :]}"]
 
 
 def _unless_same(cells: Sequence[str]) -> list[str]:

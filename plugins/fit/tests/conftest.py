@@ -31,7 +31,7 @@ class Adds:
                 phase.messages * machine.network.startup + phase.bytes / machine.network.bandwidth
             )
             parts = Parts(compute=compute, communication=sent, io=phase.io_bytes / query.d)
-            details = {"binds": "work" if compute > sent else "messages"}
+            details = {"binds": "work" if compute > 2 * sent else "messages"}
             made.append(Prediction(time=parts.total, parts=parts, details=details))
         return made
 

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from parcast import Results, Row, Status
+from parcast.alike import told_once
 from parcast.columns import is_number
 from parcast.query import is_lower_bound
 from parcast.results import plain
@@ -230,14 +231,17 @@ def remarks(rows: Sequence[Row]) -> dict[str, list[Remark]]:
                 said.setdefault(kind, {}).setdefault((row.solver, f"{text}"), []).append(row)
     order = ("Warnings", "Assumptions", "Notes", "Lowerings")
     asked = {name: len(found) for name, found in by_solver(rows).items()}
-    return {
-        kind: [
-            Remark(solver, text, _places(found, asked[solver]))
-            for (solver, text), found in said[kind].items()
-        ]
-        for kind in order
-        if kind in said
-    }
+    return {kind: list(_remarks(said[kind], asked)) for kind in order if kind in said}
+
+
+def _remarks(
+    said: Mapping[tuple[str, str], list[Row]], asked: Mapping[str, int]
+) -> Iterator[Remark]:
+    for solver in dict.fromkeys(solver for solver, _ in said):
+        texts = [text for one, text in said if one == solver]
+        for told, alike in told_once(texts).items():
+            rows = {id(row): row for text in alike for row in said[solver, text]}
+            yield Remark(solver, told, _places(list(rows.values()), asked[solver]))
 
 
 def _places(rows: Sequence[Row], asked: int) -> str:

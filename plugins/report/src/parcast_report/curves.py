@@ -59,8 +59,10 @@ def draw(figure: Figure, picture: Picture) -> None:
 
 
 def has_parts(series: Series) -> bool:
-    """Return whether the parts of every time are known."""
-    return all(row.parts is not None and row.parts.total > 0 for row in series.rows)
+    """Return whether the parts of every time are known, of more than one."""
+    return len(series.rows) > 1 and all(
+        row.parts is not None and row.parts.total > 0 for row in series.rows
+    )
 
 
 def draw_times(axes: Axes, picture: Picture) -> None:

@@ -24,6 +24,7 @@ _LAYOUT: dict[str, Any] = {
     "font": {"color": "#7f8896", "size": 12},
     "legend": {"orientation": "h", "y": -0.25},
     "hovermode": "closest",
+    "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#7f8896"},
 }
 _AXIS = {"gridcolor": "rgba(128,136,150,0.25)", "zeroline": False}
 _BLUES = [[0, "#eef5fc"], [1, "#08519c"]]
@@ -59,7 +60,9 @@ def figure(panel: Panel, key: str) -> str:
     told = json.dumps([key, data, {**_LAYOUT, **layout}, _CONFIG]).replace("<", "\\u003c")
     return (
         f'<div id="{key}" role="img" aria-label="{escape(panel.description)}"></div>'
-        f"<script>Plotly.newPlot(...{told})</script>"
+        # not before the page has its widths
+        '<script>addEventListener("DOMContentLoaded", () => '
+        f"Plotly.newPlot(...{told}))</script>"
     )
 
 
