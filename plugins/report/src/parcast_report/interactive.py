@@ -17,7 +17,7 @@ from parcast_report.style import PARTS, RESOURCES, SERIES, ticks, time_unit
 from parcast_report.surfaces import has_speedups, surface
 
 _LAYOUT: dict[str, Any] = {
-    "margin": {"l": 60, "r": 10, "t": 10, "b": 50},
+    "margin": {"l": 60, "r": 10, "t": 30, "b": 50},
     "height": 340,
     "paper_bgcolor": "rgba(0,0,0,0)",
     "plot_bgcolor": "rgba(0,0,0,0)",
