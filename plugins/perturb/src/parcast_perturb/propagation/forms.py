@@ -13,7 +13,7 @@ from parcast_perturb.compilation import compiled
 from parcast_perturb.propagation import collectives, kernel, messages, sampling, waiting
 
 #: Events worth loading numba for, which takes a second or more, of one process, call after call.
-PLAIN_EVENTS = 100_000
+PLAIN_EVENTS = 50_000
 
 _done: Counter[str] = Counter()
 
