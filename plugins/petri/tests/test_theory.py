@@ -90,7 +90,7 @@ def test_the_laws_of_short_and_endless_demands(demand):
         normal = [2 * demand + z * spread for z in (0.0, 1.281552, 2.326348)]
         assert found == pytest.approx(normal, abs=0.09 * spread)
     if demand == 10:
-        idle = Slowdown(load=load, demand=demand, idle=True).answer()
+        idle = Slowdown(load=load, demand=demand, begin="idle").answer()
         assert idle["mean"] == pytest.approx(2 * demand + 2 * math.expm1(-0.5 * demand), rel=1e-6)
 
 
@@ -118,14 +118,12 @@ def test_bursty_arrivals_and_a_background_that_goes_first(case):
         arrivals=Law.read("hyper:4,1"if bursty else "exp:1"),
         scheduling="ps" if bursty else "priority",
     )  # fmt: skip
-    found = Slowdown(load=load, demand=case["demand"], runs=3000, idle=not bursty)._runs()
-    truth = case["sim"]
-    if bursty:  # they meet as many jobs as Poisson arrivals would, which is 5 % too many
-        assert found.mean() == pytest.approx(1.05 * truth["mean"], rel=0.03)
-    else:
-        assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 3000**0.5
-        assert load.spread(case["demand"]) == pytest.approx(case["theory"]["std"])
+    asked, truth = Slowdown(load=load, demand=case["demand"], runs=3000), case["sim"]
+    found = asked._runs()
+    assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 3000**0.5
     assert found.std() == pytest.approx(truth["std"], rel=0.15)
+    assert asked._known()["mean"] == 2 * case["demand"]
+    assert bursty or asked._known()["std"] == pytest.approx(case["theory"]["std"])
 
 
 def test_many_cores_in_the_net_have_the_factor_of_theory():

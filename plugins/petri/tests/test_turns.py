@@ -44,7 +44,7 @@ def in_turns(demand, quantum, switch, every, job, others=0):
 
 def ended(demand, turns, every, job, own=1) -> float:
     load = Load(1, job / every, (Law("const", (job,)),), (1.0,), Law("const", (1.0,)), "rr", turns)
-    return float(Slowdown(load=load, demand=demand, own=own, idle=True, runs=10)._runs().max())
+    return float(Slowdown(load=load, demand=demand, own=own, begin="idle", runs=10)._runs().max())
 
 
 @pytest.mark.parametrize("others", [0, 2])
@@ -60,7 +60,7 @@ def test_a_process_ends_when_a_plain_simulation_says(quantum, switch, others):
 def test_short_turns_are_equal_shares():
     every, job = 2.03125, 0.78125
     ps = Load(1, job / every, (Law("const", (job,)),), (1.0,), Law("const", (1.0,)))
-    shared = float(Slowdown(load=ps, demand=5.0, idle=True, runs=10)._runs().max())
+    shared = float(Slowdown(load=ps, demand=5.0, begin="idle", runs=10)._runs().max())
     apart = [abs(ended(5.0, Turns(q), every, job) - shared) for q in (0.5, 0.05, 0.005)]
     assert apart[2] < 0.02
     assert apart[2] < apart[0]

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+#: Seconds beyond which a command says what it is about to take.
+_LONG = 20
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Timed Petri nets.")
 
 
@@ -17,6 +20,14 @@ class Evaluation(StrEnum):
 
     batch = "batch"
     sequential = "sequential"
+
+
+class Beginning(StrEnum):
+    """What a demand finds on its node."""
+
+    underway = "underway"
+    steady = "steady"
+    idle = "idle"
 
 
 @app.callback()
@@ -72,15 +83,26 @@ def slowdown(
         str,
         typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH]."),
     ] = "ps",
-    idle: Annotated[bool, typer.Option("--idle", help="The node is idle at first.")] = False,
+    begin: Annotated[
+        Beginning,
+        typer.Option(
+            help="underway: in the midst of a long computation; steady: on a node that only its "
+            "jobs have used so far; idle: with no job there. The first two differ where arrivals "
+            "have a memory, or the background goes first."
+        ),
+    ] = Beginning.underway,
     deadline: Annotated[
         str | None, typer.Option(help="Give also the probability to be done by then.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=100, help="Where it must be simulated.")] = 20_000,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=100, help="Where it must be simulated; else what ten seconds allow."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of those runs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
+    from parcast.cli import progress
     from parcast.units import to_base
     from parcast_petri.load import stated
     from parcast_petri.theory.slowdown import Slowdown
@@ -89,12 +111,19 @@ def slowdown(
         load=stated(cores, utilization, background, arrivals, scheduling),
         demand=to_base(demand, "s"),
         own=own,
-        idle=idle,
+        begin=begin.value,
         deadline=None if deadline is None else to_base(deadline, "s"),
         seed=seed,
         runs=runs,
     )
-    found = asked.answer()
+    if not asked.closed and asked.seconds > _LONG and asked.possible:
+        typer.echo(
+            f"parcast: note: {asked.planned:,} runs of some {asked.jobs:,.0f} background jobs or "
+            f"turns may take {asked.seconds:.0f} s; a smaller --runs or --demand takes less",
+            err=True,
+        )
+    with progress.shown() as tell:
+        found = asked.answer(tell)
     typer.echo(json.dumps(found) if as_json else _slowdown_report(found))
 
 
@@ -105,6 +134,8 @@ def _slowdown_report(found: dict[str, Any]) -> str:
         f"mean {found['mean']:.6g} s, standard deviation {found['std']:.6g} s",
         f"quantiles, s: {quantiles}",
     ]
+    if "runs" in found:
+        lines.append(f"{found['runs']:,} runs, their mean +-{found['standard_error']:.3g} s")
     if "deadline" in found:
         lines.append(f"done by the deadline with probability {found['deadline']:.6g}")
     return "\n".join(lines)

@@ -16,6 +16,9 @@ from parcast_petri.background import Background, JobClass
 from parcast_petri.laws import Law
 
 _TAIL = 1e-13  # of a distribution of numbers of jobs, left out
+#: Relaxation times of a queue that are enough to forget its number of jobs; scv that are taken as
+#: no greater.
+_SETTLING, _BURSTY = 6.0, 25.0
 
 
 @attrs.frozen
@@ -100,6 +103,10 @@ class Load:
         every = np.arange(len(jobs)) + own
         return float(1 / (jobs @ (np.minimum(every, self.cores) / every)))
 
+    def _felt(self) -> float:
+        """Return the utilization of each core with the switches of its jobs."""
+        return self._with_switches()[1] if self.turns and self.turns.switch else self.utilization
+
     def _with_switches(self) -> tuple[float, float]:
         """Return what a long demand grows to by switches, and the utilization with them."""
         from parcast_petri.theory.spread import tail
@@ -129,7 +136,7 @@ class Load:
         They depend on the laws of demands by their means alone (Kelly, Reversibility and
         Stochastic Networks, 1979, section 3.3).
         """
-        used, found, total = self.cores * self.utilization, [1.0], 1.0
+        used, found, total = self.cores * self._felt(), [1.0], 1.0
         while found[-1] > _TAIL * total or len(found) <= self.cores:
             n = len(found)
             found.append(found[-1] * used * (n + own) / (n * min(n + own, self.cores)))
@@ -137,6 +144,27 @@ class Load:
         weights = np.array(found)
         normed: np.ndarray[tuple[int], np.dtype[np.float64]] = weights / weights.sum()
         return normed
+
+    @property
+    def drawable(self) -> bool:
+        """Whether the number of jobs in the steady state is known: arrivals have no memory."""
+        return self.arrivals.law == "exp"
+
+    @property
+    def settling(self) -> float:
+        """Seconds after which the number of jobs has forgotten what it was.
+
+        `_SETTLING` times the relaxation of a queue with such bursts: that of M/M/1 is the mean
+        demand over (1 - sqrt(U))^2, and in heavy traffic it grows as the sum of both squared
+        coefficients of variation (Abate & Whitt, Transient behavior of regulated Brownian motion,
+        Advances in Applied Probability 19, 1987).
+        """
+        used = self.cores * self.utilization
+        lasting = self.second_moment_rate / used
+        longest = max(law.mean for law in self.demands)
+        bursts = 1 + min(max(1.0, self.arrivals.scv), _BURSTY)
+        gap = min(1.0, self.cores * (1 - math.sqrt(self.utilization)) ** 2)
+        return _SETTLING * min(lasting, _BURSTY * longest) * bursts / 4 / gap
 
     def spread(self, demand: float) -> float:
         """Return the standard deviation, for long demands, of the time on one core."""

@@ -90,7 +90,16 @@ class Beginnings:
         return self._numbers[where]
 
     def draw(self, memory: Memory, draw: np.random.Generator) -> None:
-        """Put a random number of jobs, part of their work done, on each node and link."""
+        """Put a random number of jobs, part of their work done, on each node and link.
+
+        The numbers are those of arrivals at random; arrivals with a memory have the time before
+        the outset to come to theirs.
+        """
+        if settling := self.others.settling:
+            memory.f[k.CLOCK] = -settling.seconds
+            self._mark(memory, settling.before, 1)
+            for place in settling.outset:
+                self._mark(memory, place, 0)
         for where in self.others.loads:
             count = int(np.searchsorted(self._jobs(where), draw.random()))
             old = [one for one in self.others.old if one.where == where]
@@ -99,8 +108,8 @@ class Beginnings:
             numbers = draw.multinomial(count, shares).tolist()
             for one, number in zip(old, numbers, strict=False):
                 self._put_old(memory, draw, one, number)
-            for place, number in zip(slots, numbers[len(old) :], strict=True):
-                self._put_in_turns(memory, draw, place, number)
+            for turns, number in zip(slots, numbers[len(old) :], strict=True):
+                self._put_in_turns(memory, draw, turns, number)
         waits = [one.arrivals for one in self.others.old]
         for wait in [*waits, *(one.arrivals for one in self.others.slots)]:
             if wait is not None:

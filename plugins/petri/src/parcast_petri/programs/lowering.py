@@ -130,7 +130,7 @@ class _Lowering:
         offsets = self.offsets
         for rank in range(self.query.p):
             process = Process(self.sketch, self.records, rank, f"start {rank}")
-            self.sketch.place(process.at, 1)
+            self.sketch.give(process.moment, process.at)
             for id_ in range(offsets[rank], offsets[rank + 1]):
                 self._operation(process, id_)
             self.sketch.transition(f"end {rank}", {process.at: 1}, {END: 1})

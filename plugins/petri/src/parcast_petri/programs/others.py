@@ -12,6 +12,7 @@ from parcast_petri.load import Load
 from parcast_petri.programs.nodes import Nodes, Old, draw_node
 from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.round_robin import Slots, draw_slots
+from parcast_petri.programs.settling import Settling, draw_settling
 from parcast_petri.programs.sketch import Sketch
 from parcast_petri.programs.traffic import Source, draw_messages, draw_sources
 
@@ -27,6 +28,7 @@ class Others:
     old: tuple[Old, ...] = ()
     slots: tuple[Slots, ...] = ()
     sources: tuple[Source, ...] = ()
+    settling: Settling | None = None
 
 
 def draw_others(
@@ -52,4 +54,5 @@ def draw_others(
         loads |= more
     elif any("burst" in taken for taken in rates.taken.values()):
         sources = draw_sources(sketch, query, rates)
-    return Others(loads, tuple(old), tuple(slots), tuple(sources))
+    settling = draw_settling(sketch, loads.values())
+    return Others(loads, tuple(old), tuple(slots), tuple(sources), settling)

@@ -20,6 +20,7 @@ class Sketch:
     places: dict[str, int] = attrs.field(factory=dict)  #: with their tokens at first
     transitions: list[Transition] = attrs.field(factory=list)
     links: list[Link] = attrs.field(factory=list)
+    outset: list[str] = attrs.field(factory=list)  #: places whose token comes at the outset
 
     def place(self, name: str, tokens: int = 0) -> str:
         """Add a place, unless it is there, and return its name."""
@@ -41,10 +42,12 @@ class Sketch:
     def give(self, moment: int, place: str) -> None:
         """Let one more token come up at a moment, in a new place."""
         self.place(place, int(moment == OUTSET))
-        if moment != OUTSET:
-            post = self.transitions[moment].post
-            assert isinstance(post, dict)
-            post[place] = 1
+        if moment == OUTSET:
+            self.outset.append(place)
+            return
+        post = self.transitions[moment].post
+        assert isinstance(post, dict)
+        post[place] = 1
 
     def net(self, name: str) -> Net:
         """Return what has been drawn."""

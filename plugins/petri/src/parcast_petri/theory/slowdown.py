@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
 
+from parcast.errors import UnsupportedError
 from parcast.replications import replicate
+from parcast.tasks import Tell, silent
 from parcast_petri.arrays import arrays
-from parcast_petri.load import Load, Turns
+from parcast_petri.kernel import layout as k
+from parcast_petri.load import Load
+from parcast_petri.memory import Memory
 from parcast_petri.programs.nodes import draw_node, own, own_speed
 from parcast_petri.programs.others import Others
 from parcast_petri.programs.round_robin import core, draw_slots, draw_turns
-from parcast_petri.programs.sketch import Sketch
-from parcast_petri.replay import Beginnings, Replay, untouched
+from parcast_petri.programs.settling import draw_settling
+from parcast_petri.programs.sketch import OUTSET, Sketch
+from parcast_petri.replay import Beginnings, Replay
 from parcast_petri.sampled import core_of, unsolved
 from parcast_petri.theory.spread import standard_deviation
 
+#: Where a demand begins: in the midst of a computation that has long been going on; on a node that
+#: nobody but its jobs, and the other processes, have used; or with no job there.
+Begin = Literal["underway", "steady", "idle"]
+#: Simulations that take some ten seconds: runs, and jobs or turns in all of them.
+_MOST_RUNS, _LEAST_RUNS, _MANY_JOBS = 20_000, 100, 1e7
+#: One run may have so many.
+_LONGEST = 1e7
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
@@ -29,15 +41,59 @@ class Slowdown:
     load: Load
     demand: float
     own: int = 1  #: processes of the program on the node, this one included
-    idle: bool = False  #: no job is there when it begins; else the node is in its steady state
+    begin: Begin = "underway"
     deadline: float | None = None
     seed: int = 0
-    runs: int = 20_000
+    runs: int | None = None  #: where it must be simulated; None: as many as take seconds
 
-    def answer(self) -> dict[str, Any]:
-        """Return factor, mean, std, quantiles and how each was found."""
-        closed = self.own == 1 and unsolved(self.load) is None
-        return self._closed() if closed else self._simulated()
+    def answer(self, tell: Tell = silent) -> dict[str, Any]:
+        """Return factor, mean, std, quantiles and how each was found.
+
+        ``tell`` hears how far a simulation is.
+
+        Raises
+        ------
+        UnsupportedError
+            If one run is more than can be simulated.
+        """
+        return self._closed() if self.closed else self._simulated(tell)
+
+    @property
+    def closed(self) -> bool:
+        """Whether all is known in closed form."""
+        return self.own == 1 and unsolved(self.load) is None
+
+    @property
+    def jobs(self) -> float:
+        """How many background jobs, or turns of the processor, one run has in the mean."""
+        load = self.load
+        seconds = load.factor(self.own) * (self.demand + 2 * self._long_before)
+        if self.begin == "steady" and not load.drawable:
+            seconds += load.settling
+        turns = 0.0 if load.turns is None else load.cores * seconds / load.turns.quantum
+        return sum(load.rates()) * seconds + turns
+
+    @property
+    def possible(self) -> bool:
+        """Whether one run is no more than can be simulated."""
+        return self.jobs <= _LONGEST
+
+    @property
+    def planned(self) -> int:
+        """How many runs there are to be."""
+        if self.runs is not None:
+            return self.runs
+        return int(min(_MOST_RUNS, max(_LEAST_RUNS, _MANY_JOBS / max(self.jobs, 1.0))))
+
+    @property
+    def seconds(self) -> float:
+        """Some upper bound of how long they take; measured on one core of a server of 2023."""
+        return 2e-4 * self.planned + 1.2e-6 * self.planned * self.jobs
+
+    @property
+    def idle(self) -> bool:
+        """Whether no job is there when it begins."""
+        return self.begin == "idle"
 
     def _closed(self) -> dict[str, Any]:
         core, demand = core_of(self.load), self.demand
@@ -67,53 +123,115 @@ class Slowdown:
         second = float(simpson(2 * beyond * longer * 2 * last * root, root))
         return {"mean": demand + mean, "std": float(np.sqrt(max(0.0, second - mean**2)))}
 
-    def _simulated(self) -> dict[str, Any]:
-        values = self._runs()
-        steady = not self.idle and self.load.arrivals.law == "exp" and self.load.scheduling == "ps"
+    def _simulated(self, tell: Tell) -> dict[str, Any]:
+        values, known = self._runs(tell), self._known()
+        also = f"{' and '.join(known)} in closed form, the rest simulated"
         found: dict[str, Any] = {
             "factor": self.load.factor(self.own),
-            "method": "the mean in closed form, the rest simulated" if steady else "simulated",
-            "mean": self.demand * self.load.factor(self.own) if steady else float(values.mean()),
+            "method": also if known else "simulated",
+            "mean": float(values.mean()),
             "std": float(values.std(ddof=1)),
             "quantiles": {str(q): float(np.quantile(values, q)) for q in LEVELS},
             "runs": len(values),
             "standard_error": float(values.std(ddof=1) / np.sqrt(len(values))),
+            **known,
         }
-        if steady and self.own == 1 and self.load.cores == 1:
-            found["std"] = standard_deviation(self.load, self.demand)
-            found["method"] = "mean and std in closed form, the rest simulated"
         if self.deadline is not None:
             found["deadline"] = float((values <= self.deadline).mean())
         return found
 
-    def _runs(self) -> Any:
-        sketch, load = Sketch(), self.load
-        sketch.place("begin", 1)
-        if load.turns is not None:
-            moment, others = self._in_turns(sketch, load.turns)
-        else:
-            speed = own_speed(0, load, self.own - 1)
-            moment = sketch.transition(
-                "work", {"begin": 1}, {"end": 1}, delay=self.demand, load=own(0), speed=speed
+    def _known(self) -> dict[str, float]:
+        """Return what of mean and standard deviation has a closed form.
+
+        In the midst of a long computation on one core the mean is that of the long run, whatever
+        comes how: work is conserved.
+        """
+        load, known = self.load, {}
+        one, underway = load.cores == 1, self.begin == "underway"
+        drawn = load.drawable and load.scheduling == "ps" and not self.idle
+        if drawn or (underway and one and load.turns is None):
+            known["mean"] = self.demand * load.factor(self.own)
+        first = underway and load.drawable and load.scheduling == "priority"
+        if one and self.own == 1 and (drawn or first):
+            known["std"] = standard_deviation(load, self.demand)
+        return known
+
+    def _runs(self, tell: Tell = silent) -> Any:
+        if not self.possible:
+            raise UnsupportedError(
+                f"a demand of {self.demand:g} s meets some {self.jobs:.2g} background jobs or "
+                f"turns, and no more than {_LONGEST:.0e} are simulated; ask a shorter demand"
             )
-            others = Others({0: load}, tuple(draw_node(sketch, 0, load, 4096, self.own - 1)))
-        made = arrays(sketch.net("node"), "compiled", until=("end", 1))
-        begin = Beginnings(made, others, self.own - 1)
-        prepare = untouched if self.idle else begin.draw
-        replay = Replay(made, prepare, self.seed, slots=begin.room() + 64)
+        before, runs = self._long_before, self.planned
+        part = self._replay(before) if before else None
+        whole = self._replay(before + self.demand)
 
         def sample(numbers: Sequence[int]) -> list[float]:
-            return [replay.times(number)[moment] for number in numbers]
+            found = []
+            for number in numbers:
+                tell(f"simulating: {number:,} of {runs:,} runs")
+                began = _ended(part, number) if part else 0.0
+                found.append(_ended(whole, number) - began)
+            return found
 
-        return replicate(sample, tolerance=0.0, least=self.runs, most=self.runs).values
+        return replicate(sample, tolerance=0.0, least=runs, most=runs).values
 
-    def _in_turns(self, sketch: Sketch, turns: Turns) -> tuple[int, Others]:
-        """Draw the process, others that never stop, and background jobs in turns."""
-        cores = core(sketch, 0, self.load)
+    def _replay(self, seconds: float) -> Replay:
+        """Return runs of a computation of so long; those of a number are alike while they last."""
+        sketch, turns = Sketch(), self.load.turns
+        sketch.give(OUTSET, "outset")
+        self._draw_beside(sketch)
+        moment = self._work(sketch, "process", "outset", "end", seconds)
+        others = self._others(sketch)
+        made = arrays(sketch.net("node"), "compiled", until=("end", 1))
+        begin = Beginnings(made, others, self.own - 1)
+
+        def prepare(memory: Memory, draw: np.random.Generator) -> None:
+            if not self.idle:
+                begin.draw(memory, draw)
+            if turns is not None and self._long_before:  # it may be anywhere in its turn
+                memory.f[int(memory.m[k.DELAY]) + moment] += turns.quantum * draw.random()
+
+        return Replay(made, prepare, self.seed, slots=begin.room() + 64)
+
+    @property
+    def _long_before(self) -> float:
+        """The CPU time after which a computation is in the midst of it; 0: it is from the first."""
+        if self.begin != "underway":
+            return 0.0
+        if self.load.drawable and self.load.scheduling == "ps":
+            return 0.0
+        return self.load.settling / self.load.factor(self.own)
+
+    def _work(self, sketch: Sketch, name: str, at: str, after: str, seconds: float) -> int:
+        """Draw what the process computes between two places; return the moment it is done."""
+        load, pre, post = self.load, {at: 1}, {after: 1}
+        if load.turns is not None:
+            cores = core(sketch, 0, load)
+            return draw_turns(sketch, name, pre, post, cores, load.turns, seconds)
+        speed = own_speed(0, load, self.own - 1)
+        return sketch.transition(name, pre, post, delay=seconds, load=own(0), speed=speed)
+
+    def _draw_beside(self, sketch: Sketch) -> None:
+        """Draw the turns of the other processes, which never stop."""
+        if self.load.turns is None:
+            return
         for number in range(1, self.own):
-            never = {f"other {number}": 1}
             sketch.place(f"other {number}", 1)
-            draw_turns(sketch, f"other {number}", never, never, cores, turns, 1e300)
-        moment = draw_turns(sketch, "process", {"begin": 1}, {"end": 1}, cores, turns, self.demand)
-        slots = draw_slots(sketch, 0, self.load)
-        return moment, Others({0: self.load}, slots=tuple(slots))
+            self._work(sketch, f"other {number}", f"other {number}", f"other {number}", 1e300)
+
+    def _others(self, sketch: Sketch) -> Others:
+        """Draw the background jobs."""
+        load, loads = self.load, {0: self.load}
+        settling = draw_settling(sketch, [load]) if self.begin == "steady" else None
+        if load.turns is None:
+            old = draw_node(sketch, 0, load, 4096, self.own - 1)
+            return Others(loads, tuple(old), settling=settling)
+        slots = draw_slots(sketch, 0, load)
+        return Others(loads, slots=tuple(slots), settling=settling)
+
+
+def _ended(replay: Replay, number: int) -> float:
+    """Return when the run of a number ended."""
+    replay.run(number)
+    return float(replay.memory.f[k.CLOCK])
