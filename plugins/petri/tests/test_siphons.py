@@ -6,7 +6,9 @@ from random import Random
 
 import pytest
 
+from parcast_petri.markings import searched
 from parcast_petri.net import Net, Transition
+from parcast_petri.proof import prove
 from parcast_petri.siphons import halting
 
 
@@ -106,4 +108,22 @@ def test_no_net_halts_of_which_it_is_excluded():
         found = halting(net).excluded
         assert not (found and truth), seed
         excluded, free = excluded + bool(found), free + (not truth)
+        assert searched(net).excluded == (not truth), seed
     assert excluded > 0.8 * free > 40
+
+
+def test_what_structure_leaves_open_is_looked_at_marking_by_marking(monkeypatch):
+    crossed = prove(net_of("a b one two", **TURNS, **CROSSED), {"end"})
+    assert sorted(crossed.search.way) == ["a1", "b1"]
+    assert "2 firings" in crossed.report()
+    assert "'a2' for 'two', 'b2' for 'one' may wait" in crossed.report()
+    either = net_of("a b m", ra="a m > a' m", rb="b m > b' m", ea="a' > end", eb="b' > end")
+    assert searched(either, {"end"}).excluded
+    taken = net_of("a b m", ra="a m > end", rb="b m > end")
+    found = searched(taken, {"end"})
+    assert (len(found.way), len(found.waits)) == (1, 1)
+    assert searched(taken).excluded
+    monkeypatch.setattr("parcast_petri.markings.MOST_MARKINGS", 2)
+    cut = prove(taken, {"end"})
+    assert cut.as_json()["deadlock_excluded"] is False
+    assert "in 'm', as several may, is open to them; of its markings 2 were" in cut.report()

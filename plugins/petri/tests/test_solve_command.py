@@ -51,7 +51,7 @@ LOOP = {
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {}, "'turn' fire for ever at time 0"),
+        ({}, {}, "'turn' fires for ever at time 0"),
         ({"delay": 1, "post": {"a": 2}}, {"bound": 50}, "'a' has more than 50 tokens"),
         ({"delay": -1}, {}, "time runs forward"),
         ({"post": {"b": 1}}, {}, "names no place 'b'"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from math import gcd
 from typing import Any
 
 import attrs
 
+from parcast_petri.markings import Search, searched
 from parcast_petri.net import Net
 from parcast_petri.siphons import Halting, halting
 
@@ -25,6 +27,7 @@ class Proof:
     transition_invariants: tuple[dict[str, int], ...] | None
     siphon: tuple[str, ...]  #: the largest set of places that stays empty once it is
     halting: Halting  #: whether it may come to a halt before its end
+    search: Search | None  #: of its markings, where that leaves it open
 
     @property
     def bounds(self) -> dict[str, int]:
@@ -59,8 +62,10 @@ class Proof:
             "bounds": self.bounds,
             "unbounded": list(self.unbounded),
             "never_fire": list(self.unfed),
-            "deadlock_excluded": self.halting.excluded,
-            "may_wait": [list(pair) for pair in self.halting.waits],
+            "deadlock_excluded": (self.search or self.halting).excluded,
+            "markings": self.search.markings if self.search else None,
+            "halts_after": self.search.way if self.search else None,
+            "may_wait": [list(pair) for pair in (self.search or self.halting).waits],
         }
 
     def report(self) -> str:
@@ -86,8 +91,20 @@ class Proof:
             lines.append(f"not bounded by invariants: {some}" if some else "bounded")
         names = ", ".join(map(repr, self.unfed[:5])) + " and others" * (len(self.unfed) > 5)
         lines.append(f"can never fire: {names}" if names else "every transition may get its tokens")
-        lines.append(self.halting.sentence())
+        lines.append(self._deadlock())
         return "\n".join(lines)
+
+    def _deadlock(self) -> str:
+        """Return in words whether it may come to a halt, and what was looked at."""
+        if self.search is None:
+            return self.halting.sentence()
+        if self.search.complete or self.search.way is not None:
+            return self.search.sentence()
+        takers = Counter(place for one in self.net.transitions for place in one.pre)
+        several = next((place for place, count in takers.items() if count > 1), None)
+        open_ = f"who takes the token in {several!r}, as several may, is open to them; "
+        why = open_ if several is not None and self.halting.excluded is False else ""
+        return f"{self.halting.sentence()}; {why}{self.search.sentence()}"
 
 
 def _sum(invariant: dict[str, int]) -> str:
@@ -106,12 +123,14 @@ def prove(net: Net, each: Collection[str] = ()) -> Proof:
         by_transition.append(row)
         for place, by in row.items():
             by_place[place][number] = by
+    structure = halting(net, each)
     return Proof(
         net,
         _named(invariants(by_place, len(net.transitions)), net.places),
         _named(invariants(by_transition, len(net.places)), [one.name for one in net.transitions]),
         _empty_siphon(net),
-        halting(net, each),
+        structure,
+        None if structure.excluded else searched(net, each),
     )
 
 

@@ -156,8 +156,8 @@ class Play:
             )
         if code == k.ENDLESS:
             raise NetError(
-                f"{self._endless()} fire for ever at time {now}: they bring the same marking back "
-                "and no time passes; give one of them a delay"
+                f"{self._endless()} for ever at time {now}, bringing the same marking back "
+                "while no time passes; give it a delay, or one of them"
             )
         if code == k.LIMIT:
             raise NetError(
@@ -166,14 +166,15 @@ class Play:
             )
 
     def _endless(self) -> str:
-        """Name the transitions of a loop that takes no time."""
+        """Tell which transitions fire in a loop that takes no time."""
         before = self.memory.column(k.FIRED)
         self.memory.m[k.INSTANT] = 0  # play on without looking for a loop
         self._advance(int(self.memory.m[k.FIRINGS]) + 4 * len(before) + 64)
         after = self.memory.column(k.FIRED)
         changes = zip(self.made.net.transitions, before, after, strict=True)
         names = [repr(one.name) for one, old, new in changes if new > old]
-        return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
+        more = " and others" if len(names) > 5 else ""
+        return f"{', '.join(names[:5])}{more} {'fires' if len(names) == 1 else 'fire'}"
 
 
 def _shown(seconds: Any) -> str:
