@@ -26,6 +26,7 @@ def program(rank, size, s1=0.01, s2=0.1, s3=0.005):
             send((rank + 1) % size, 1)
         elapse(s2)
 """
+RUNS = {"petri.tolerance": 0.03}
 FORK = """
 def program(rank, size, work=1):
     elapse(work)
@@ -67,37 +68,46 @@ def ring(case, solver, **settings):
     return ask(RING, solver, loaded, case["P"], **length, **settings)
 
 
+def near(row, truth):
+    """Tell whether a mean is within 4 standard errors or 0.5 % of the true one."""
+    error = row.std / row.details["replications"] ** 0.5
+    return abs(row.time - truth["mean"]) < max(4 * error, 0.005 * truth["mean"])
+
+
 @pytest.mark.parametrize("case", CASES["rings"], ids=lambda case: case["name"])
-def test_rings_with_all_nodes_loaded(case):
+def test_rings_with_loaded_nodes(case):
     mean = ring(case, "petri.mean")
     assert mean.time == pytest.approx(case["mean_only_prediction"], rel=1e-12)
-    assert "nodes" in mean.notes[0]
-    explicit = ring(case, "petri.explicit")
-    truth = case["sim"]
-    error = truth["std"] / explicit.details["replications"] ** 0.5
-    assert abs(explicit.time - truth["mean"]) < 4 * error + 0.005 * truth["mean"]
-    assert explicit.std == pytest.approx(truth["std"], rel=0.25)
-    assert explicit.quantiles["0.95"] == pytest.approx(truth["quantiles"]["0.95"], rel=0.06)
+    several = sum(used > 0 for used in case["background"]["utilization"]) > 1
+    assert any("loaded nodes" in note for note in mean.notes) == several
+    explicit, truth = ring(case, "petri.explicit", **RUNS), case["sim"]
+    assert near(explicit, truth)
+    assert explicit.std == pytest.approx(truth["std"], rel=0.4)
+    assert explicit.quantiles["0.5"] == pytest.approx(truth["quantiles"]["0.5"], rel=0.05)
+    assert explicit.quantiles["0.95"] == pytest.approx(truth["quantiles"]["0.95"], rel=0.12)
     assert sum(explicit.parts.values()) == pytest.approx(explicit.time, rel=1e-9)
 
 
-def test_the_law_of_each_computation_alone_is_too_small_as_known():
-    case = CASES["independent"][0]
-    (of_ring,) = (one for one in CASES["rings"] if one["name"].endswith("P4_exp_m0.05_all0.3"))
-    asked = {**of_ring, "background": {**of_ring["background"], "utilization": [0.5] * 4}}
-    sampled = ring(asked, "petri.sampled")
-    assert sampled.time == pytest.approx(case["indep_segments"]["mean"], rel=0.015)
-    assert sampled.std == pytest.approx(case["indep_segments"]["std"], rel=0.15)
+@pytest.mark.parametrize("case", CASES["independent"], ids=lambda case: case["name"])
+def test_the_law_of_each_computation_alone_is_too_small_as_known(case):
+    alike = case["name"].removeprefix("E2_").replace("m0.05_all0.5", "m0.05_all0.3")
+    (asked,) = (one for one in CASES["rings"] if one["name"] == alike)
+    asked = {**asked, "background": {**asked["background"], "utilization": [0.5] * asked["P"]}}
+    sampled = ring(asked, "petri.sampled", **RUNS)
+    assert near(sampled, case["indep_segments"])
+    assert sampled.std == pytest.approx(case["indep_segments"]["std"], rel=0.4)
+    if "0.05" in case["name"]:  # the others are among the rings
+        assert near(ring(asked, "petri.explicit", **RUNS), case["truth"])
 
 
-@pytest.mark.parametrize("solver", ["petri.sampled", "petri.explicit"])
-@pytest.mark.parametrize("p", ["1", "4"])
-def test_the_maximum_of_independent_processes(solver, p):
-    case = CASES["fork_joins"][1]
+@pytest.mark.parametrize("p", ["1", "2", "4", "8", "16", "64"])
+@pytest.mark.parametrize("case", CASES["fork_joins"], ids=lambda case: case["name"])
+def test_the_maximum_of_independent_processes(case, p):
     loaded = machine(utilization=case["background"]["utilization"], demand=law(case["background"]))
-    row = ask(FORK, solver, loaded, int(p), work=case["demand"])
-    assert row.time == pytest.approx(case["means"][p]["mean"], rel=0.012)
-    assert row.std == pytest.approx(case["means"][p]["std"], rel=0.3)
+    for solver in ["petri.sampled", "petri.explicit"][: 1 + (p in "24")]:
+        row = ask(FORK, solver, loaded, int(p), work=case["demand"], **RUNS)
+        assert near(row, case["means"][p])
+        assert row.std == pytest.approx(case["means"][p]["std"], rel=0.4)
 
 
 def test_one_loaded_node_is_answered_by_its_mean():

@@ -66,14 +66,6 @@ def test_short_turns_are_equal_shares():
     assert apart[2] < apart[0]
 
 
-@pytest.mark.parametrize(("switch", "mean"), [(0.0, 20.0), (0.002, 20.847)])
-def test_turns_have_the_mean_of_theory_and_switches_add_to_it(switch, mean):
-    load = Load(1, 0.5, (Law("exp", (1.0,)),), (1.0,), scheduling="rr", turns=Turns(0.1, switch))
-    assert load.factor() * 10 == pytest.approx(mean, rel=1e-3)  # 400,000 runs of a simulation
-    found = Slowdown(load=load, demand=10.0, runs=1000)._runs()
-    assert abs(found.mean() - mean) < 4.5 * found.std() / 1000**0.5
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
