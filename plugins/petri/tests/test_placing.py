@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import permutations, product
 
 import attrs
 import pytest
@@ -11,6 +11,8 @@ import pytest
 import parcast_petri
 from parcast import Registry
 from parcast.cli import main
+from parcast_petri.explicit import Explicit
+from parcast_petri.options import SampledOptions
 from parcast_petri.placing import Placing
 from parcast_petri.subjects import query_of
 
@@ -79,13 +81,23 @@ def test_six_processes_on_three_kinds_of_nodes(files):
     assert len(search.tried) == tried == len(chosen)
 
 
-def test_the_best_quantile_is_that_of_all_allocations(files):
-    search = searched(files, 2, quantile=0.9, runs=20)
-    found = search.best()
-    tried = len(search.tried)
-    assert found.value == min(map(search.value, every(7, 2)))
-    assert len(search.tried) == tried == 9
-    assert searched(files, 2, quantile=0.9, runs=20).best() == found
+def test_the_best_quantile_of_six_processes_is_that_of_all_allocations(files, tmp_path):
+    machine, kinds = tmp_path / "mixed.toml", ([0], [1, 2], [3, 4, 5])
+    found = MACHINE.replace("count = 7", "count = 6").replace("{ count = 2 }", "{ count = 1 }")
+    found = found.replace("count = 3", "count = 2").replace("count = 2, weight = 0.5", "count = 3")
+    machine.write_text(found.replace("nodes = [0.6, 0.6]", "nodes = [0.6, 0.3, 0.3]"))
+    query = query_of(Registry([parcast_petri]), files[0], str(machine), 6, [])
+    exact = {}
+    for mapping in permutations(range(6)):
+        if all(sorted(kind, key=mapping.index) == kind for kind in kinds):
+            options = SampledOptions(most=10, quantile=0.8)
+            asked = attrs.evolve(query, mapping=mapping, options=options)
+            exact[mapping] = Explicit().solve(asked).quantiles[0.8]
+    search = Placing(query, 0.8, 10)
+    best = search.best()
+    assert search.tried == exact
+    assert len(exact) == 60
+    assert exact[best.mapping] == best.value == min(exact.values()) < 0.8 * max(exact.values())
 
 
 @pytest.mark.parametrize(
