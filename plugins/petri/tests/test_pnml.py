@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pytest
@@ -60,6 +61,20 @@ def test_files_of_pipe(tmp_path):
     assert (timed.delay, timed.pre, timed.servers) == (Law("exp", (0.25,)), {"1": 2}, 1)
     assert (immediate.delay, immediate.inhibitor) == (None, {"3": 1})
     assert "weights" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "mean", "scv"),
+    [
+        ('"erlang" shape="4" scale="0.5"', 2, 1 / 4),
+        ('"gamma" shape="0.5" scale="3.0"', 1.5, 2),
+        ('"log normal" logMean="1.0" logStddev="0.5"', math.exp(1.125), math.expm1(0.25)),
+    ],
+)
+def test_laws_of_tapaal(tmp_path, said, mean, scv):
+    found = read(tmp_path, TAPAAL.replace('"exponential"', said))
+    (law,) = (one.delay for one in found.net.transitions if one.name == "u")
+    assert (law.mean, law.scv) == pytest.approx((mean, scv))
 
 
 def test_files_in_the_form_of_tapaal(tmp_path):
@@ -151,6 +166,12 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><pnml><net id="n">&b;
         (TAPAAL.replace(">2'dot", ">1'dot"), "weight of arc 'a' to 't' is 2 and also"),
         (TAPAAL.replace('name="pair"', 'name="other"'), "'pair'; it must be a whole number"),
         (TAPAAL.replace('"constant"', '"normal"', 1), "distribution 'normal'"),
+        (
+            TAPAAL.replace('"constant"', '"erlang" shape="1.5" scale="1"', 1),
+            "stages must be a whole number",
+        ),
+        (TAPAAL.replace('"constant"', '"log normal" logMean="0" logStddev="99"', 1), "math range"),
+        (TAPAAL.replace('"constant"', '"gamma" scale="1"', 1), "no number: 'shape'"),
         (TAPAAL.replace('value="0.0"', 'value="3.0"'), "is urgent and has the distribution"),
         (TAPAAL.replace("<net", "<net/><net"), "2 nets; keep one"),
         (TINA.replace("<cn>4</cn>", "<cn>9</cn>", 1), "an interval, 9 .. 4"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -34,7 +35,7 @@ def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[
                 return dialect, found[0], [*notes, *found[1]]
     except ParcastError as error:
         raise FileError(f"transition {name!r}: {error}") from None
-    except (ValueError, ZeroDivisionError, KeyError) as error:
+    except (ValueError, ArithmeticError, KeyError) as error:
         raise FileError(f"transition {name!r} is timed with no number: {error}") from None
     return None, {}, notes
 
@@ -130,10 +131,26 @@ def _tapaal(transition: ET.Element) -> tuple[Fields, list[str]] | None:
             found["delay"] = _law("exp", 1 / float(given["rate"]))
         case "uniform":
             found["delay"] = _law("uniform", float(given["a"]), float(given["b"]))
+        case "gamma" | "erlang":
+            shape, scale = float(given["shape"]), float(given["scale"])
+            found["delay"] = _law(law, shape, shape * scale)
+        case "log normal":
+            mean, deviation = float(given["logMean"]), float(given["logStddev"])
+            found["delay"] = _lognormal(mean, deviation)
         case _:
-            raise FileError(f"its distribution {law!r} is not read; constant, exponential and "
-                            "uniform are")  # fmt: skip
+            raise FileError(
+                f"its distribution {law!r} is not read, as there is no such law here; constant, "
+                "exponential, uniform, erlang, gamma and log normal are"
+            )
     return found | {"kind": "random"}, _weighed(given.get("weight"))
+
+
+def _lognormal(mean: float, deviation: float) -> str:
+    """Return the law whose logarithm has this mean and standard deviation."""
+    if not deviation > 0:
+        raise FileError(f"its logStddev {deviation:g} must be above 0")
+    whole = math.exp(mean + deviation**2 / 2)
+    return _law("lognormal", whole, whole * math.sqrt(math.expm1(deviation**2)))
 
 
 def _tina(transition: ET.Element) -> tuple[Fields, list[str]] | None:
