@@ -10,6 +10,7 @@ import pytest
 
 import parcast_petri
 from parcast import Registry
+from parcast.errors import UnsupportedError
 from parcast.program.reader import read_source
 from parcast_petri.laws import Law
 from parcast_petri.load import Load, Turns
@@ -107,3 +108,17 @@ def test_a_program_finds_them_too():
     error = math.hypot(row.std / 1500**0.5, exact.std() / len(exact) ** 0.5)
     assert abs(row.time - exact.mean()) < 4 * error
     assert sum(row.parts.values()) == pytest.approx(row.time, rel=1e-9)
+    assert (
+        "arrivals have a memory" in asked(read_source(source), machine, "petri.mean", p=1).notes[0]
+    )
+
+
+def test_slowdowns_plan_what_they_simulate():
+    load = Load(1, 0.5, (Law.read("pareto:2.5,1"),), (1.0,))
+    short, long, endless = (Slowdown(load=load, demand=one) for one in (10.0, 1e5, 1e9))
+    assert (short.planned, long.planned) == (20_000, 100)
+    assert long.jobs == 1e5
+    with pytest.raises(UnsupportedError, match="meets some 1e.09 background jobs"):
+        endless.answer()
+    with pytest.raises(UnsupportedError, match="more than 200,000 of them"):
+        Load(2, 1 - 1e-7, (Law.read("exp:1"),), (1.0,)).factor()

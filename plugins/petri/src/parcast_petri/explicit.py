@@ -49,7 +49,8 @@ class Explicit:
             play = questions.played(query, made)
             return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
         runs = replications(query, made)
-        notes = [f"{len(loads)} loaded nodes, their jobs in the net"] if loads else []
+        nodes = f"{len(loads)} loaded nodes, their" if len(loads) > 1 else "1 loaded node, its"
+        notes = [f"{nodes} jobs in the net"] if loads else []
         if random_traffic(query):
             notes.append("traffic of others in the net")
         return of_runs(query, runs.found, runs.spent, notes, {**details, "firings": runs.firings})

@@ -15,7 +15,8 @@ from parcast.units import to_base
 from parcast_petri.background import Background, JobClass
 from parcast_petri.laws import Law
 
-_TAIL = 1e-13  # of a distribution of numbers of jobs, left out
+#: Of a distribution of numbers of jobs, left out; and how many there may be.
+_TAIL, _MOST_JOBS = 1e-13, 200_000
 #: Relaxation times of a queue that are enough to forget its number of jobs; scv that are taken as
 #: no greater.
 _SETTLING, _BURSTY = 6.0, 25.0
@@ -139,6 +140,11 @@ class Load:
         used, found, total = self.cores * self._felt(), [1.0], 1.0
         while found[-1] > _TAIL * total or len(found) <= self.cores:
             n = len(found)
+            if n > _MOST_JOBS:
+                raise UnsupportedError(
+                    f"background jobs use {self._felt():.9g} of each core, so near to all of it "
+                    f"that more than {_MOST_JOBS:,} of them may be there; give less"
+                )
             found.append(found[-1] * used * (n + own) / (n * min(n + own, self.cores)))
             total += found[-1]
         weights = np.array(found)

@@ -31,6 +31,11 @@ class Mean:
                 "of random times, which means leave out: the true mean was 10 to 110 % above this "
                 "in rings of 4 and 8 processes at U = 0.3 to 0.5; ask petri.explicit"
             )
+        if any(not load.drawable or load.scheduling == "priority" for load in loads.values()):
+            notes.append(
+                "arrivals have a memory, or the background goes first: the mean is that of work "
+                "underway for long, and a program finds other jobs as it begins; ask petri.explicit"
+            )
         return of_run(
             made.records.read(play.memory.column(k.LAST)),
             notes,

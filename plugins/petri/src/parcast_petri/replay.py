@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import SolveError
 from parcast.replications import generator
 from parcast_petri.arrays import Arrays
 from parcast_petri.kernel import layout as k
@@ -118,13 +117,7 @@ class Beginnings:
             self._put_source(memory, draw, source)
 
     def _put_old(self, memory: Memory, draw: np.random.Generator, one: Old, number: int) -> None:
-        first, room = self._table(memory, one.transition)
-        if number > room:
-            raise SolveError(
-                f"{one.where} begins with {number} jobs of one class, more than {room}; "
-                "its utilization is too near to 1"
-            )
-        at = int(memory.m[k.TABLE]) + first
+        at = int(memory.m[k.TABLE]) + self._table(memory, one.transition)
         memory.f[at : at + number] = one.law.residual(draw, number)
         self._mark(memory, one.place, number)
 
@@ -142,7 +135,7 @@ class Beginnings:
     def _put_first(self, memory: Memory, draw: np.random.Generator, one: Renewals) -> None:
         self._mark(memory, one.more, 0)
         self._mark(memory, one.first, 1)
-        first, _ = self._table(memory, one.transition)
+        first = self._table(memory, one.transition)
         memory.f[int(memory.m[k.TABLE]) + first] = one.law.residual(draw, 1)[0]
 
     def _put_source(self, memory: Memory, draw: np.random.Generator, one: Source) -> None:
@@ -150,15 +143,14 @@ class Beginnings:
         state = int(draw.random() < burst / (quiet + burst))
         self._mark(memory, one.quiet, 0)
         self._mark(memory, one.first[state], 1)
-        first, _ = self._table(memory, one.ends[state])
+        first = self._table(memory, one.ends[state])
         memory.f[int(memory.m[k.TABLE]) + first] = one.laws[state].residual(draw, 1)[0]
 
     def _mark(self, memory: Memory, place: str, tokens: int) -> None:
         memory.m[int(memory.m[k.MARKING]) + self._place[place]] = tokens
 
-    def _table(self, memory: Memory, transition: int) -> tuple[int, int]:
-        at = int(memory.m[k.TABLE_AT]) + transition
-        return int(memory.m[at]), int(memory.m[at + 1] - memory.m[at])
+    def _table(self, memory: Memory, transition: int) -> int:
+        return int(memory.m[int(memory.m[k.TABLE_AT]) + transition])
 
 
 def untouched(memory: Memory, draw: np.random.Generator) -> None:

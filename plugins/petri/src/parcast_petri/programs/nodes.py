@@ -55,7 +55,7 @@ def own_speed(node: int, load: Load, others: int = 0) -> Tokens:
     return Tokens.read(f"min(1, {load.cores}/max(1, {mine} + {jobs}))")
 
 
-def draw_node(sketch: Sketch, node: int, load: Load, most_old: int, others: int = 0) -> list[Old]:
+def draw_node(sketch: Sketch, node: int, load: Load, others: int = 0) -> list[Old]:
     """Draw the background jobs of a node; return those that are there at first.
 
     Parameters
@@ -64,22 +64,20 @@ def draw_node(sketch: Sketch, node: int, load: Load, most_old: int, others: int 
         The net so far.
     node, load
         The node, which has a load.
-    most_old
-        How many jobs of a class may be there at first.
     others
         Processes that compute all the time.
     """
     speed = own_speed(node, load, others)
     if load.scheduling == "priority":
         speed = Tokens.read(f"min(1, {load.cores}/max(1, jobs_{node}))")
-    return draw_jobs(sketch, node, load, most_old, f"jobs_{node}", speed)
+    return draw_jobs(sketch, node, load, f"jobs_{node}", speed, others)
 
 
 def draw_jobs(
-    sketch: Sketch, where: int | str, load: Load, most_old: int, count: str, speed: Tokens
+    sketch: Sketch, where: int | str, load: Load, count: str, speed: Tokens, others: int = 0
 ) -> list[Old]:
     """Draw jobs that come at random to a node or a link; return those that are there at first."""
-    found = []
+    found, most_old = [], len(load.jobs(others))
     running = {"load": count, "speed": speed, "servers": None}
     classes = zip(load.rates(), load.demands, load.shares, strict=True)
     for number, (rate, law, share) in enumerate(classes):

@@ -16,9 +16,6 @@ from parcast_petri.programs.settling import Settling, draw_settling
 from parcast_petri.programs.sketch import Sketch
 from parcast_petri.programs.traffic import Source, draw_messages, draw_sources
 
-#: So many jobs of a class may be on a node, or messages on a link, when the program begins.
-MOST_OLD = 512
-
 
 @attrs.frozen
 class Others:
@@ -45,11 +42,11 @@ def draw_others(
     old, slots, sources = [], [], []
     for node, load in list(loads.items()):
         if load.turns is None:
-            old += draw_node(sketch, node, load, MOST_OLD)
+            old += draw_node(sketch, node, load)
         else:
             slots += draw_slots(sketch, node, load)
     if rates.others:
-        messages, more = draw_messages(sketch, query, rates, MOST_OLD)
+        messages, more = draw_messages(sketch, query, rates)
         old += messages
         loads |= more
     elif any("burst" in taken for taken in rates.taken.values()):

@@ -77,9 +77,7 @@ def random_traffic(query: Query) -> bool:
     return found is not None and (found.message is not None or found.on is not None)
 
 
-def draw_messages(
-    sketch: Sketch, query: Query, rates: Rates, most_old: int
-) -> tuple[list[Old], dict[str, Load]]:
+def draw_messages(sketch: Sketch, query: Query, rates: Rates) -> tuple[list[Old], dict[str, Load]]:
     """Draw the messages of others on each link; return those at first, and the links' loads."""
     traffic = _traffic(query)
     assert traffic is not None
@@ -89,7 +87,7 @@ def draw_messages(
             load = _load(traffic, rates.wires.per_byte)
             loads[link.name] = load
             old += draw_jobs(
-                sketch, link.name, load, most_old, rates.others[link.name], rates.other_speed(link)
+                sketch, link.name, load, rates.others[link.name], rates.other_speed(link)
             )
     return old, loads
 

@@ -225,7 +225,7 @@ class Slowdown:
         load, loads = self.load, {0: self.load}
         settling = draw_settling(sketch, [load]) if self.begin == "steady" else None
         if load.turns is None:
-            old = draw_node(sketch, 0, load, 4096, self.own - 1)
+            old = draw_node(sketch, 0, load, self.own - 1)
             return Others(loads, tuple(old), settling=settling)
         slots = draw_slots(sketch, 0, load)
         return Others(loads, slots=tuple(slots), settling=settling)
