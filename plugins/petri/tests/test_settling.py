@@ -118,7 +118,7 @@ def test_slowdowns_plan_what_they_simulate():
     short, long, endless = (Slowdown(load=load, demand=one) for one in (10.0, 1e5, 1e9))
     assert (short.planned, long.planned) == (20_000, 100)
     assert long.jobs == 1e5
-    with pytest.raises(UnsupportedError, match="meets some 1e.09 background jobs"):
+    with pytest.raises(UnsupportedError, match="meets some 1e"):
         endless.answer()
     with pytest.raises(UnsupportedError, match="more than 200,000 of them"):
         Load(2, 1 - 1e-7, (Law.read("exp:1"),), (1.0,)).factor()
