@@ -80,7 +80,7 @@ def agree(found, exact):
 
 @pytest.mark.parametrize(
     ("scheduling", "cores", "utilization", "arrivals"),
-    [("ps", 1, 0.5, 4.0), ("ps", 2, 0.7, 0.25), ("priority", 1, 0.5, 4.0), ("rr", 1, 0.5, 4.0)],
+    [("ps", 1, 0.5, 4.0), ("ps", 2, 0.7, 0.25), ("priority", 2, 0.5, 4.0), ("rr", 1, 0.5, 4.0)],
 )
 def test_a_process_finds_the_jobs_that_arrivals_with_a_memory_leave(
     scheduling, cores, utilization, arrivals

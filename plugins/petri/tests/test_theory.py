@@ -128,6 +128,8 @@ def test_work_underway_is_conserved_whatever_comes_how(case):
     assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 1200**0.5
     assert found.std() == pytest.approx(truth["std"], rel=0.2)
     assert load.factor() * case["demand"] == pytest.approx(truth["mean"], rel=1e-3)
+    switching = 1 + load.turns.switch / load.turns.quantum if load.turns else 1
+    assert load.jobs()[0] * load.factor() == pytest.approx(switching)  # idle, and what that gives
     known = asked._known()
     assert known.get("mean", 20.0) == 20
     if "std" in case["theory"]:

@@ -49,7 +49,7 @@ def ended(demand, turns, every, job, own=1) -> float:
 
 @pytest.mark.parametrize("others", [0, 2])
 @pytest.mark.parametrize("switch", [0, 1 / 64])
-@pytest.mark.parametrize("quantum", [1 / 4, 3 / 8, 8])
+@pytest.mark.parametrize("quantum", [1 / 4, 25 / 64, 8])
 def test_a_process_ends_when_a_plain_simulation_says(quantum, switch, others):
     every, job, demand = 2.03125, 0.78125, 5.015625
     found = ended(demand, Turns(quantum, switch), every, job, own=1 + others)

@@ -14,13 +14,12 @@ from parcast.tasks import Tell, silent
 from parcast_petri.arrays import arrays
 from parcast_petri.kernel import layout as k
 from parcast_petri.load import Load
-from parcast_petri.memory import Memory
 from parcast_petri.programs.nodes import draw_node, own, own_speed
 from parcast_petri.programs.others import Others
 from parcast_petri.programs.round_robin import core, draw_slots, draw_turns
 from parcast_petri.programs.settling import draw_settling
 from parcast_petri.programs.sketch import OUTSET, Sketch
-from parcast_petri.replay import Beginnings, Replay
+from parcast_petri.replay import Beginnings, Replay, untouched
 from parcast_petri.sampled import core_of, unsolved
 from parcast_petri.theory.spread import standard_deviation
 
@@ -178,20 +177,15 @@ class Slowdown:
 
     def _replay(self, seconds: float) -> Replay:
         """Return runs of a computation of so long; those of a number are alike while they last."""
-        sketch, turns = Sketch(), self.load.turns
+        sketch = Sketch()
         sketch.give(OUTSET, "outset")
         self._draw_beside(sketch)
-        moment = self._work(sketch, "process", "outset", "end", seconds)
+        self._work(sketch, "process", "outset", "end", seconds)
         others = self._others(sketch)
         made = arrays(sketch.net("node"), "compiled", until=("end", 1))
         begin = Beginnings(made, others, self.own - 1)
 
-        def prepare(memory: Memory, draw: np.random.Generator) -> None:
-            if not self.idle:
-                begin.draw(memory, draw)
-            if turns is not None and self._long_before:  # it may be anywhere in its turn
-                memory.f[int(memory.m[k.DELAY]) + moment] += turns.quantum * draw.random()
-
+        prepare = untouched if self.idle else begin.draw
         return Replay(made, prepare, self.seed, slots=begin.room() + 64)
 
     @property
