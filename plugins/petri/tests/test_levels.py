@@ -120,6 +120,13 @@ def test_one_loaded_node_is_answered_by_its_mean():
     assert ring(CASES["rings"][0], "petri").solver == "petri.explicit"
 
 
+def test_processes_that_share_a_loaded_core_share_what_its_jobs_leave():
+    crowded = {**machine(utilization=0.5, demand="exp:1s").data, "nodes": {"count": 1}}
+    crowded["nodes"]["oversubscribe"] = True
+    row = ask(FORK, "petri.mean", REGISTRY.machine(crowded), 3)
+    assert row.time == pytest.approx(3 / (1 - 0.5))
+
+
 def test_a_deadline_has_a_probability_and_seeds_repeat():
     case = CASES["rings"][0]
     settings = {"petri.explicit.deadline": case["sim"]["quantiles"]["0.5"]}

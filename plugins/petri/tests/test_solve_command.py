@@ -52,7 +52,11 @@ LOOP = {
     ("change", "options", "message"),
     [
         ({}, {}, "'turn' fires for ever at time 0"),
-        ({"delay": 1, "post": {"a": 2}}, {"bound": 50}, "'a' has more than 50 tokens"),
+        (
+            {"delay": 1, "post": {"a": 2}},
+            {"bound": 50},
+            "'a' has more than 50 tokens at time 50, after 50 firings",
+        ),
         ({"delay": -1}, {}, "time runs forward"),
         ({"post": {"b": 1}}, {}, "names no place 'b'"),
     ],
