@@ -133,6 +133,22 @@ def test_iterations_and_ranks_share_their_blocks():
     assert ends[0] == ends[1]
 
 
+def test_ranks_that_wait_in_another_order_share_no_wait(tmp_path):
+    def event(kind, **given):
+        return {"kind": kind, "t_start": 0, "t_end": 0, **given}
+
+    ranks = []
+    for order in ("ab", "ba", ""):
+        opened = [event("irecv", peer=2, tag=tag, request=one) for tag, one in enumerate("ab")]
+        ranks.append([*opened, *(event("wait", request=one) for one in order)])
+    ranks[2] = [event("send", peer=peer, tag=tag, bytes=8) for peer in (0, 1) for tag in (0, 1)]
+    found = query_of(tmp_path, {"ranks": ranks})[0].workload.content.recorded.by_rank()
+    assert [[one.requests for one in rank[2:]] for rank in found[:2]] == [
+        [(0,), (1,)],
+        [(1,), (0,)],
+    ]
+
+
 def nonblocking(rng, *, between):
     """Return two ranks that sum while they compute, and the same by messages of two requests."""
     ranks, messages = [], []
