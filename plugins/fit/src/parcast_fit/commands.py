@@ -60,7 +60,8 @@ def fit(
 ) -> int:
     """Fit parameters of any solver to measured times or speedups.
 
-    Says what the data determine, what not, and what to measure next.
+    Says what the data determine, what not, and what to measure next. For formulas of p from
+    traces or counts see 'parcast scaling'.
     """
     from parcast_fit.calibration import fit as calibrate
 

@@ -172,19 +172,25 @@ class _Folding:
         lists = [self.items[self._rows(int(ranks[0]))].tolist() for ranks in self.classes]
         left = Counter(chain.from_iterable(lists))
         at, heads = [0] * len(lists), defaultdict[int, list[int]](list)
+        together = set(self.items[self.table.group != NONE].tolist())
         ready: list[tuple[int, int]] = []
-        others: list[tuple[int, int]] = []  # where ranks come in different orders, least far first
+        others: list[
+            tuple[bool, int, int]
+        ] = []  # where orders differ; groups stay whole to the last
 
         def come(one: int) -> None:
             if at[one] < len(lists[one]):
                 item = lists[one][at[one]]
                 heads[item].append(one)
-                heappush(ready if len(heads[item]) == left[item] else others, (at[one], item))
+                if len(heads[item]) == left[item]:
+                    heappush(ready, (at[one], item))
+                else:
+                    heappush(others, (item in together, at[one], item))
 
         for one in range(len(lists)):
             come(one)
         while ready or others:
-            item = heappop(ready or others)[1]
+            item = heappop(ready)[-1] if ready else heappop(others)[-1]
             if item not in heads:
                 continue
             present = sorted(heads.pop(item))
