@@ -118,6 +118,13 @@ def test_what_is_no_set_of_runs_is_one_sentence(run, tmp_path, arguments, said):
     assert told.count("\n") == 1
 
 
+def test_processes_that_are_not_alike_are_refused(run, tmp_path):
+    (tmp_path / "run-2.tit").write_text("0 init\n1 init\n0 compute 100\n1 compute 900\n")
+    code, _, told = run("run-2.tit", "--on", "old.toml")
+    assert code == 1
+    assert "'run-2' is not SPMD at p=2: rank 0 computes" in told
+
+
 def test_too_few_runs_claim_no_formula_and_write_nothing(run, tmp_path):
     (tmp_path / "run-2.tit").write_text("0 init\n1 init\n0 compute 100\n1 compute 100\n")
     code, _, told = run("run-2.tit", "--on", "old.toml", "-o", "code.toml")

@@ -20,7 +20,7 @@ from parcast.query import Query
 from parcast.registry import Registry
 
 
-def amounts(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:
+def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:
     """Return the amounts of each run, a row for each.
 
     A row has ``p``; ``flops`` of the busiest process, ``messages`` and ``bytes`` that a mean
