@@ -67,7 +67,7 @@ def test_a_stencil_gives_its_formulas_and_every_solver_answers_them(run, tmp_pat
     files = [f"run-{p}.tit" for p in (64, 4, 144, 16)]
     code, out, _ = run(*files, "--on", "old.toml", "--hold-out", "144", "-o", "code.toml")
     assert code == 0
-    assert "messages: two coefficients from 3 values of p, taken because they are exact" in out
+    assert "messages: two coefficients from 3 values of p, taken as they are exact" in out
     written = tomllib.loads((tmp_path / "code.toml").read_text())
     (phase,) = written["phase"]
     assert phase["serial"] == "460800 * p**(-1)"  # 5 n^2 a step

@@ -241,14 +241,9 @@ def _amount(column: str, values: dict[int, float], asked: list[int], held: set[i
     chosen, rivals = choose(p, amounts, max(*asked, *measured, p.max()))
     if chosen is None:
         return attrs.evolve(made, message="no formula stays at 0 or more as far as is asked")
-    needed = NEEDED[len(chosen.coefficients)]
-    message = (
-        ""
-        if len(values) >= needed
-        else (
-            f"two coefficients from {len(values)} values of p, taken because they are exact there"
-        )
-    )
+    message = ""
+    if len(values) < NEEDED[len(chosen.coefficients)]:
+        message = f"two coefficients from {len(values)} values of p, taken as they are exact there"
     if chosen.held_out > 0.5:
         return attrs.evolve(
             made,
