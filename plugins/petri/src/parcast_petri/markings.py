@@ -58,7 +58,7 @@ def searched(net: Net, each: Collection[str] = ()) -> Search:
     todo = [first]
     while todo:
         state = todo.pop()
-        tokens = dict(state)
+        tokens = dict(sorted(state))  # so that every run looks in one order
         asked = {one.name: one for place in tokens for one in takers[place]}
         live = [one for one in (*asked.values(), *always) if _enabled(one, tokens)]
         ended = ends and all(tokens.get(place, 0) >= number for place, number in ends.items())
