@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def program(rank, size, s1=0.01, s2=0.1, s3=0.005):
             send((rank + 1) % size, 1)
         elapse(s2)
 """
-RUNS = {"petri.tolerance": 0.025}
+#: 4 % in CI, less at night (``.ci/nightly``).
+RUNS = {"petri.tolerance": float(os.environ.get("PARCAST_TOLERANCE", "0.04"))}
 FORK = """
 def program(rank, size, work=1):
     elapse(work)
@@ -70,7 +72,7 @@ def ring(case, solver, **settings):
 
 def near(row, truth):
     """Tell whether a mean is within 4 standard errors or 0.5 % of the true one."""
-    error = row.std / row.details["replications"] ** 0.5
+    error = truth["std"] / row.details["replications"] ** 0.5
     return abs(row.time - truth["mean"]) < max(4 * error, 0.005 * truth["mean"])
 
 
@@ -96,7 +98,7 @@ def test_the_law_of_each_computation_alone_is_too_small_as_known(case):
     asked = {**asked, "background": {**asked["background"], "utilization": [0.5] * asked["P"]}}
     sampled = ring(asked, "petri.sampled", **RUNS)
     assert near(sampled, case["indep_segments"])
-    assert sampled.std == pytest.approx(case["indep_segments"]["std"], rel=0.4)
+    assert sampled.std == pytest.approx(case["indep_segments"]["std"], rel=0.5)
     if "0.05" in case["name"]:  # the others are among the rings
         assert near(ring(asked, "petri.explicit", **RUNS), case["truth"])
 
@@ -108,7 +110,7 @@ def test_the_maximum_of_independent_processes(case, p):
     for solver in ["petri.sampled", "petri.explicit"][: 1 + (p in "24")]:
         row = ask(FORK, solver, loaded, int(p), work=case["demand"], **RUNS)
         assert near(row, case["means"][p])
-        assert row.std == pytest.approx(case["means"][p]["std"], rel=0.4)
+        assert row.std == pytest.approx(case["means"][p]["std"], rel=0.5)
 
 
 def test_one_loaded_node_is_answered_by_its_mean():
