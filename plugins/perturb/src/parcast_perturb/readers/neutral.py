@@ -132,9 +132,13 @@ class _Event:
             raise FileError(f"{self.place}: kind {shorten(self.kind)!r} is not modeled."
                             f"{did_you_mean(self.kind, _KNOWN)}")  # fmt: skip
         self.start, self.end = (self.number(name) for name in ("t_start", "t_end"))
-        self.site = self.data.pop("site", None)
-        if not isinstance(self.site, str | None):
-            raise FileError(f"{self.place} ({self.kind}): site must be a text")
+        self.site, recorder.region = self.text("site"), self.text("region") or ""
+
+    def text(self, name: str) -> str | None:
+        found = self.data.pop(name, None)
+        if not isinstance(found, str | None):
+            raise FileError(f"{self.place} ({self.kind}): {name} must be a text")
+        return found
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
         found: Any = self.data.pop(name, default)

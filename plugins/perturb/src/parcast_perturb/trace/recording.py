@@ -33,7 +33,7 @@ class Recording:
         self._numbers: dict[Hashable, int] = {}
         self._places: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int, int], int] = {}
-        self._sites: dict[str, int] = {}
+        self._sites: dict[tuple[str, str], int] = {}
         self.ranks = [RankRecorder(self, rank) for rank in range(size)]
         self.communicator(0, range(size))
 
@@ -61,9 +61,9 @@ class Recording:
         """Return the number of a channel."""
         return self._channels.setdefault((source, target, tag, comm), len(self._channels))
 
-    def site(self, name: str) -> int:
-        """Return the number of a call site."""
-        return self._sites.setdefault(name, len(self._sites))
+    def site(self, name: str, region: str = "") -> int:
+        """Return the number of a call site, and of the region that it is in."""
+        return self._sites.setdefault((name, region), len(self._sites))
 
     def number(self, name: Hashable, rank: int, place: str) -> tuple[int, Mapping[int, int]]:
         """Return a communicator's number and the places of its members, this rank among them."""
@@ -105,6 +105,7 @@ class Recording:
         whole, times = self._joined(_WHOLE, np.int32), self._joined(_TIMES, np.float64)
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
+        regions = tuple(region for _, region in self._sites)
         found = Trace(
             where=self.where,
             events=Events(
@@ -116,7 +117,8 @@ class Recording:
             channels=self._table(),
             communicators=tuple(np.array(one, np.int32) for one in self.members),
             labels=tuple(self.labels),
-            sites=tuple(self._sites),
+            sites=tuple(f"{name} in {region}" if region else name for name, region in self._sites),
+            regions=regions if any(regions) else (),
             requests=np.array([rank.most for rank in self.ranks], np.int32),
             tick=tick,
             comparable=comparable,
@@ -161,6 +163,7 @@ class RankRecorder:
     )
     slots: array[int] = attrs.field(factory=lambda: array("i"))
     most: int = 0  #: slots in use at once
+    region: str = ""  #: that the next events are in
     _open: dict[Hashable, int] = attrs.field(factory=dict)
     _free: list[int] = attrs.field(factory=list)
 
@@ -265,7 +268,8 @@ class RankRecorder:
         columns["room"].append(given.get("room", math.inf))
         columns["first"].append(given.get("first", 0))
         columns["count"].append(given.get("count", 0))
-        columns["site"].append(self.recording.site(call if site is None else site))
+        columns["site"].append(self.recording.site(call if site is None else site,
+                                                     self.region))  # fmt: skip
 
     def _error(self, name: str, sentence: str) -> TraceError:
         return TraceError(name, f"{self.place}: {sentence}", self.recording.where)

@@ -19,6 +19,12 @@ _UNDEFINED = 2**32 - 1
 #: Ticks a second, where the trace's own are no whole number.
 _FINE = 1_000_000_000
 
+#: OTF2's number for the message of a probe that does not match it.
+_NO_MESSAGE = 2**64 - 1
+
+#: Regions with such names are calls.
+_MPI = "MPI_"
+
 _HANDLES = ("comm_split", "comm_dup", "comm_create")
 
 
@@ -69,8 +75,8 @@ class _Archive:
         else:
             self.rate, self.scale = _FINE, trace.tick * _FINE
             self.losses["times are in whole ns"] = None
-        if len({*trace.sites} - {one.removeprefix("MPI_").lower() for one in trace.sites}) > 0:
-            self.losses["call sites"] = None
+        if trace.comparable:
+            self.losses["that the clocks of all ranks are one"] = None
 
     def write(self, folder: Path) -> None:
         """Write definitions, and the records of every rank."""
@@ -83,6 +89,7 @@ class _Archive:
                 writer = _Rank(self, archive.event_writer_from_location(location))
                 for one in decoded(self.trace, rank, got):
                     writer.write(one)
+                writer.around("", writer.last)
 
     def _locations(self) -> list[Any]:
         root = self.definitions.system_tree_node("run")
@@ -107,12 +114,12 @@ class _Archive:
             self.places.append({rank: place for place, rank in enumerate(listed)})
 
     def region(self, name: str) -> Any:
-        """Return the region of a call."""
-        word = f"MPI_{name[0].upper()}{name[1:]}"
-        if word not in self.regions:
-            mpi = self.library.Paradigm.MPI
-            self.regions[word] = self.definitions.region(word, paradigm=mpi)
-        return self.regions[word]
+        """Return a region; those of calls are of MPI."""
+        if name not in self.regions:
+            paradigms = self.library.Paradigm
+            paradigm = paradigms.MPI if name.startswith(_MPI) else paradigms.USER
+            self.regions[name] = self.definitions.region(name, paradigm=paradigm)
+        return self.regions[name]
 
     def time(self, ticks: float) -> int:
         return round((ticks - self.origin) * self.scale)
@@ -124,23 +131,51 @@ class _Rank:
     def __init__(self, archive: _Archive, writer: Any) -> None:
         self.archive, self.writer = archive, writer
         self.open: dict[int, Callable[[int], None]] = {}  #: what writes a request's completion
+        self.sends: set[int] = set()
+        self.inside, self.last = "", 0  #: the region that the last call was in, and its end
 
     def write(self, one: Called) -> None:
         start, end = self.archive.time(one.start), self.archive.time(one.end)
-        region = self.archive.region(one.name)
+        self.around(one.region, start)
+        name = f"{_MPI}{one.name[0].upper()}{one.name[1:]}"
+        tail = f" in {one.region}" if one.region else ""
+        if one.site not in (f"{name}{tail}", f"{one.name}{tail}"):
+            self.archive.losses["call sites"] = None
+        region = self.archive.region(name)
         self.writer.enter(start, region)
         if one.kind == WAIT:
             for request in one.completed:
                 self.open.pop(request)(end)
         elif one.kind >= ALL:
             self._together(one, start, end)
-        elif one.name == "probe":
-            self.archive.losses["whose message a probe saw"] = None
         elif one.name == "request_free":
-            self.archive.losses["when requests are given up"] = None
+            self._given_up(one)
         else:
             self._messages(one, start, end)
         self.writer.leave(end, region)
+        self.last = end
+
+    def around(self, name: str, start: int) -> None:
+        """Leave the region that the last call was in and enter another, unless it is the same."""
+        if name.startswith(_MPI):  # which says of a region that it is a call
+            self.archive.losses["regions that are called as MPI's calls are"] = None
+            name = ""
+        if name == self.inside:
+            return
+        if self.inside:
+            self.writer.leave(self.last, self.archive.region(self.inside))
+        if name:
+            self.writer.enter(start, self.archive.region(name))
+        self.inside = name
+
+    def _given_up(self, one: Called) -> None:
+        """Leave a send without completion; a receive says only at its own from whom it got."""
+        del self.open[one.request]
+        if one.request not in self.sends:
+            trace = self.archive.trace
+            raise UnsupportedError(f"{trace.where}: {trace.place(one.row)}: what is given up here "
+                                   "is no send, and OTF2 cannot say whose it was")  # fmt: skip
+        self.archive.losses["when requests are given up"] = None
 
     def _messages(self, one: Called, start: int, end: int) -> None:
         comm, places = self.archive.comms[one.comm], self.archive.places[one.comm]
@@ -152,7 +187,11 @@ class _Rank:
             else:
                 writer.mpi_isend(start, *sent, request)
                 self.open[request] = lambda time: writer.mpi_isend_complete(time, request)
+                self.sends.add(request)
         if one.source != NONE:
+            if one.name == "probe":
+                writer.mpi_probe(end, places[one.source], comm, one.source_tag, _NO_MESSAGE)
+                return
             got = (places[one.source], comm, one.source_tag, round(one.got))
             if one.room not in (one.got, float("inf")):
                 self.archive.losses["how much a receive had room for"] = None

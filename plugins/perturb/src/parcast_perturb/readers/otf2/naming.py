@@ -129,7 +129,7 @@ class Naming:
         return numbers, ranks
 
     def sites(self, recorder: RankRecorder, table: Ints) -> Ints:
-        """Return the number of each call's site: its name and the function around it."""
+        """Return the number of each call's site: its name and the region around it."""
         wide = len(self.codes) + 1
         keys, inverse = np.unique(
             table[:, c.REGION] * wide + table[:, c.PARENT] + 1, return_inverse=True
@@ -137,9 +137,8 @@ class Naming:
         numbers = []
         for key in keys.tolist():
             region, parent = divmod(key, wide)
-            name = self.regions[region]
-            around = f"{name} in {self.regions[parent - 1]}" if parent else name
-            numbers.append(recorder.recording.site(around))
+            around = self.regions[parent - 1] if parent else ""
+            numbers.append(recorder.recording.site(self.regions[region], around))
         found: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
         return found
 
