@@ -135,6 +135,9 @@ class _Rank:
         self.inside, self.last = "", 0  #: the region that the last call was in, and its end
 
     def write(self, one: Called) -> None:
+        if one.name == "request_free":
+            self._given_up(one)
+            return
         start, end = self.archive.time(one.start), self.archive.time(one.end)
         self.around(one.region, start)
         name = f"{_MPI}{one.name[0].upper()}{one.name[1:]}"
@@ -148,8 +151,6 @@ class _Rank:
                 self.open.pop(request)(end)
         elif one.kind >= ALL:
             self._together(one, start, end)
-        elif one.name == "request_free":
-            self._given_up(one)
         else:
             self._messages(one, start, end)
         self.writer.leave(end, region)
