@@ -125,6 +125,24 @@ def test_a_file_that_is_cut_off_is_told(tmp_path, name):
         read_trace(tmp_path / name)
 
 
+def test_a_rank_that_does_not_come_to_its_end_is_told(tmp_path):
+    for name in ("allprof/calls-3.txt", "dumpi/calls-0003.txt"):
+        file = copied(tmp_path, name.partition("/")[0]) / name.partition("/")[2]
+        text = file.read_text()
+        assert not [note for note in read_trace(file).notes if "MPI_Finalize" in note]
+        file.write_text(text[: text.index("MPI_Finalize")])
+        assert any(note.startswith("1 ranks, rank 3 the first") for note in read_trace(file).notes)
+    record = copied(tmp_path, "tracer") / "rank-3.trace"
+    record.write_bytes(record.read_bytes()[:-1])
+    with pytest.raises(FileError, match="rank 3: it is cut off inside record"):
+        read_trace(record)
+
+
+def test_what_came_first_is_told_to_be_kept():
+    notes = read_trace(FILES / "dumpi" / "calls-0000.txt").notes
+    assert notes[-1].startswith("2 receives from any source or of any tag keep the messages")
+
+
 def test_a_damaged_record_is_told(tmp_path):
     file = copied(tmp_path, "tracer") / "rank-2.trace"
     data = bytearray(file.read_bytes())

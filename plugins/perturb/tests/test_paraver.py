@@ -182,6 +182,8 @@ def test_a_trace_of_no_events_is_one(tmp_path):
 
 
 def test_a_file_that_is_cut_off_is_told(tmp_path):
+    with pytest.raises(FileError, match="its 3 lines have no call of MPI; is it cut off"):
+        read_trace(prv(tmp_path, ["1:1:1:1:1:0:214868465:2"]))
     text = (FILES / "paraver" / "calls.prv").read_text()
     for share in (0.3, 0.6, 0.75):
         path = Path(tmp_path / "cut.prv")

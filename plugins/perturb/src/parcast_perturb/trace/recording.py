@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,12 +14,17 @@ from parcast.errors import FileError
 from parcast_perturb.errors import TraceError
 from parcast_perturb.trace.calls import ACCESS, CODES, EXSCAN, KINDS, LOCAL, ROOTED, WAIT
 from parcast_perturb.trace.checks import check
-from parcast_perturb.trace.columns import FIRST, KIND, NONE, Channels, Events, Trace
+from parcast_perturb.trace.columns import FIRST, KIND, NAME, NONE, Channels, Events, Trace
 
 _WHOLE = ("kind", "call", "out", "into", "first", "count", "site")
 _TIMES = ("start", "end", "bytes", "room")
 #: Columns with their array types, in the order of `Events`.
 _COLUMNS = {**dict.fromkeys(_WHOLE, "i"), **dict.fromkeys(_TIMES, "d")}
+
+
+_INIT, _FINALIZE = CODES["init"], CODES["finalize"]
+_PICKY = [CODES[name] for name in ("waitany", "waitsome", "test", "testall", "testany", "testsome",
+                                   "iprobe")]  # fmt: skip
 
 
 class Recording:
@@ -30,6 +35,7 @@ class Recording:
         self.size = size
         self.members: list[Sequence[int]] = []
         self.labels: list[str] = []
+        self.wild = 0  #: receives that named no source or no tag
         self._numbers: dict[Hashable, int] = {}
         self._places: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int, int], int] = {}
@@ -123,10 +129,25 @@ class Recording:
             tick=tick,
             comparable=comparable,
             timed=timed,
-            notes=notes,
+            notes=(*notes, *self._notes(whole[:, NAME])),
         )
         check(found)
         return found
+
+    def _notes(self, calls: Any) -> Iterator[str]:
+        """Yield what is to be said of any trace that has it."""
+        ends = [(one.columns["call"][0], one.columns["call"][-1]) if one.columns["call"] else ()
+                for one in self.ranks]  # fmt: skip
+        lost = [rank for rank, one in enumerate(ends) if _INIT in one[:1] and _FINALIZE not in one]
+        if lost:
+            yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
+                   "come to MPI_Finalize: is a file cut off?")  # fmt: skip
+        if picky := int(np.isin(calls, _PICKY).sum()):
+            yield (f"{picky:,} calls that take what came first (waitany, waitsome, tests, iprobe) "
+                   "keep what they took, whatever would come first")  # fmt: skip
+        if self.wild:
+            yield (f"{self.wild:,} receives from any source or of any tag keep the messages that "
+                   "they got, whatever would come first")  # fmt: skip
 
     def _joined(self, names: Sequence[str], kind: Any) -> Any:
         """Return columns of all ranks side by side, one rank after the other."""

@@ -247,8 +247,11 @@ def read_records(path: Path) -> Records:
                                "run is asked about")  # fmt: skip
     found = Records(path, size, _UNITS[header["unit"]], _labels(path.with_suffix(".pcf")),
                     calls=[[] for _ in range(size)], threads=[{} for _ in range(size)])  # fmt: skip
+    line = 1
     for line, text in every:
         found.take(line, text)
+    if line > 1 + len(found.members) and not any(found.calls):
+        raise FileError(f"{path}: its {line:,} lines have no call of MPI; is it cut off?")
     found.finish()
     return found
 
