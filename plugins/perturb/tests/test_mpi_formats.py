@@ -1,4 +1,4 @@
-"""One program, recorded by three tools: liballprof, DUMPI and parcast's own tracer.
+"""One program, recorded by liballprof, DUMPI, parcast's own tracer, and SimGrid's of SMPI.
 
 ``files/calls.c`` is the program, on four ranks. DUMPI also recorded what a receive from any source
 got; the file of liballprof has a named source there.
@@ -60,6 +60,16 @@ def test_three_tools_tell_the_same_run(name):
     for policy in ("upper", "lower"):
         same = propagate(trace, Perturbation(), Recorded(), policy, every_end=True)
         assert not same.ends.any()
+
+
+def test_simgrid_s_own_tracer_tells_the_messages_of_the_same_program():
+    trace = read_trace(FILES / "simgrid" / "calls.tit")  # of smpirun -trace-ti
+    right = [(rank, (rank + 1) % 4) for rank in range(4)]
+    ring = {(*ends, 7, 64.0): 2 for ends in right} | {(*ends, 0, 8.0): 1 for ends in right}
+    assert messages(trace) == {**ring, (0, 2, 3, 16.0): 1, (1, 3, 3, 16.0): 1, (1, 0, 9, 64.0): 1}
+    found = Counter(trace.name(event) for event in range(trace.count))
+    without = {"comm_split"}  # which its tracer leaves out
+    assert found == {name: count for name, count in CALLS.items() if name not in without}
 
 
 def test_times_are_those_of_the_files():

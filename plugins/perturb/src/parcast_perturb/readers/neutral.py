@@ -5,6 +5,8 @@
     {"nranks": 2, "unit": "1 ns", "ranks": [
         [{"kind": "send", "peer": 1, "bytes": 8, "t_start": 0, "t_end": 10}],
         [{"kind": "recv", "peer": 0, "bytes": 8, "t_start": 5, "t_end": 70}]]}
+
+Any event may say its ``site`` and the ``region`` of the code that it is in.
 """
 
 from __future__ import annotations
