@@ -66,6 +66,9 @@ def test_nodes_without_time_are_refused(tmp_path):
     path.write_text(json.dumps({"id": 1, "type": "COMP_NODE", "dataDeps": ["9"]}))
     with pytest.raises(FileError, match="waits for node 9"):
         read_trace(path)
+    path.write_text(json.dumps({"id": 1, "type": "COMP_NODE", "durationMicros": "-5"}))
+    with pytest.raises(FileError, match="node 1 takes -5 us, less than no time"):
+        read_trace(path)
 
 
 def test_what_the_host_does_for_a_collective_is_computation(tmp_path):

@@ -160,6 +160,8 @@ class _Nodes:
         where = f"{self.file}: node {node['id']}"
         if node["id"] in self.numbers:
             raise FileError(f"{where} comes twice")
+        if node["duration"] < 0:
+            raise FileError(f"{where} takes {node['duration']} us, less than no time")
         self.numbers[node["id"]] = len(self.found)
         self.found.append((self._step(node, where), node))
 
