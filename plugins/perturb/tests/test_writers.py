@@ -2,6 +2,7 @@
 
 import json
 import math
+import resource
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.timing import with_times
 from parcast_perturb.trace.columns import END, START
 from parcast_perturb.trace.decoding import decoded, received
-from parcast_perturb.writers import perfetto, write_trace
+from parcast_perturb.writers import WRITERS, perfetto, write_trace
 
 from .programs import Costs, neutral, random_program
 from .test_conformance import SOURCE
@@ -236,6 +237,22 @@ def test_what_is_there_or_cannot_be_written_is_left_alone(tmp_path):
         with pytest.raises(UnsupportedError, match="have no unit"):
             write_trace(unitless, tmp_path / f"b.{suffix}")
     assert [one.name for one in tmp_path.iterdir()] == ["a.otf2"]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_nothing_is_left_where_no_more_can_be_written(tmp_path, suffix):
+    if suffix == ".otf2":
+        pytest.importorskip("otf2")
+    calls = [{"kind": "barrier", "t_start": 9 * n, "t_end": 9 * n + 5} for n in range(4000)]
+    trace = trace_of({"unit": "1 us", "ranks": [calls, calls]}, "long")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, limits[1]))
+    try:
+        with pytest.raises(FileError, match=r"cannot be written: File (is )?too large"):
+            write_trace(trace, tmp_path / f"a{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_picture_has_both_runs_as_chrome_s_format_wants_them(tmp_path):

@@ -48,10 +48,16 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
     if path.exists():
         raise FileError(f"{path} is there already; name a new folder")
+    from parcast_perturb.readers.otf2.records import hush
+
+    errors, _ = hush()
+    errors.clear()
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
             made = _Archive(trace, otf2)
             made.write(Path(folder) / "archive")
+            if errors:  # of which the package does not tell, such as a full disk
+                raise FileError(f"{path} cannot be written: {errors[0]}")
             shutil.move(Path(folder) / "archive", path)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror}") from None
