@@ -137,7 +137,7 @@ def test_what_is_absorbed_and_made_is_told_of_regions(tmp_path, capsys):
 def test_what_otf2_cannot_say_of_the_code_is_told(tmp_path):
     pytest.importorskip("otf2")
     losses = write_trace(read_trace(neutral(tmp_path)), tmp_path / "a.otf2")
-    assert losses == ("call sites",)
+    assert losses == ("the time before the first call", "call sites")
     path = tmp_path / "b.json"
     path.write_text(neutral(tmp_path).read_text().replace('"halo"', '"MPI_halo"'))
     losses = write_trace(read_trace(path), tmp_path / "b.otf2")

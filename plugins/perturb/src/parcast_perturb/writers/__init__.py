@@ -67,3 +67,5 @@ def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
     names = np.array(NAMES)[whole[:, NAME]]
     if sites and (trace.regions or (names != np.array(trace.sites)[whole[:, SITE]]).any()):
         yield "call sites and regions"
+    if sites and trace.timed and (trace.begins > 0).any():
+        yield "the time before the first call"

@@ -10,7 +10,7 @@ from typing import Any
 
 from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_perturb.trace.calls import ALL, WAIT
-from parcast_perturb.trace.columns import NONE, Trace
+from parcast_perturb.trace.columns import NONE, START, Trace
 from parcast_perturb.trace.decoding import Called, decoded, received
 
 #: OTF2's number for a root where a collective has none.
@@ -74,7 +74,9 @@ class _Archive:
         assert trace.tick is not None
         rate = 1.0 / trace.tick
         times = trace.events.times[:, :2]
-        self.origin = float(times.min(initial=0.0))
+        self.origin = float(times[:, START].min()) if trace.count else 0.0
+        if self.origin > 0:
+            self.losses["the time before the first call"] = None
         exact = round(rate) >= 1 and abs(rate - round(rate)) < 1e-6 * rate
         if exact and bool((times == times.round()).all()):
             self.rate, self.scale = round(rate), 1.0
