@@ -185,6 +185,7 @@ class RankRecorder:
     slots: array[int] = attrs.field(factory=lambda: array("i"))
     most: int = 0  #: slots in use at once
     region: str = ""  #: that the next events are in
+    line: str = ""  #: of the code, that they are at
     _open: dict[Hashable, int] = attrs.field(factory=dict)
     _free: list[int] = attrs.field(factory=list)
 
@@ -289,8 +290,9 @@ class RankRecorder:
         columns["room"].append(given.get("room", math.inf))
         columns["first"].append(given.get("first", 0))
         columns["count"].append(given.get("count", 0))
-        columns["site"].append(self.recording.site(call if site is None else site,
-                                                     self.region))  # fmt: skip
+        name = call if site is None else site
+        name = f"{name} at {self.line}" if self.line else name
+        columns["site"].append(self.recording.site(name, self.region))
 
     def _error(self, name: str, sentence: str) -> TraceError:
         return TraceError(name, f"{self.place}: {sentence}", self.recording.where)

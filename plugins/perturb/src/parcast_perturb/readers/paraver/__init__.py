@@ -198,7 +198,7 @@ class _Writer:
 
     def write(self, call: Call) -> None:
         """Record a call: an event for each message of it, and one for what it waits for."""
-        self.recorder.region = call.region
+        self.recorder.region, self.recorder.line = call.region, call.at
         if call.comm is not None or call.name in c.MAKING.values():
             self._together(call)
         elif call.name == "sendrecv":
@@ -220,8 +220,7 @@ class _Writer:
         root = next(self.roots) if call.comm is not None else None
         if call.name in ROOTED and root is None:
             raise self._error(call, "no rank says that it is the root")
-        self.recorder.collective(call.name, call.start, call.end, call.size, comm, root,
-                                 site=call.site)  # fmt: skip
+        self.recorder.collective(call.name, call.start, call.end, call.size, comm, root)
 
     def _parts(self, call: Call) -> None:
         """Record what is no collective; all messages of a call but its last take no time."""
@@ -236,8 +235,7 @@ class _Writer:
             self._receive(call, message, call.start if parts else call.end)
         if call.name in c.WAITING and call.completes:
             self.recorder.wait(call.name, call.start, call.end,
-                               [("receive", one.number) for one in call.completes],
-                               call.site)  # fmt: skip
+                               [("receive", one.number) for one in call.completes])  # fmt: skip
         elif not call.sends and not call.posts:
             self._alone(call)
 
@@ -249,15 +247,13 @@ class _Writer:
         if not blocks:
             self.open.append(message.number)
         self.recorder.send(name, call.start, end, message.peer, message.size, message.tag,
-                           request=None if blocks else message.number,
-                           site=call.site)  # fmt: skip
+                           request=None if blocks else message.number)  # fmt: skip
 
     def _receive(self, call: Call, message: Message, end: int) -> None:
         blocks = call.name in c.BLOCKING
         self.recorder.receive(
             "recv" if blocks else "irecv", call.start, end, message.peer, message.tag,
             room=message.size, request=None if blocks else ("receive", message.number),
-            site=call.site,
         )  # fmt: skip
 
     def _exchange(self, call: Call) -> None:
@@ -273,14 +269,14 @@ class _Writer:
         else:
             sent, got = call.sends[0], call.posts[0]
             self.recorder.exchange(call.start, call.end, sent.peer, sent.size, sent.tag, got.peer,
-                                   got.tag, room=got.size, site=call.site)  # fmt: skip
+                                   got.tag, room=got.size)  # fmt: skip
 
     def _alone(self, call: Call) -> None:
         """Record a call that waits for nobody, or for nobody that is known."""
         if call.name in CALLS and CALLS[call.name] >= ALL:
             raise self._error(call, "the file does not tell its communicator")
         known = call.name in ("init", "finalize", "iprobe")
-        self.recorder.local(call.name if known else "call", call.start, call.end, site=call.site)
+        self.recorder.local(call.name if known else "call", call.start, call.end, site=call.name)
 
     def _error(self, call: Call, sentence: str) -> UnsupportedError:
         return UnsupportedError(f"{self.records.path}:{call.line}: {self.recorder.place} "

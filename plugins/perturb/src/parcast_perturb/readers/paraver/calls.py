@@ -84,8 +84,3 @@ class Call:
     sends: list[Message] = attrs.field(factory=list)
     posts: list[Message] = attrs.field(factory=list)
     completes: list[Message] = attrs.field(factory=list)
-
-    @property
-    def site(self) -> str:
-        """The call site, as far as it is told."""
-        return f"{self.name} at {self.at}" if self.at else self.name
