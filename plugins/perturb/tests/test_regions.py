@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from parcast.cli import main
+from parcast_perturb.prediction import summed
 from parcast_perturb.readers import read_trace
 from parcast_perturb.writers import write_trace
 
@@ -132,6 +134,11 @@ def test_what_is_absorbed_and_made_is_told_of_regions(tmp_path, capsys):
     assert "region                          absorbed            made" in said
     assert main(["perturb", "run", str(prv(tmp_path))]) == 0
     assert "region" not in capsys.readouterr().out
+
+
+def test_sites_of_one_region_are_added_up():
+    moved = np.array([[1.0, 2.0], [10.0, 0.0], [0.0, 0.0], [0.0, 40.0]])
+    assert summed(["halo", "", "lost", "halo"], moved) == {"halo": (1, 42), "": (10, 0)}
 
 
 def test_what_otf2_cannot_say_of_the_code_is_told(tmp_path):
