@@ -106,7 +106,9 @@ class _Player:
             action(self, words[1:])
         except IndexError:
             raise FileError(f"{where}: {name} lacks an argument") from None
-        if name != "compute":
+        if name != "location":
+            self.recorder.line = ""
+        if name not in ("compute", "location"):
             self.told = before
 
     def give_up(self) -> dict[str, None]:
@@ -135,6 +137,9 @@ class _Player:
 
     def local(self, _: Sequence[str]) -> None:
         self.recorder.local("call", self.clock, self.clock)
+
+    def location(self, words: Sequence[str]) -> None:
+        self.recorder.line = f"{words[0]}:{words[1]}"
 
     def finalize(self, _: Sequence[str]) -> None:
         self.recorder.local("finalize", self.clock, self.clock)
@@ -260,7 +265,7 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "comm_size": _Player.local,
     "comm_split": _Player.local,
     "comm_dup": _Player.local,
-    "location": _Player.local,
+    "location": _Player.location,
     "compute": _Player.compute,
     "sleep": _Player.sleep,
     "send": _Player.send,

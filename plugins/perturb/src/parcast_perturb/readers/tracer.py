@@ -150,6 +150,9 @@ def _rank(path: Path) -> _Rank:
         more = _rows(np.fromfile(tail, np.uint8))
         if not (len(rows) and len(more) and more["end"][0] <= rows["end"][-1]):
             rows = np.concatenate([rows, more])
+    ended = bool(header["ended"]) and not header["full"]
+    if ended and len(data) % _RECORD.itemsize:
+        raise FileError(f"{path}: rank {header['rank']}: it is cut off inside record {len(rows)}")
     wrong = np.flatnonzero((rows["call"] > len(_CALLS)) | (rows["end"] < rows["start"]))
     if len(wrong):
         raise FileError(f"{path}: record {wrong[0]} is damaged")
@@ -157,7 +160,7 @@ def _rank(path: Path) -> _Rank:
     if len(parents) and parents[-1] + rows["count"][parents[-1]] >= len(rows):
         rows = rows[: parents[-1]]
     return _Rank(
-        int(header["rank"]), int(header["size"]), bool(header["ended"]) and not header["full"],
+        int(header["rank"]), int(header["size"]), ended,
         int(header["day"]) - int(header["clock"]), rows,
     )  # fmt: skip
 
