@@ -63,6 +63,7 @@ def test_reference_cases(case, engine):
     wanted, wanted_about = numbers(expected["ops"])
     assert about == wanted_about
     assert values == near(wanted)
+    assert [op["block"] for op in found["ops"]] == [op["block"] for op in expected["ops"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

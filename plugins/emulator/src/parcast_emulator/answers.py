@@ -110,7 +110,12 @@ def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
     return {
         "makespan": outcome.time,
         "epoch_ends": list(outcome.epoch_ends),
-        "ops": [op for one in outcome.passes for op in _operations(cluster, one)],
+        "ops": [
+            {"block": number, **op}
+            for number, op in enumerate(
+                op for one in outcome.passes for op in _operations(cluster, one)
+            )
+        ],
     }
 
 
@@ -118,16 +123,20 @@ def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
     blocks, record, hardware = done.blocks, done.record, cluster.hardware
     consumers = blocks.consumers
     size = np.broadcast_to(blocks.size, blocks.disk.shape)
-    holding = size / hardware.bandwidth
-    number = np.concatenate([np.arange(length) for length in done.lengths])
+    holding, computing = size / hardware.bandwidth, working(cluster, done)
     epoch = done.epoch + np.repeat(np.arange(len(done.lengths)), done.lengths)
     for block, disk in enumerate(blocks.disk.tolist()):
         node = int(cluster.node_of[disk])
         places = range(int(consumers.start[block]), int(consumers.start[block + 1]))
         targets = {place: int(consumers.listed[place]) for place in places}
         sends = {place: target for place, target in targets.items() if target != node}
+        came = {place: record.in_start[place] + holding[block] for place in sends}
+        # computations as their blocks come to processors
+        order = sorted(
+            places,
+            key=lambda place: (came.get(place, record.bus_end[block]), record.cpu_start[place]),
+        )
         yield {
-            "block": int(number[block]),
             "epoch": int(epoch[block]),
             "node": node,
             "disk": int(disk - cluster.disks[node]),
@@ -143,11 +152,11 @@ def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
             ],
             "computes": [
                 {
-                    "node": target,
-                    "local": target == node,
-                    **_held("cpu", record.cpu_start[place], working(cluster, done)[place]),
+                    "node": targets[place],
+                    "local": targets[place] == node,
+                    **_held("cpu", record.cpu_start[place], computing[place]),
                 }
-                for place, target in sorted(targets.items(), key=lambda item: item[1])
+                for place in order
             ],
         }
 
