@@ -25,6 +25,10 @@ SERVERS = {
 _NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
 
 
+#: Hot to mean, below which nothing is gained by equal shares.
+_EVEN = 1.01
+
+
 def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
     """Return for each class of servers what it did, in seconds over all of the class.
 
@@ -83,10 +87,12 @@ def prediction(
 
 
 def _note(word: str, used: dict[str, float]) -> str:
+    works = f"the busiest {word} works {used['hottest']:.0%} of the time"
+    if used["hot_to_mean"] < _EVEN:
+        return f"{works}, and so do the others"
     return (
-        f"the busiest {word} works {used['hottest']:.0%} of the time, the mean one "
-        f"{used['hottest'] / used['hot_to_mean']:.0%}: equal shares would be up to "
-        f"{used['hot_to_mean']:.2f} times as fast there"
+        f"{works}, the mean one {used['hottest'] / used['hot_to_mean']:.0%}: equal shares would "
+        f"be up to {used['hot_to_mean']:.2f} times as fast there"
     )
 
 
