@@ -143,9 +143,9 @@ def _engine(
         from parcast_emulator.engines.state import Merge
 
         return Merge(cluster)
-    from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
+    from parcast_emulator.engines.windows import FeedForward
 
-    return FeedForward(cluster, threads, most or MOST_MESSAGES)
+    return FeedForward(cluster, threads, most)
 
 
 class _Run:

@@ -19,11 +19,12 @@ from parcast_emulator.engines.servers import Servers
 from parcast_emulator.engines.service import table_of
 from parcast_emulator.engines.usage import Record, Usage
 
-#: Messages of a window at most, but one or two of each node; 12 bytes each.
-MOST_MESSAGES = 2_000_000
+#: Messages of a window for each node, which its caches hold, and of all nodes at least; 12 bytes
+#: each.
+_MESSAGES, _LEAST_MESSAGES = 1000, 500_000
 
 #: Ranges of nodes that each thread takes, one after another.
-_RANGES = 8
+_RANGES = 2
 
 #: Starting threads takes longer than fewer blocks do.
 _WORTH_THREADS = 2000
@@ -41,18 +42,18 @@ class FeedForward:
     threads
         As many as the machine has processors where not given.
     most_messages
-        In memory at once.
+        In memory at once, but one or two of each node.
     """
 
     def __init__(
-        self, cluster: Cluster, threads: int | None = None, most_messages: int = MOST_MESSAGES
+        self, cluster: Cluster, threads: int | None = None, most_messages: int | None = None
     ) -> None:
         self.cluster = cluster
         self.servers = Servers.of(cluster)
         self.usage = Usage.of(cluster)
-        self.most_messages = most_messages
-        self.threads = threads or os.cpu_count() or 1
         nodes = len(cluster.speed)
+        self.most_messages = most_messages or max(_MESSAGES * nodes, _LEAST_MESSAGES)
+        self.threads = threads or os.cpu_count() or 1
         cuts = np.linspace(0, nodes, min(nodes, _RANGES * self.threads) + 1).astype(np.int64)
         self.ranges = list(pairwise(cuts.tolist()))
 
