@@ -184,7 +184,7 @@ def test_rectangles_of_consumers_are_their_lists(engine):
     for seed in range(60):
         cluster, blocks = random_rectangles(seed)
         lists = blocks._replace(consumers=blocks.consumers.as_lists())
-        by_rectangle = simulate(cluster, [blocks], engine=engine)
+        by_rectangle = simulate(cluster, [blocks], engine=engine, most_messages=4 + seed % 9)
         by_list = simulate(cluster, [lists], engine=engine)
         assert by_rectangle.epoch_ends == by_list.epoch_ends
         for one, other in zip(by_rectangle.usage, by_list.usage, strict=True):

@@ -111,7 +111,7 @@ class _Epoch:
             if limit == math.inf:
                 return self.end()
             now = limit
-            if total < self.engine.most_messages // 4:
+            if total <= self.engine.most_messages // 4:
                 width = 2 * width if total else math.inf
 
     def narrower(self, width: float, total: int) -> float:
