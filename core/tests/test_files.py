@@ -213,6 +213,14 @@ def test_what_is_no_file_is_told_in_one_sentence(spec, message):
     assert message in str(caught.value)
 
 
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path):
+    path = tmp_path / "log.json"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)  # none of it on disk
+    with pytest.raises(FileError, match=r"log.json has 1,024 MiB; such files have up to 128"):
+        Registry().workload(path)
+
+
 def test_a_machine_is_read_from_toml_and_json_alike(tmp_path):
     (tmp_path / "mine.toml").write_text("\ufeff" + RATE, encoding="utf-8")
     (tmp_path / "mine.json").write_text('{"processor": {"rate": 1}}')

@@ -1,10 +1,13 @@
 """Ways between kinds of workloads commute: a program that went by a trace is still that program."""
 
+import pytest
+
 from parcast import Query, Registry
 from parcast.costs import Costs
 from parcast.lowering import lower
+from parcast.program.reader import read_source
 from parcast.program.ready import matched
-from parcast.testing import by_sweep, random_program
+from parcast.testing import by_events, by_sweep, random_program
 
 REGISTRY = Registry()
 
@@ -18,3 +21,44 @@ def test_a_program_that_was_a_trace_between_ends_when_it_does(programs):
         found = by_sweep(unrolled, Costs.of(back, unrolled.needs()))
         reference = by_sweep(made.expanded, made.costs)
         assert (found.ends, found.start) == (reference.ends, reference.start), made.source
+        if seed % 5 == 0:  # the slower evaluator
+            assert by_events(unrolled, Costs.of(back, unrolled.needs())).ends == reference.ends
+
+
+#: A program whose ranks and iterations share their blocks as a trace; times are dyadic.
+STEPS = """
+def program(rank, size, steps=20):
+    for step in range(steps):
+        if rank > 0:
+            isend(rank - 1, 4096)
+            irecv(rank - 1)
+        if rank < size - 1:
+            isend(rank + 1, 4096)
+            irecv(rank + 1)
+        waitall()
+        compute(65536)
+        if step % 10 == 9:
+            allreduce(1024)
+"""
+MACHINE = {
+    "name": "dyadic",
+    "processor": {"rate": 2**20},
+    "network": {"startup": 2**-6, "bandwidth": 2**20, "contention": "none", "overhead": 2**-9},
+}
+
+
+def test_every_family_takes_as_long_for_a_program_that_was_a_trace():
+    machine = REGISTRY.machine(MACHINE)
+    query = Query(workload=read_source(STEPS, "s.py", "s"), machine=machine, p=8)
+    back = lower(REGISTRY.lowerings, lower(REGISTRY.lowerings, query, "trace")[0], "program")[0]
+    unrolled = back.workload.content.recorded
+    assert len({id(block) for block in unrolled.blocks}) < len(unrolled.blocks) / 4
+    solvers = "emulator.tc,petri.mean,perturb,pamela.bound,spmd"
+    rows, others = (
+        {row.solver: row for row in REGISTRY.compare(one, machine, p=8, solvers=solvers).rows}
+        for one in (query.workload, back.workload)
+    )
+    for solver in ("emulator.tc", "petri.mean", "perturb.clocked"):
+        assert others[solver].time == rows[solver].time, others[solver].message
+    for solver in ("pamela.bound", "spmd.sio"):  # of the same sums
+        assert others[solver].time == pytest.approx(rows[solver].time, rel=1e-12)

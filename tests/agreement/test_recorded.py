@@ -48,6 +48,7 @@ def test_a_trace_of_work_takes_what_its_program_takes_in_every_family(tmp_path):
     query = lower(REGISTRY.lowerings, query, "program")[0]
     unrolled = matched(query).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
+    assert unrolled.rank(0)[-1].op == "compute"  # the last line, after which nothing is called
     for solver in ("emulator.tc", "petri.mean", "perturb.clocked"):
         assert rows[solver].time == reference.time, rows[solver].message
         parts = rows[solver].parts.values()

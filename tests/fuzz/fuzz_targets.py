@@ -293,6 +293,7 @@ TARGETS = {
         ".json", recorded("kineto", "gloo-0.json"), among_ranks("kineto", "gloo-0.json")
     ),
     "paraver": Target(".prv", recorded("paraver", "calls.prv"), any_trace),
+    "paraver-regions": Target(".prv", seeds("regions.prv"), any_trace),
     "otf2": part_of_archive("traces.otf2"),
     "otf2-definitions": part_of_archive("traces.def"),
     "otf2-events": part_of_archive("traces/0.evt"),

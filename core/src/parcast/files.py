@@ -28,12 +28,18 @@ T = TypeVar("T")
 #: How a number may have been obtained; every entry of ``[sources]`` starts with one of these.
 ORIGINS = ("published", "measured", "fitted", "assumed")
 
+#: A larger text is another file, given by mistake.
+_MOST_BYTES = 128 << 20
+
 
 def read_text(path: Path) -> str:
     """Return the text of a file, or say what is wrong with it in one sentence."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise FileError(f"{path} is a device or a pipe; name a file")
+        if path.is_file() and (size := path.stat().st_size) > _MOST_BYTES:
+            raise FileError(f"{path} has {size >> 20:,} MiB; such files have up to "
+                            f"{_MOST_BYTES >> 20}")  # fmt: skip
         text = path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
         raise FileError(f"{path} is a directory; name a file in it") from None

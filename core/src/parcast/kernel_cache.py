@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 
 def kernel_cache(distribution: str) -> Path | None:
@@ -32,3 +37,38 @@ def kernel_cache(distribution: str) -> Path | None:
             return directory
     except OSError:
         return None
+
+
+@contextmanager
+def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[bool]:
+    """Let numba keep what is decorated meanwhile, between runs; say whether it can.
+
+    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own directory.
+
+    Parameters
+    ----------
+    distribution
+        The one that ships the kernels, such as ``"parcast-spmd"``.
+    sources
+        All files that a kernel is made of. numba looks for changes in the function's own file
+        only, so one that calls functions of other files names these.
+    """
+    import numba
+
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    directory = Path(before) if before else kernel_cache(distribution)
+    if directory is None:
+        yield False
+        return
+    files = tuple(sources)
+    config.CACHE_DIR = str(directory / _fingerprint(files) if files else directory)
+    try:
+        yield True
+    finally:
+        config.CACHE_DIR = before
+
+
+@cache
+def _fingerprint(files: tuple[Path, ...]) -> str:
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]

@@ -63,6 +63,30 @@ def test_three_points_of_a_power_reach_1024():
     assert (one.formula, one.field) == ("6 * sqrt(p)", "messages")
 
 
+@pytest.mark.parametrize(
+    ("amounts", "formula"), [((1, 3, 7), "-1 + 1 * p"), ((103, 109.01, 121), None)]
+)
+def test_two_coefficients_of_three_points_must_be_exact_and_that_is_said(amounts, formula):
+    rows = [{"p": p, "x": amount} for p, amount in zip((2, 4, 8), amounts, strict=True)]
+    (one,) = scaling(rows, hold_out=()).amounts
+    if formula:
+        assert one.formula == formula
+        assert one.message.startswith("two coefficients from 3 values of p")
+    else:  # 100 + 3 p, nearly
+        assert one.held_out > 1e-3
+        assert not one.message
+
+
+def test_what_is_held_out_is_not_fitted_but_predicted():
+    rows = [{"p": p, "messages": 6 * p**0.5 + (p == 64)} for p in (4, 9, 16, 64)]
+    found = scaling(rows, hold_out=[64])
+    (one,) = found.amounts
+    assert (one.formula, found.p) == ("6 * sqrt(p)", (4, 9, 16))
+    (held,) = one.left_out
+    assert (held.p, held.measured) == (64, 49)
+    assert held.error == pytest.approx(48 / 49 - 1)
+
+
 def test_btio_messages_are_exact_and_the_volume_falls_between_its_neighbors(tmp_path):
     path = tmp_path / "btio.csv"
     path.write_text(BTIO)

@@ -66,6 +66,23 @@ def test_nodes_without_time_are_refused(tmp_path):
     path.write_text(json.dumps({"id": 1, "type": "COMP_NODE", "dataDeps": ["9"]}))
     with pytest.raises(FileError, match="waits for node 9"):
         read_trace(path)
+    path.write_text(json.dumps({"id": 1, "type": "COMP_NODE", "durationMicros": "-5"}))
+    with pytest.raises(FileError, match="node 1 takes -5 us, less than no time"):
+        read_trace(path)
+
+
+def test_what_the_host_does_for_a_collective_is_computation(tmp_path):
+    # as the converter of PyTorch's traces writes a collective twice: of the host and of the device
+    host = {"id": 1, "type": "COMM_COLL_NODE", "durationMicros": "85",
+            "attr": [{"name": "is_cpu_op", "boolVal": True}]}  # fmt: skip
+    (tmp_path / "a.0.json").write_text(json.dumps(host))
+    assert read_trace(tmp_path / "a.0.json").ends.tolist() == [85_000]
+    (tmp_path / "a.0.json").write_text(json.dumps({**host, "ctrlDeps": [3]}))
+    assert read_trace(tmp_path / "a.0.json").notes[0].startswith("control dependencies")
+    attribute = b"\x0a\x09is_cpu_op\xd8\x01\x01"  # a bool in field 27
+    node = b"\x08\x01\x18\x07\x38\x55\x52" + bytes([len(attribute)]) + attribute
+    (tmp_path / "b.0.et").write_bytes(b"\x00" + bytes([len(node)]) + node)
+    assert read_trace(tmp_path / "b.0.et").ends.tolist() == [85_000]
 
 
 def test_protobuf_s_wire_format():

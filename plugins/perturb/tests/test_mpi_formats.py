@@ -1,4 +1,4 @@
-"""One program, recorded by three tools: liballprof, DUMPI and parcast's own tracer.
+"""One program, recorded by liballprof, DUMPI, parcast's own tracer, and SimGrid's of SMPI.
 
 ``files/calls.c`` is the program, on four ranks. DUMPI also recorded what a receive from any source
 got; the file of liballprof has a named source there.
@@ -62,6 +62,16 @@ def test_three_tools_tell_the_same_run(name):
         assert not same.ends.any()
 
 
+def test_simgrid_s_own_tracer_tells_the_messages_of_the_same_program():
+    trace = read_trace(FILES / "simgrid" / "calls.tit")  # of smpirun -trace-ti
+    right = [(rank, (rank + 1) % 4) for rank in range(4)]
+    ring = {(*ends, 7, 64.0): 2 for ends in right} | {(*ends, 0, 8.0): 1 for ends in right}
+    assert messages(trace) == {**ring, (0, 2, 3, 16.0): 1, (1, 3, 3, 16.0): 1, (1, 0, 9, 64.0): 1}
+    found = Counter(trace.name(event) for event in range(trace.count))
+    without = {"comm_split"}  # which its tracer leaves out
+    assert found == {name: count for name, count in CALLS.items() if name not in without}
+
+
 def test_times_are_those_of_the_files():
     trace = read_trace(FILES / "allprof" / "calls-0.txt")
     text = (FILES / "allprof" / "calls-0.txt").read_text().splitlines()
@@ -123,6 +133,24 @@ def test_a_file_that_is_cut_off_is_told(tmp_path, name):
     file.write_bytes(data[: len(data) * 6 // 10])
     with pytest.raises((FileError, TraceError), match=r"cut off|unmatched|leak|incomplete"):
         read_trace(tmp_path / name)
+
+
+def test_a_rank_that_does_not_come_to_its_end_is_told(tmp_path):
+    for name in ("allprof/calls-3.txt", "dumpi/calls-0003.txt"):
+        file = copied(tmp_path, name.partition("/")[0]) / name.partition("/")[2]
+        text = file.read_text()
+        assert not [note for note in read_trace(file).notes if "MPI_Finalize" in note]
+        file.write_text(text[: text.index("MPI_Finalize")])
+        assert any(note.startswith("1 ranks, rank 3 the first") for note in read_trace(file).notes)
+    record = copied(tmp_path, "tracer") / "rank-3.trace"
+    record.write_bytes(record.read_bytes()[:-1])
+    with pytest.raises(FileError, match="rank 3: it is cut off inside record"):
+        read_trace(record)
+
+
+def test_what_came_first_is_told_to_be_kept():
+    notes = read_trace(FILES / "dumpi" / "calls-0000.txt").notes
+    assert notes[-1].startswith("2 receives from any source or of any tag keep the messages")
 
 
 def test_a_damaged_record_is_told(tmp_path):

@@ -181,6 +181,23 @@ def test_a_peer_beyond_the_communicator_and_a_call_without_end_are_told(tmp_path
         made.trace()
 
 
+def test_offsets_of_clocks_that_the_archive_has_are_applied(tmp_path):
+    import _otf2
+
+    with Archive(tmp_path) as made:
+        made.call(0, "MPI_Send", 100, 109, ("mpi_send", 1, made.world, 3, 8))
+        made.call(1, "MPI_Recv", 1100, 1109, ("mpi_recv", 0, made.world, 3, 8))
+        made.call(1, "MPI_Test", 5100, 5109)
+        writer = made.made.event_writer_from_location(made.threads[1])
+        for time, offset in ((1000, -1000), (6000, -1500)):
+            _otf2.DefWriter_WriteClockOffset(writer._def_handle, time, offset, 0.0)
+    trace = made.trace()
+    assert names(trace) == ["send", "recv", "test"]
+    # what is between two offsets has one between them; 10 are lost from 1000 to 1100
+    assert trace.events.times[:, START].tolist() == [0, -10, 3590]
+    assert not trace.comparable
+
+
 def test_records_that_are_cut_off_are_told_with_their_rank(tmp_path):
     with Archive(tmp_path) as made:
         for at in range(0, 2000, 10):

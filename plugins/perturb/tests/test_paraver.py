@@ -137,6 +137,22 @@ def test_messages_of_two_communicators_are_refused_where_they_cross(tmp_path):
         read_trace(path)
 
 
+def test_what_has_no_communication_is_with_nobody_where_the_file_is_whole(tmp_path):
+    """The ends of a row of two ranks: one shifts to the right, and both then post to the left."""
+    calls = [
+        call(0, 0, 5, 41), call(1, 0, 9, 41), message(0, 0, 9), call(0, 10, 11, ISEND),
+        call(0, 12, 13, WAIT), call(1, 10, 11, IRECV), call(1, 12, 13, 41), call(1, 14, 15, WAIT),
+    ]  # fmt: skip
+    last = [call(rank, 20, 21, 32, kind=3) for rank in (0, 1)]
+    trace = read_trace(prv(tmp_path, *calls, *last))
+    assert names(trace) == [
+        "send", "call", "call", "finalize", "recv", "call", "call", "call", "finalize",
+    ]  # fmt: skip
+    assert any(note.startswith("6 sends and receives") for note in trace.notes)
+    with pytest.raises(TraceError, match=r"unmatched_recv: .*not every rank comes"):
+        read_trace(prv(tmp_path, *calls, last[0]))
+
+
 def test_names_of_unknown_calls_come_from_beside(tmp_path):
     path = prv(tmp_path, call(0, 0, 9, 155, kind=2))
     path.with_suffix(".pcf").write_text(
@@ -166,6 +182,8 @@ def test_a_trace_of_no_events_is_one(tmp_path):
 
 
 def test_a_file_that_is_cut_off_is_told(tmp_path):
+    with pytest.raises(FileError, match="its 3 lines have no call of MPI; is it cut off"):
+        read_trace(prv(tmp_path, ["1:1:1:1:1:0:214868465:2"]))
     text = (FILES / "paraver" / "calls.prv").read_text()
     for share in (0.3, 0.6, 0.75):
         path = Path(tmp_path / "cut.prv")

@@ -59,6 +59,13 @@ def test_actions_are_timed_on_a_machine(tmp_path):
     assert any("given up" in note for note in trace.notes)
 
 
+def test_the_line_of_a_call_is_its_site(tmp_path):
+    # as SMPI's tracer writes it when asked for (smpi/trace-call-location)
+    said = read_trace(tit(tmp_path, "0 init\n0 location a.c 7\n0 barrier\n0 barrier\n"))
+    assert said.sites == ("init", "barrier at a.c:7", "barrier")
+    assert said.count == 3
+
+
 def test_an_index_lists_the_files_of_ranks(tmp_path):
     lines = TIT.splitlines()
     for rank in "01":

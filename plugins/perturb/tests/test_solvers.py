@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 import parcast_perturb
-from parcast import Query, UnsupportedError
+from parcast import Query, Registry, UnsupportedError
 from parcast.costs import Costs as ProgramCosts
 from parcast.lowering import lower
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
-from parcast.testing import UNIT_MACHINE, by_sweep, check_plugin
+from parcast.testing import UNIT_MACHINE, by_sweep
 
 from .programs import Costs, neutral, random_program
 from .test_conformance import SOURCE
 
 
 def test_noise_of_the_machine_gives_quantiles():
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     machine = registry.machine({**UNIT_MACHINE, "noise": {"calls": "exp:2", "computation": "1"}})
     row, again = (
         registry.compare(one, machine, p=3, solvers="perturb", seed=4).rows[0]
@@ -51,7 +51,7 @@ def parcast_perturb_workload(path):
 
 
 def test_a_recorded_run_moves_between_machines(tmp_path):
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     workload, machine, old = recorded(tmp_path, clocks="comparable")
     p = workload.processes
 
@@ -73,12 +73,12 @@ def test_a_recorded_run_moves_between_machines(tmp_path):
      "chakra/pipeline.0.et", "chakra/pipeline.0.json"],
 )  # fmt: skip
 def test_every_format_is_a_workload_as_it_stands(name):
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     assert registry.workload(Path(__file__).parent / "files" / name).kind == "trace"
 
 
 def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tmp_path):
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     _, machine, old = recorded(tmp_path, clocks="comparable")
     data = json.loads((tmp_path / "run.json").read_text())
     for event in (event for events in data["ranks"] for event in events):
@@ -97,7 +97,7 @@ def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tm
 
 
 def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     workload, machine, old = recorded(tmp_path)
     (row,) = registry.compare(
         workload, machine, p=workload.processes, solvers="perturb",
@@ -114,7 +114,7 @@ def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
 def test_the_token_ring_of_the_paper(tmp_path):
     """Section 6.1: 128 ranks, 10 traversals, 0 to 700 added to every message."""
     study = Path(parcast_perturb.__file__).parent / "studies" / "token-ring.toml"
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     rows = registry.study(study, cache=tmp_path, executor="threads:1").rows
     times = [10 * 128 * 1e-6 * added for added in range(0, 800, 100)]
     assert [row.time for row in rows] == pytest.approx(times, rel=1e-12)
@@ -136,7 +136,7 @@ def test_a_recorded_run_becomes_a_program(tmp_path):
     """Its computation stays, its waiting is that of the machine asked."""
     path = tmp_path / "pairs.json"
     path.write_text(json.dumps({"unit": "1 s", "ranks": PAIRS}))
-    registry = check_plugin(parcast_perturb)
+    registry = Registry([parcast_perturb])
     workload, machine = parcast_perturb_workload(path), registry.machine(UNIT_MACHINE)
     query = Query(workload=workload, machine=machine, p=2)
     ready, _, notes = lower(registry.lowerings, query, "program")
@@ -153,16 +153,19 @@ def test_a_recorded_run_becomes_a_program(tmp_path):
     ("change", "said"),
     [
         ({"kind": "ssend", "peer": 1, "bytes": 1}, "no such call"),
-        ({"kind": "barrier", "comm": 1}, "of 1 of 2 ranks"),
+        ({"kind": "ibarrier", "request": 1}, "nothing waits for it"),
     ],
 )
 def test_what_no_program_can_say_is_refused(tmp_path, change, said):
     path = tmp_path / "pairs.json"
     first = {"t_start": 0, "t_end": 1, **change}
-    other = [{"kind": "recv", "peer": 0, "t_start": 0, "t_end": 1}]
-    ranks = [[first], other if "peer" in change else []]
-    path.write_text(json.dumps({"unit": "1 s", "ranks": ranks, "comms": {"1": [0]}}))
-    registry = check_plugin(parcast_perturb)
+    other = {"kind": "recv", "peer": 0} if "peer" in change else change
+    free = [{"kind": "request_free", "request": 1, "t_start": 1, "t_end": 1}] * (
+        "request" in change
+    )
+    ranks = [[first, *free], [{"t_start": 0, "t_end": 1, **other}, *free]]
+    path.write_text(json.dumps({"unit": "1 s", "ranks": ranks}))
+    registry = Registry([parcast_perturb])
     query = Query(workload=parcast_perturb_workload(path),
                   machine=registry.machine(UNIT_MACHINE), p=2)  # fmt: skip
     with pytest.raises(UnsupportedError, match=said):

@@ -3,7 +3,8 @@
 A program computes 300 ms of a core: alone on one core, or two processes in a ring of ten steps,
 each of which computes 30 ms and exchanges a message. Background jobs of mean 15 ms load one core
 or both. ``python loaded_nodes.py measure results.jsonl`` runs every case that the file lacks, until
-``--seconds`` are over (it can be called again); ``python loaded_nodes.py table results.jsonl``
+``--seconds`` are over, and keeps it if other guests of the host took at most ``--stolen`` of the
+cores meanwhile (it can be called again); ``python loaded_nodes.py table results.jsonl``
 predicts each case and prints the table. It needs parcast-mpi, Linux, and two idle cores.
 """
 
@@ -29,8 +30,9 @@ import numpy as np
 
 import parcast_petri
 from parcast import Query, Registry
+from parcast.distributions import Distribution
 from parcast.program.reader import read_source
-from parcast_mpi.host import processor_name
+from parcast_mpi.host import processor_name, ticks
 from parcast_mpi.loading.jobs import Job, to_text
 from parcast_mpi.loading.processes import Team, team
 from parcast_mpi.running.plan import plan
@@ -46,9 +48,13 @@ RING = """def program(rank, size):
 """
 LAWS = {
     "constant": "const:15ms",
+    "Erlang": "erlang:4,15ms",
+    "phase-type": "phase:0.4,15ms",
     "exponential": "exp:15ms",
-    "hyperexponential": "hyper:4,15ms",
     "Pareto": "pareto:2.5,15ms",
+    "samples": "sampled:2ms,4ms,5ms,9ms,55ms",
+    "gamma": "gamma:0.5,15ms",
+    "hyperexponential": "hyper:4,15ms",
 }
 #: Jobs for longer than any case takes, with what they use made exact in every stretch.
 HORIZON, STRETCH = 120.0, 10.0
@@ -110,14 +116,15 @@ def jobs(case: Case, draw: np.random.Generator) -> list[Job]:
 
 def _drawn(law: Law, draw: np.random.Generator, count: int) -> Any:
     match law.law, law.parameters:
-        case "exp", (mean,):
-            return draw.exponential(mean, count)
+        case "stages", _:
+            stages, mean, fewer = law.stages()
+            return draw.gamma(stages - (draw.random(count) < fewer), mean)
         case "hyper", _:
             shares, means = law.branches()
             return draw.exponential(means[draw.choice(2, count, p=shares)])
         case "pareto", (shape, mean):
             return mean * (shape - 1) / shape * (1 - draw.random(count)) ** (-1 / shape)
-    return np.full(count, law.mean)
+    return Distribution(law.law, law.parameters).sample(draw, count)
 
 
 @contextmanager
@@ -144,16 +151,19 @@ def measured(case: Case, runs: int) -> dict[str, Any]:
         for core in range(case.loaded):
             stack.enter_context(load(case, core, runs))
         time.sleep(1.0)  # the generator starts, and the load becomes steady
-        seconds = []
+        seconds, before = [], ticks()
         for _ in range(runs):
             time.sleep(0.12 + 0.05 * random.random())  # noqa: S311  (jobs that waited are done)
             seconds.append(members.run())
-    return {**attrs.asdict(case), "seconds": seconds, "measured": f"{datetime.now(UTC):%F}",
-            "processor": processor_name(), "system": platform.release()}  # fmt: skip
+        after = ticks()
+    stolen = after.since(before).steal if before and after else 0.0
+    return {**attrs.asdict(case), "seconds": seconds, "stolen": stolen,
+            "measured": f"{datetime.now(UTC):%F}", "processor": processor_name(),
+            "system": platform.release()}  # fmt: skip
 
 
-def measure(path: Path, seconds: float, runs: int) -> None:
-    """Measure what the file lacks, as far as time allows."""
+def measure(path: Path, seconds: float, runs: int, bearable: float) -> None:
+    """Measure what the file lacks, as far as time allows and other guests leave the cores."""
     end = time.monotonic() + seconds
     done = {_key(one) for one in _read(path)}
     for case in cases():
@@ -164,9 +174,12 @@ def measure(path: Path, seconds: float, runs: int) -> None:
             print(f"{case}: not measured yet; call again")
             return
         found = measured(case, runs if case.loaded else 8)
+        print(f"{case}: {statistics.fmean(found['seconds']):.3f} s, {found['stolen']:.1%} stolen")
+        if found["stolen"] > bearable:
+            print("  not kept: other guests of the host took more than --stolen; call again")
+            continue
         with path.open("a") as file:
             file.write(json.dumps(found) + "\n")
-        print(case, statistics.fmean(found["seconds"]))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -184,16 +197,19 @@ def table(path: Path) -> None:
     startup = max(0.0, (alone["ring"] - 0.3) / 10)
     first = next(iter(results.values()))
     print(f"{first['measured']}, {first['processor']}, Linux {first['system']}; without load")
-    print(f"{alone['alone'] * 1e3:.1f} ms alone, {alone['ring'] * 1e3:.1f} ms in the ring\n")
-    print("| program | loaded | jobs | U | measured | mean | sampled | explicit |")
-    print("|---|---|---|---|---|---|---|---|")
-    for case in sorted(cases(), key=lambda one: (one.program, one.loaded, one.law)):
+    stolen = max(one["stolen"] for one in results.values())
+    print(f"{alone['alone'] * 1e3:.1f} ms alone, {alone['ring'] * 1e3:.1f} ms in the ring; at most "
+          f"{stolen:.1%} of the cores' time stolen\n")  # fmt: skip
+    print("| program | loaded | jobs | scv | U | measured | mean | sampled | explicit |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for case in sorted(cases(), key=lambda one: (one.program, one.loaded)):
         if case.loaded and (found := results.get(_key(attrs.asdict(case)))):
             seconds = np.array(found["seconds"]) / alone[case.program]
             error = seconds.std(ddof=1) / len(seconds) ** 0.5
             where, slower = f"{case.loaded} of {case.size}", f"{seconds.mean():.2f} +- {error:.2f}"
             said = [_predicted(case, level, startup) for level in ("mean", "sampled", "explicit")]
-            print(f"| {case.program} | {where} | {case.law} | {case.utilization} | {slower} "
+            law = f"{case.law} | {Law.read(LAWS[case.law]).scv:.2g}"
+            print(f"| {case.program} | {where} | {law} | {case.utilization} | {slower} "
                   f"| {' | '.join(said)} |")  # fmt: skip
 
 
@@ -213,11 +229,12 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--runs", type=int, default=16)
+    parser.add_argument("--stolen", type=float, default=0.03)
     asked = parser.parse_args()
     if asked.what == "table":
         table(asked.results)
     else:
-        measure(asked.results, asked.seconds, asked.runs)
+        measure(asked.results, asked.seconds, asked.runs, asked.stolen)
 
 
 if __name__ == "__main__":

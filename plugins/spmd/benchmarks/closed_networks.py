@@ -15,13 +15,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parcast_spmd import kernels
+from parcast_spmd import compilation, kernels
 from parcast_spmd.integral import symmetric_clusters
 from parcast_spmd.kernels import delay_two_queues, fork_join_sums
 
 JOBS, Z, X, Y = 100_000, 1e6, 10.0, 9.0
 CLUSTERS = (100, 1000, 1000.0, 0.0101, 1.0)
-KERNELS = "import numpy as np\nfrom parcast_spmd.kernels import *"
+KERNELS = (
+    "import numpy as np\n"
+    "from parcast_spmd.compilation import compiled\n"
+    "from parcast_spmd.kernels import *"
+)
 INTEGRAL = "from parcast_spmd.integral import symmetric_clusters"
 GRID = "100 p (1..1e5, log) x 20"
 
@@ -74,7 +78,10 @@ def two_queues(peer: float | None) -> None:
     plain = best(lambda: kernels.two_queues_kernel(*lists, [0.0], [0.0], [0.0]))
     row("plain Python, the same", plain, peer)
     given = [np.array([JOBS]), *(np.array([value]) for value in (Z, X, Y))]
-    results, compiled = [np.zeros(1) for _ in range(3)], kernels.compiled(kernels.two_queues_kernel)
+    results, compiled = (
+        [np.zeros(1) for _ in range(3)],
+        compilation.compiled(kernels.two_queues_kernel),
+    )
     compiled(*given, *results)
     row("compiled, the same", best(lambda: compiled(*given, *results)), peer)
     fresh = child(KERNELS, f"delay_two_queues({JOBS}, {Z}, {X}, {Y})")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from parcast import UnsupportedError
 from parcast_spmd.absorption import MOST_JOBS, absorption, absorption_kernel
-from parcast_spmd.kernels import compiled, fork_join_sums, harmonic
+from parcast_spmd.compilation import compiled
+from parcast_spmd.kernels import fork_join_sums, harmonic
 
 from .reference import CASES
 

@@ -204,7 +204,7 @@ def test_large_two_queue_network_keeps_exact_limits():
 def test_compiled_integral_equals_plain(monkeypatch):
     network = build([30, 20], [5.0, 9.0], [[1.0, 0.5], [0.0, 2.0], [1.0, 0.0]])
     plain = solve(network)
-    for name in ("kernels.PLAIN_STEPS", "kernels.LOADED_STEPS"):
+    for name in ("compilation.PLAIN_STEPS", "compilation.LOADED_STEPS"):
         monkeypatch.setattr(f"parcast_spmd.{name}", 0)
     assert worst(rows(solve(network)), rows(plain)) < 1e-12
     assert worst(rows(solve(network, "lattice")), rows(plain)) < 1e-12

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numba
 
-from parcast.kernel_cache import kernel_cache
+from parcast.kernel_cache import cached_kernels
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -23,28 +22,16 @@ def step(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call; compiled, it runs beside other threads.
-
-    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own.
-    """
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = Path(before) if before else kernel_cache("parcast-emulator")
-    if directory is None:
-        return numba.njit(function, nogil=True)
-    config.CACHE_DIR = str(directory / sources())
-    try:
-        return numba.njit(function, cache=True, nogil=True)
-    finally:
-        config.CACHE_DIR = before
+    """Compile a function on its first call; compiled, it runs beside other threads."""
+    njit: Any = numba.njit
+    with cached_kernels("parcast-emulator", _sources()) as cached:
+        return njit(function, cache=cached, nogil=True)
 
 
 @cache
-def sources() -> str:
-    """Return a name for the kernels as they are.
-
-    numba looks for changes in a function's own file only, and kernels call those of others.
-    """
+def _sources() -> tuple[Path, ...]:
+    """Return the files of all kernels: they call each other."""
     here = Path(__file__).parent
-    files = sorted(file for name in ("engines", "programs") for file in (here / name).glob("*.py"))
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    return tuple(
+        sorted(one for name in ("engines", "programs") for one in (here / name).glob("*.py"))
+    )

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from parcast_fit.amounts import scaling
     from parcast_fit.calibration import fit
 
-__all__ = ["fit", "parcast_commands", "scaling"]
+__all__ = ["amounts_of", "fit", "parcast_commands", "scaling"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``fit`` or ``scaling``, and with them scipy, when first asked for."""
+    """Import ``fit``, ``scaling`` or ``amounts_of``, and with them scipy, when first asked for."""
+    if name == "amounts_of":
+        from parcast_fit.runs import amounts_of
+
+        return amounts_of
     if name == "fit":
         from parcast_fit.calibration import fit
 
@@ -31,7 +35,7 @@ def __getattr__(name: str) -> Any:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast fit`` and ``parcast scaling``."""
-    from parcast_fit import commands
+    from parcast_fit import commands, scaling_commands
 
     app.command(name="fit")(commands.fit)
-    app.command(name="scaling")(commands.scaling)
+    app.command(name="scaling")(scaling_commands.scaling)

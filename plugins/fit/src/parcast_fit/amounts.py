@@ -15,7 +15,7 @@ import tomlkit
 from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.measured import read_table
 from parcast.units import parse_quantity
-from parcast_fit.terms import NEEDED, Hypothesis, choose
+from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
 #: Columns by the field of a phase that they are.
 FIELDS = {
@@ -29,6 +29,9 @@ FIELDS = {
     "cycles": "cycles",
     "bursts": "bursts",
 }
+
+#: Between the field that a column is a part of and what part it is: ``messages of allreduce``.
+_OF = " of "
 
 #: Fields that are nothing at p = 1, whatever the file says.
 _ALONE = {"messages", "bytes"}
@@ -48,6 +51,20 @@ class Prediction:
 
 
 @attrs.frozen(kw_only=True)
+class Held:
+    """An amount that was measured and left out, and what its formula says there."""
+
+    p: int
+    measured: float
+    predicted: float
+
+    @property
+    def error(self) -> float | None:
+        """Relative to what was measured; None where nothing was."""
+        return self.predicted / self.measured - 1 if self.measured else None
+
+
+@attrs.frozen(kw_only=True)
 class Amount:
     """One column as a formula of p, or why there is none."""
 
@@ -60,6 +77,7 @@ class Amount:
     largest_out: float | None = None  #: relative error of the largest p predicted from the others
     rivals: tuple[str, ...] = ()  #: other formulas that predict about as well
     predictions: tuple[Prediction, ...] = ()
+    left_out: tuple[Held, ...] = ()  #: as asked
 
 
 @attrs.frozen(kw_only=True)
@@ -67,8 +85,13 @@ class Scaling:
     """All columns of a table."""
 
     where: str
-    p: tuple[int, ...]
+    p: tuple[int, ...]  #: those that were fitted
     amounts: tuple[Amount, ...]
+
+    @property
+    def source(self) -> str:
+        """The files, as labels name them."""
+        return ", ".join(Path(one).name for one in self.where.split(", "))
 
     @property
     def complete(self) -> bool:
@@ -80,7 +103,7 @@ class Scaling:
         return {"schema": 1, "source": self.where, **attrs.asdict(self), "complete": self.complete}
 
     def write(self, path: str | Path) -> None:
-        """Write a ``phases`` workload with a formula for each column that is a phase's.
+        """Write a ``phases`` workload with a formula for each field of a phase, sums of columns.
 
         Raises
         ------
@@ -102,49 +125,62 @@ class Scaling:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
 
     def _workload(self, name: str, fields: list[Amount]) -> tomlkit.TOMLDocument:
-        span = f"{Path(self.where).name}, p = {', '.join(map(str, self.p))}"
+        span = f"{self.source}, p = {', '.join(map(str, self.p))}"
         document = tomlkit.document()
         document["name"] = name
         document["summary"] = f"Amounts per process as formulas of p, from {span}"
-        phase = tomlkit.table()
-        for one in fields:
-            phase[str(one.field)] = one.formula
+        phase, sources = tomlkit.table(), tomlkit.table()
+        for key in dict.fromkeys(str(one.field) for one in fields):
+            parts = [one for one in fields if one.field == key]
+            some = [one for one in parts if one.formula != "0"] or parts[:1]
+            phase[key] = " + ".join(str(one.formula) for one in some)
+            sources[f"phase[0].{key}"] = f"fitted: {span}; {_errors(some)}"
         phase["distribution"] = "constant"
         phases = tomlkit.aot()
         phases.append(phase)
         document["phase"] = phases
-        sources = tomlkit.table()
-        for one in fields:
-            error = f"{100 * (one.held_out or 0):.2g} %"
-            sources[f"phase[0].{one.field}"] = f"fitted: {span}; held-out error {error}"
         document["sources"] = sources
         return document
 
 
-def scaling(table: Any, *, at: Iterable[int] = ()) -> Scaling:
+def scaling(
+    table: Any, *, at: Iterable[int] = (), hold_out: Iterable[int] = (), where: str | None = None
+) -> Scaling:
     """Return each column of a table as a formula of p.
 
     Parameters
     ----------
     table
         A .csv file, DataFrame or list of mappings with a column ``p`` and amounts per process:
-        ``flops``, ``messages``, ``bytes``, ... (`FIELDS`), or any other. Of repeated p the median
-        counts.
+        ``flops``, ``messages``, ``bytes``, ... (`FIELDS`), parts of one such as ``messages of
+        allreduce``, or any other. Of repeated p the median counts.
     at
         Processes to predict the amounts at; 4 and 16 times the largest where none is given.
+    hold_out
+        Processes whose amounts are not fitted, but predicted.
+    where
+        The files, by commas, where it is none.
 
     Raises
     ------
     FileError
         If the table has no ``p``, nothing besides, or a value that is no amount.
     """
-    where, columns = _columns(table)
+    found, columns = _columns(table)
+    where = where or found
+    held = set(hold_out)
     processes = sorted({p for values in columns.values() for p in values})
+    if unknown := sorted(held - set(processes)):
+        raise ParcastError(
+            f"--hold-out {unknown[0]}: there is no run of it; of {where} the p are "
+            f"{', '.join(map(str, processes))}"
+        )
+    processes = [p for p in processes if p not in held] or processes
     asked = sorted(set(at)) or [4 * processes[-1], FAR * processes[-1]]
     if asked[0] < 1:
         raise ParcastError(f"-p {asked[0]}: write whole numbers from 1")
-    amounts = tuple(_amount(name, values, asked) for name, values in columns.items())
-    fields = [one.field for one in amounts if one.field]
+    amounts = tuple(_amount(name, values, asked, held) for name, values in columns.items())
+    fields = [one.field for one in amounts if one.field and _OF not in one.column]
     if len(set(fields)) < len(fields):
         raise FileError(f"{where}: two columns are the same of a phase: {', '.join(fields)}")
     return Scaling(where=where, p=tuple(processes), amounts=amounts)
@@ -184,10 +220,12 @@ def _number(place: str, name: str, value: Any) -> float:
     return number
 
 
-def _amount(column: str, values: dict[int, float], asked: list[int]) -> Amount:
-    field = FIELDS.get(column)
+def _amount(column: str, values: dict[int, float], asked: list[int], held: set[int]) -> Amount:
+    field = FIELDS.get(column.partition(_OF)[0])
     if field in _ALONE:
         values = {p: amount for p, amount in values.items() if p > 1}
+    measured = {p: amount for p, amount in values.items() if p in held}
+    values = {p: amount for p, amount in values.items() if p not in held}
     made = Amount(column=column, field=field, points=len(values), formula=None)
     if len(values) < NEEDED[1]:
         beyond = " above 1" if field in _ALONE else ""
@@ -198,11 +236,14 @@ def _amount(column: str, values: dict[int, float], asked: list[int]) -> Amount:
         )
     p, amounts = np.array(list(values), dtype=float), np.array(list(values.values()))
     if not amounts.any():
-        return attrs.evolve(made, formula="0", held_out=0.0, largest_out=0.0)
-    chosen, rivals = choose(p, amounts, max(*asked, p.max()))
+        left_out = tuple(Held(p=n, measured=x, predicted=0.0) for n, x in measured.items())
+        return attrs.evolve(made, formula="0", held_out=0.0, largest_out=0.0, left_out=left_out)
+    chosen, rivals = choose(p, amounts, max(*asked, *measured, p.max()))
     if chosen is None:
         return attrs.evolve(made, message="no formula stays at 0 or more as far as is asked")
     message = ""
+    if len(values) < NEEDED[len(chosen.coefficients)]:
+        message = f"two coefficients from {len(values)} values of p, taken as they are exact there"
     if chosen.held_out > 0.5:
         return attrs.evolve(
             made,
@@ -218,7 +259,23 @@ def _amount(column: str, values: dict[int, float], asked: list[int]) -> Amount:
         largest_out=chosen.largest_out,
         rivals=tuple(one.text() for one in rivals if one is not chosen)[:5],
         predictions=tuple(_predicted(chosen, rivals, where) for where in asked),
+        left_out=tuple(Held(p=n, measured=x, predicted=chosen(n)) for n, x in measured.items()),
     )
+
+
+def _errors(parts: list[Amount]) -> str:
+    """Return how well parts of a field predict what was left out of their fit."""
+    error = max(one.held_out or 0 for one in parts)
+    found = [f"held-out error {100 * error:.2g} %" if error > EXACT else "exact"]
+    found += dict.fromkeys(one.message for one in parts if one.message)
+    for p in sorted({held.p for one in parts for held in one.left_out}):
+        held = [each for one in parts for each in one.left_out if each.p == p]
+        measured, predicted = sum(one.measured for one in held), sum(one.predicted for one in held)
+        if measured:
+            off = predicted / measured - 1
+            error_there = f"with an error of {100 * off:+.3g} %" if abs(off) > EXACT else "exactly"
+            found += [f"p = {p} left out and predicted {error_there}"]
+    return "; ".join(found)
 
 
 def _predicted(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> Prediction:

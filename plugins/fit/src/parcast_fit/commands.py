@@ -1,4 +1,4 @@
-"""``parcast fit`` and ``parcast scaling``."""
+"""``parcast fit``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import typer
 
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.errors import FileError, SolveError, UnsupportedError
-from parcast.ranges import parse_numbers
 from parcast.settings import split_assignment
 
 if TYPE_CHECKING:
-    from parcast_fit.amounts import Amount
     from parcast_fit.result import Estimate, Fit
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -57,11 +55,12 @@ def fit(
 ) -> int:
     """Fit parameters of any solver to measured times or speedups.
 
-    Says what the data determine, what not, and what to measure next.
+    Says what the data determine, what not, and what to measure next. For formulas of p from
+    traces or counts see 'parcast scaling'.
     """
     from parcast_fit.calibration import fit as calibrate
 
-    _check_output(output)
+    check_output(output)
     try:
         found = calibrate(
             context.obj,
@@ -91,7 +90,7 @@ def fit(
     return 0
 
 
-def _check_output(output: Path | None) -> None:
+def check_output(output: Path | None) -> None:
     """Say what is wrong with a file before anything is computed for it."""
     if output is None:
         return
@@ -122,11 +121,11 @@ def _print_fit(found: Fit) -> None:
     print_table(("", "estimate", "95 % interval", "start", ""), rows)
     errors, scale = found.errors, found.identifiability.scale
     print_text(
-        f"\nerrors: RMS {_percent(errors.rms)}, (1/N) sqrt(sum e^2) {_percent(errors.paper)}, "
-        f"largest {_percent(errors.largest)}"
+        f"\nerrors: RMS {percent(errors.rms)}, (1/N) sqrt(sum e^2) {percent(errors.paper)}, "
+        f"largest {percent(errors.largest)}"
     )
     if found.repeatability is not None:
-        print_text(f"repeated runs differ by {_percent(found.repeatability)} (standard deviation)")
+        print_text(f"repeated runs differ by {percent(found.repeatability)} (standard deviation)")
     _print_held_out(found)
     _print_identifiability(found)
     if scale:
@@ -135,7 +134,7 @@ def _print_fit(found: Fit) -> None:
         one = found.suggestion
         print_text(
             f"measure next: p={one['p']}, d={one['d']}; {one['parameter']} is known worst, its "
-            f"standard error would fall from {_percent(one['before'])} to {_percent(one['after'])}"
+            f"standard error would fall from {percent(one['before'])} to {percent(one['after'])}"
         )
     print()
     _print_points(found)
@@ -168,8 +167,8 @@ def _print_held_out(found: Fit) -> None:
         return
     message = f"; {held.message}" if held.message else ""
     print_text(
-        f"p={held.p} left out and predicted: RMS {_percent(held.errors.rms)}, largest "
-        f"{_percent(held.errors.largest)}{message}"
+        f"p={held.p} left out and predicted: RMS {percent(held.errors.rms)}, largest "
+        f"{percent(held.errors.largest)}{message}"
     )
 
 
@@ -210,69 +209,6 @@ def _print_points(found: Fit) -> None:
     print_table((*names, "measured", "fitted", "error", *(["binding"] if known else ())), rows)
 
 
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
+    """Return a part of one as a percentage of three digits."""
     return f"{100 * part:.3g} %"
-
-
-def scaling(
-    runs: Annotated[Path, typer.Argument(help="A .csv file with p and amounts per process.")],
-    p: Annotated[
-        str | None,
-        typer.Option("-p", help="Where to predict them; 4 and 16 times the largest if not given."),
-    ] = None,
-    json: Json = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a workload of kind phases.")
-    ] = None,
-) -> int:
-    """Find how amounts grow with p: each column of a few runs as a formula.
-
-    Columns flops, messages, bytes, io_bytes, parallel, cycles and bursts become those of a phase.
-    """
-    from parcast_fit.amounts import FAR
-    from parcast_fit.amounts import scaling as find
-
-    _check_output(output)
-    found = find(runs, at=parse_numbers("-p", p) if p is not None else ())
-    if json:
-        print_json(found.to_dict())
-    else:
-        print_table(
-            ("", "formula of p", "held-out error", *_heads(found.amounts)),
-            [_amount_row(one, len(_heads(found.amounts))) for one in found.amounts],
-        )
-        for one in found.amounts:
-            if one.rivals:
-                print_text(f"\n{one.column}: as good are {', '.join(one.rivals)}")
-        for one in found.amounts:
-            if one.field is None and one.formula is not None:
-                print_text(f'\n{one.column} is none of a phase; --set {one.column}="{one.formula}"')
-    largest = max(found.p)
-    far = [one.p for a in found.amounts for one in a.predictions if one.p > FAR * largest]
-    if far:
-        print(
-            f"parcast: warning: p={max(far)} is {max(far) / largest:.0f} times the largest "
-            f"measured, {largest}; a formula found there need not hold so far out",
-            file=sys.stderr,
-        )
-    for one in found.amounts:
-        if one.formula is None:
-            print(f"parcast: {one.column}: {one.message}", file=sys.stderr)
-    if not found.complete:
-        return 1
-    if output is not None:
-        found.write(output)
-    return 0
-
-
-def _heads(amounts: tuple[Amount, ...]) -> list[str]:
-    several = {one.p for amount in amounts for one in amount.predictions}
-    return [f"at p={p} (95 % of all as good)" for p in sorted(several)]
-
-
-def _amount_row(one: Amount, places: int) -> list[str]:
-    if one.formula is None:
-        return [one.column, "none", "", *[""] * places]
-    error = "exact" if (one.held_out or 0) < 1e-9 else _percent(one.held_out or 0)
-    cells = [f"{at.value:.4g} ({at.low:.4g} .. {at.high:.4g})" for at in one.predictions]
-    return [one.column, one.formula, error, *(cells or [""] * places)]

@@ -26,6 +26,10 @@ _WITH_LOG_SQUARED = "0 1/4 1/3 1/2 2/3 3/4 1 3/2 2 5/2"
 #: Distinct p that a formula of so many coefficients needs, so that one can be left out and checked.
 NEEDED = {1: 3, 2: 5, 3: 7}
 
+#: Fewer do where they are exact, as counts are and noise is not: for a constant and a term, and
+#: from one more on for two terms, of which some are exact at three points by chance.
+EXACT_FROM = 3
+
 #: A formula with one more coefficient must lower the held-out error to this part to be believed:
 #: among a thousand of them some fit noise.
 BETTER = 0.1
@@ -168,9 +172,9 @@ def _classes(points: int) -> Iterator[list[tuple[bool, tuple[Term, ...]]]]:
     """Yield the hypotheses by their number of coefficients, as far as the points suffice."""
     if points >= NEEDED[1]:
         yield [(True, ()), *((False, (term,)) for term in TERMS)]
-    if points >= NEEDED[2]:
-        pairs = [(False, pair) for pair in combinations(TERMS, 2)]
-        yield [*((True, (term,)) for term in TERMS), *pairs]
+    if points >= EXACT_FROM:
+        pairs = combinations(TERMS, 2) if points > EXACT_FROM else ()
+        yield [*((True, (term,)) for term in TERMS), *((False, pair) for pair in pairs)]
     if points >= NEEDED[3]:
         yield [(True, pair) for pair in combinations(TERMS, 2)]
 
@@ -191,9 +195,11 @@ def choose(
         good = [one for one in found if one and _rises_nowhere_below_zero(one, reach)]
         if not good:
             continue
-        fitted += good
         least = min(one.held_out for one in good)
         plainest = next(one for one in good if one.held_out <= ALIKE * least + EXACT)
+        if len(p) < NEEDED[len(plainest.coefficients)] and plainest.held_out > EXACT:
+            continue
+        fitted += good
         if chosen is None or (
             chosen.held_out > EXACT and plainest.held_out < BETTER * chosen.held_out
         ):

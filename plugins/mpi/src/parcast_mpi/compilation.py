@@ -7,21 +7,10 @@ from typing import Any
 
 import numba
 
-from parcast.kernel_cache import kernel_cache
+from parcast.kernel_cache import cached_kernels
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return the numba form of a kernel, cached on disk between runs where that is possible.
-
-    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own directory.
-    """
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = before or kernel_cache("parcast-mpi")
-    if not directory:
-        return numba.njit(function)
-    config.CACHE_DIR = str(directory)
-    try:
-        return numba.njit(function, cache=True)
-    finally:
-        config.CACHE_DIR = before
+    """Return the numba form of a kernel, cached on disk between runs where that is possible."""
+    with cached_kernels("parcast-mpi") as cached:
+        return numba.njit(function, cache=cached)

@@ -59,6 +59,23 @@ Eager = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
+Latency = Annotated[Texts, typer.Option(help="Added to every message: 100us, exp:25us.")]
+PerByte = Annotated[Texts, typer.Option(help="Added for every byte, such as 1ns.")]
+OsNoise = Annotated[
+    Texts, typer.Option(help="Added to every call: exp:25us, FILE, fit:gamma:FILE, 0..3@5us.")
+]
+ComputeNoise = Annotated[Texts, typer.Option(help="Added between calls, as above.")]
+RemoveNoise = Annotated[
+    bool, typer.Option("--remove-noise", help="Make gaps as short as the shortest alike.")
+]
+InFile = Annotated[Path | None, typer.Option(help="JSON with perturbation and params, in ticks.")]
+TimedOn = Annotated[
+    str | None, typer.Option(help="Time a trace that has no times on this machine first.")
+]
+Replications = Annotated[int, typer.Option(min=1, max=100_000, help="How many draws.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
+Keep = Annotated[Path | None, typer.Option("--keep", help="A folder that keeps every answer.")]
+
 
 @app.callback()
 def _group() -> None:
@@ -70,22 +87,14 @@ def run(
     context: typer.Context,
     file: TraceFile,
     *,
-    latency: Annotated[Texts, typer.Option(help="Added to every message: 100us, exp:25us.")] = None,
-    per_byte: Annotated[Texts, typer.Option(help="Added for every byte, such as 1ns.")] = None,
-    os_noise: Annotated[
-        Texts, typer.Option(help="Added to every call: exp:25us, FILE, fit:gamma:FILE, 0..3@5us.")
-    ] = None,
-    compute_noise: Annotated[Texts, typer.Option(help="Added between calls, as above.")] = None,
-    remove_noise: Annotated[
-        bool, typer.Option("--remove-noise", help="Make gaps as short as the shortest alike.")
-    ] = False,
-    perturbation: Annotated[
-        Path | None, typer.Option(help="JSON with perturbation and params, in ticks.")
-    ] = None,
+    latency: Latency = None,
+    per_byte: PerByte = None,
+    os_noise: OsNoise = None,
+    compute_noise: ComputeNoise = None,
+    remove_noise: RemoveNoise = False,
+    perturbation: InFile = None,
     recorded: RecordedOn = None,
-    machine: Annotated[
-        str | None, typer.Option(help="Time a trace that has no times on this machine first.")
-    ] = None,
+    machine: TimedOn = None,
     overhead: Overhead = None,
     eager: Eager = None,
     policy: Annotated[Policy, typer.Option(help="How slack is known.")] = Policy.auto,
@@ -93,49 +102,49 @@ def run(
     collectives: Annotated[
         CollectiveName, typer.Option(help="How stages add up.")
     ] = CollectiveName.paper,
-    replications: Annotated[int, typer.Option(min=1, max=100_000, help="How many draws.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
-    folder: Annotated[
-        Path | None, typer.Option("--keep", help="A folder that keeps every answer.")
-    ] = None,
+    replications: Replications = 1,
+    seed: Seed = 0,
+    folder: Keep = None,
     as_json: Json = False,
 ) -> None:
     """Say how a traced run's time changes, and where the change went."""
     from parcast_perturb.asking import Wanted
-    from parcast_perturb.history import keep
     from parcast_perturb.perturbation import Semantics
-    from parcast_perturb.prediction import as_json as whole
     from parcast_perturb.prediction import forecast, policies
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.report import lines
-    from parcast_perturb.timing import timed_on
 
     wanted = Wanted(
-        latency=latency or (),
-        per_byte=per_byte or (),
-        os_noise=os_noise or (),
-        compute_noise=compute_noise or (),
-        remove_noise=remove_noise,
-    )
-    trace = read_trace(file)
-    if machine is not None:
-        trace, recorded = timed_on(trace, context.obj.machine(machine)), recorded or machine
-    trace, limit, told = protocol_of(trace, eager)
-    added, known, notes = _asked(context, trace, wanted, perturbation, (recorded, overhead, limit))
+        latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
+        compute_noise=compute_noise or (), remove_noise=remove_noise,
+    )  # fmt: skip
+    trace, limit, told = protocol_of(_timed(context, file, machine), eager)
+    given = (recorded or machine, overhead, limit)
+    added, known, notes = _asked(context, trace, wanted, perturbation, given)
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
     asked = policies(trace, known, policy.value, semantics)
     if perturbation is not None and policy is Policy.auto:  # a file of ticks says clocks are one
         asked = ["upper", "lower", *(["clocked"] if known.latency is not None else [])]
-    found: Forecast = forecast(
-        trace,
-        added,
-        known,
-        semantics,
-        asked,
-        replications=replications,
-        seed=seed,
-        notes=told + notes,
-    )
+    found = forecast(
+        trace, added, known, semantics, asked,
+        replications=replications, seed=seed, notes=told + notes,
+    )  # fmt: skip
+    _tell(context, found, folder, as_json)
+
+
+def _timed(context: typer.Context, file: Path, machine: str | None) -> Trace:
+    """Return the trace in a file, timed on a machine where one is named."""
+    from parcast_perturb.readers import read_trace
+    from parcast_perturb.timing import timed_on
+
+    trace = read_trace(file)
+    return trace if machine is None else timed_on(trace, context.obj.machine(machine))
+
+
+def _tell(context: typer.Context, found: Forecast, folder: Path | None, as_json: bool) -> None:
+    """Print an answer, and keep it where a folder for it is named."""
+    from parcast_perturb.history import keep
+    from parcast_perturb.prediction import as_json as whole
+    from parcast_perturb.report import lines
+
     if folder is not None:
         keep(folder, _given(context), whole(found))
     typer.echo(json.dumps(whole(found), allow_nan=False) if as_json else "\n".join(lines(found)))

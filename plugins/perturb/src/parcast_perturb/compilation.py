@@ -7,15 +7,15 @@ between runs in a versioned user directory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from hashlib import sha256
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from parcast.kernel_cache import kernel_cache
+from parcast.kernel_cache import cached_kernels
+
+_NAME = "parcast-perturb"
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -32,7 +32,7 @@ def kernel(function: Callable[..., Any]) -> Any:
         import numba
 
         njit: Any = numba.njit
-        with _cached(sources()) as cached:
+        with cached_kernels(_NAME, _package()) as cached:
             return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
 
     @wraps(function)
@@ -47,29 +47,8 @@ def callback(function: Callable[..., Any], signature: Any) -> Any:
     import numba
 
     cfunc: Any = numba.cfunc
-    with _cached(sources()) as cached:
+    with cached_kernels(_NAME, _package()) as cached:
         return cfunc(signature, cache=cached)(function)
-
-
-@contextmanager
-def _cached(name: str) -> Iterator[bool]:
-    """Let numba keep what is compiled here in parcast's directory; say whether there is one.
-
-    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own.
-    """
-    import numba
-
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = Path(before) if before else kernel_cache("parcast-perturb")
-    if directory is None:
-        yield False
-        return
-    config.CACHE_DIR = str(directory / name)
-    try:
-        yield True
-    finally:
-        config.CACHE_DIR = before
 
 
 def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
@@ -77,7 +56,7 @@ def compiled(modules: Sequence[ModuleType], entry: str) -> Any:
     import numba
 
     njit: Any = numba.njit
-    with _cached(_of(modules)) as cached:
+    with cached_kernels(_NAME, _files(modules)) as cached:
         outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
         return _copied(modules, entry, outer)[-1].__dict__[entry]
 
@@ -109,22 +88,14 @@ def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[Modu
     return copies
 
 
-def _of(modules: Sequence[ModuleType]) -> str:
-    """Return a name for modules, and those whose constants they share, as they are."""
+def _files(modules: Sequence[ModuleType]) -> list[Path]:
+    """Return the files of modules, and of those whose constants they share."""
     package = Path(__file__).parent
     shared = ("propagation/state.py", "trace/calls.py", "trace/columns.py", "compilation.py")
     files = [Path(str(module.__file__)) for module in modules]
-    return _hash([*files, *(package / name for name in shared)])
+    return [*files, *(package / name for name in shared)]
 
 
 @cache
-def sources() -> str:
-    """Return a name for all of the package as it is.
-
-    numba looks for changes in a function's own file only, and kernels call those of others.
-    """
-    return _hash(sorted(Path(__file__).parent.rglob("*.py")))
-
-
-def _hash(files: Sequence[Path]) -> str:
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+def _package() -> tuple[Path, ...]:
+    return tuple(sorted(Path(__file__).parent.rglob("*.py")))

@@ -54,8 +54,8 @@ def convert(
         compute_noise=compute_noise or (),
     )  # fmt: skip
     picture = output.name.lower().endswith(_PICTURE)
-    if wanted != Wanted() and not picture:
-        raise ParcastError(f"{output}: a perturbation is shown in a picture alone (X{_PICTURE})")
+    if not picture and (wanted != Wanted() or eager is not None or overhead is not None):
+        raise ParcastError(f"{output}: only a picture shows a perturbation (X{_PICTURE})")
     trace, limit, notes = protocol_of(read_trace(file), eager)
     on = context.obj.machine(machine) if machine is not None else None
     if on is not None:

@@ -116,11 +116,8 @@ def dot(graph: nx.MultiDiGraph, size: int) -> str:
         lines.append(f'subgraph cluster{rank} {{ label="rank {rank}"; color="#cccccc"; '
                      'style=rounded;')  # fmt: skip
         for node in by_rank[rank]:
-            data = graph.nodes[node]
-            name, color = (data["call"], "#eef5f0") if node[0] == "S" else ("", "#ffffff")
-            lines.append(
-                f'{node} [label="{node[0]}", xlabel="{name}", style=filled, fillcolor="{color}"];'
-            )
+            color = "#eef5f0" if node[0] == "S" else "#ffffff"
+            lines.append(f'{node} [label="{node[0]}", style=filled, fillcolor="{color}"];')
         lines.append("}")
     for node in by_rank[NONE]:
         label = html.escape(graph.nodes[node]["call"])
@@ -130,7 +127,9 @@ def dot(graph: nx.MultiDiGraph, size: int) -> str:
         style = ", style=dashed" if kind == "gap" else ""
         loose = ", constraint=false" if kind == "message" else ""
         weight = 20 if kind in ("call", "gap") else 1
-        lines.append(f'"{source}" -> "{target}" [label="{data["label"]}", color="{_COLORS[kind]}", '
+        call = f"{graph.nodes[source]['call']}\\n" if kind == "call" else ""
+        label = f"{call}{data['label']}"
+        lines.append(f'"{source}" -> "{target}" [label="{label}", color="{_COLORS[kind]}", '
                      f'fontcolor="{_COLORS[kind]}", weight={weight}{style}{loose}];')  # fmt: skip
     return "\n".join([*lines, "}"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -133,7 +133,7 @@ def spread(values: Floats) -> dict[str, Any]:
 def as_json(found: Forecast) -> dict[str, Any]:
     """Return everything as an object; times are in ticks of ``tick`` seconds."""
     trace, main = found.trace, found.delays[found.main]
-    sites, moved = len(trace.sites), main.moved
+    moved = main.moved
     names = {"upper": "clockfree_final", "lower": "lower_final", "clocked": "clocked_final"}
     finals = {names[one]: found.ends(one).mean(axis=1).tolist() for one in found.delays}
     return {
@@ -151,8 +151,9 @@ def as_json(found: Forecast) -> dict[str, Any]:
             **{one: spread(found.makespans(one)) for one in found.delays},
         },
         "where": {
-            "sites": _where(trace.sites, moved[:sites]),
-            "ranks": _where(range(trace.size), moved[sites:]),
+            "sites": _where(trace.sites, moved),
+            "regions": _where(trace.regions, moved),
+            "ranks": _where(range(trace.size), moved[len(trace.sites) :]),
         },
         "path": attrs.asdict(found.path) if found.path else None,
         "replications": main.final.shape[1],
@@ -160,9 +161,24 @@ def as_json(found: Forecast) -> dict[str, Any]:
     }
 
 
-def _where(names: Any, moved: Floats) -> dict[str, dict[str, float]]:
-    return {
-        str(name): {"absorbed": float(absorbed), "made": float(made)}
-        for name, (absorbed, made) in zip(names, moved, strict=True)
-        if absorbed or made
-    }
+def summed(names: Iterable[object], moved: Floats) -> dict[str, tuple[float, float]]:
+    """Return what was absorbed and what was made by each name, of those with either.
+
+    Parameters
+    ----------
+    names
+        Of the first rows; rows of one name are added up.
+    moved
+        As `propagate` returns it, or a part of it.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for name, (absorbed, made) in zip(map(str, names), moved.tolist(), strict=False):
+        if absorbed or made:
+            before = found.get(name, (0.0, 0.0))
+            found[name] = before[0] + absorbed, before[1] + made
+    return found
+
+
+def _where(names: Iterable[object], moved: Floats) -> dict[str, dict[str, float]]:
+    sums = summed(names, moved)
+    return {name: {"absorbed": one, "made": other} for name, (one, other) in sums.items()}

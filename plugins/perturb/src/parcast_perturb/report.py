@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parcast_perturb.curve import Curve
-from parcast_perturb.prediction import Forecast, spread
+from parcast_perturb.prediction import Forecast, spread, summed
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: More ranks than these are shown by the least and the most delayed.
@@ -141,15 +141,19 @@ def _band(found: Forecast, values: Floats) -> str:
 
 
 def _where(found: Forecast) -> Iterator[str]:
-    trace, moved = found.trace, found.delays[found.main].moved[: len(found.trace.sites)]
-    yield f"{'call':24}{'absorbed':>16}{'made':>16}   (sums over all ranks)"
-    order = sorted(range(len(moved)), key=lambda site: (-float(moved[site].sum()), site))
-    for site in order[:_SITES]:
-        absorbed, made = moved[site].tolist()
-        if absorbed or made:
-            yield (
-                f"{trace.sites[site][:23]:24}{_time(found, absorbed):>16}{_time(found, made):>16}"
-            )
+    trace, moved = found.trace, found.delays[found.main].moved
+    yield from _moved(found, "call", summed(trace.sites, moved))
+    if trace.regions:
+        yield ""
+        yield from _moved(found, "region", summed(trace.regions, moved))
+
+
+def _moved(found: Forecast, head: str, sums: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    yield f"{head:24}{'absorbed':>16}{'made':>16}   (sums over all ranks)"
+    order = sorted(sums, key=lambda name: -sum(sums[name]))
+    for name in order[:_SITES]:
+        cells = "".join(f"{_time(found, one):>16}" for one in sums[name])
+        yield f"{name[:23] or '(not told)':24}{cells}"
 
 
 def _path(found: Forecast) -> Iterator[str]:

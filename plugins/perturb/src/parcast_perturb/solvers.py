@@ -145,8 +145,12 @@ def _here(query: Query) -> Query:
 def _timed_here(query: Query) -> Query:
     from parcast_perturb.to_program import program
 
-    asked = attrs.evolve(query, workload=program(query.workload, query)[0])
-    return attrs.evolve(query, workload=of_program(asked.workload, asked)[0])
+    made, notes = program(query.workload, query)
+    timed, decided = of_program(made, attrs.evolve(query, workload=made))
+    content: Traced = timed.content
+    trace = attrs.evolve(content.trace, notes=(*notes, *decided))
+    timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
+    return attrs.evolve(query, workload=timed)
 
 
 def _times(content: Traced, found: Delays) -> Floats:

@@ -19,7 +19,8 @@ from typing import Any
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_spmd.kernels import compiled, harmonic, worth_compiling
+from parcast_spmd.compilation import compiled, worth_compiling
+from parcast_spmd.kernels import harmonic
 
 #: Jobs at the most: 2e8 states, some seconds of compiled work.
 MOST_JOBS = 20_000

@@ -1,42 +1,38 @@
-"""Compiling kernels on first use, with a cache in a versioned user directory."""
+"""Which form of a kernel is worth it: plain Python, or compiled and kept between runs."""
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from parcast.kernel_cache import kernel_cache
+from parcast.kernel_cache import cached_kernels
+
+#: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
+#: The first are counted over all calls.
+#: The plain form takes about 0.1 us a step, the compiled one a tenth of that.
+PLAIN_STEPS = 1_000_000
+LOADED_STEPS = 2_000
+
+_ready: set[Callable[..., Any]] = set()
+_plain_steps: Counter[Callable[..., Any]] = Counter()  # of one process, call after call
 
 
-def compile_kernel(function: Callable[..., Any], distribution: str) -> Callable[..., Any]:
-    """Return the numba form of a kernel, cached on disk between runs where that is possible.
-
-    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own directory.
-
-    Parameters
-    ----------
-    function
-        A function within numba's nopython subset that calls no function of its own module.
-    distribution
-        The distribution that ships the kernel, such as ``"parcast-spmd"``.
-    """
+@functools.cache
+def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled form of a kernel, which calls no function of its own file."""
     import numba
 
-    config: Any = numba.config
-    if config.CACHE_DIR:
-        return _decorated(function, cache=True)
-    directory = kernel_cache(distribution)
-    if directory is None:
-        return _decorated(function, cache=False)
-    config.CACHE_DIR = str(directory)
-    try:
-        return _decorated(function, cache=True)
-    finally:
-        config.CACHE_DIR = ""
+    _ready.add(kernel)
+    with cached_kernels("parcast-spmd") as cached:
+        found: Callable[..., Any] = numba.njit(kernel, cache=cached)
+    return found
 
 
-def _decorated(function: Callable[..., Any], *, cache: bool) -> Callable[..., Any]:
-    import numba
-
-    compiled: Callable[..., Any] = numba.njit(function, cache=cache)
-    return compiled
+def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
+    """Whether this many more steps of Python are too slow; both forms give the same numbers."""
+    if kernel in _ready:
+        return steps > LOADED_STEPS
+    _plain_steps[kernel] += int(min(steps, PLAIN_STEPS + 1))
+    return _plain_steps[kernel] > PLAIN_STEPS

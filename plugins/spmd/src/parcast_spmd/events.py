@@ -18,7 +18,8 @@ import attrs
 import numpy as np
 
 from parcast.distributions import Distribution
-from parcast_spmd.kernels import Floats, Integers, compiled
+from parcast_spmd.compilation import compiled
+from parcast_spmd.kernels import Floats, Integers
 
 #: Bursts whose random numbers are drawn at once.
 AHEAD = 1 << 14

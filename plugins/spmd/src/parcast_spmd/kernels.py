@@ -7,9 +7,7 @@ then never import numba, and compiled for large ones.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -17,16 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from parcast.errors import SolveError
-from parcast_spmd.compilation import compile_kernel
+from parcast_spmd.compilation import compiled, worth_compiling
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
-#: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
-#: The first are counted over all calls.
-#: The plain form takes about 0.1 us a step, the compiled one a tenth of that.
-PLAIN_STEPS = 1_000_000
-LOADED_STEPS = 2_000
 #: What a step of numpy over nodes takes, in steps of plain Python: once, and for each node.
 _CALL_STEPS, _NODE_STEPS = 30, 0.03
 #: So many jobs go through a kernel at once, for the sake of memory; a multiple of 8.
@@ -162,25 +155,6 @@ def lattice_kernel(
             rates[s] = counts[s] / cycle
             for k in range(queues):
                 totals[point, k] += rates[s] * responses[s, k]
-
-
-_ready: set[Callable[..., Any]] = set()
-_plain_steps: Counter[Callable[..., Any]] = Counter()  # of one process, call after call
-
-
-@functools.cache
-def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the compiled form of one of this file's kernels."""
-    _ready.add(kernel)
-    return compile_kernel(kernel, "parcast-spmd")
-
-
-def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:
-    """Whether this many more steps of Python are too slow; both forms give the same numbers."""
-    if kernel in _ready:
-        return steps > LOADED_STEPS
-    _plain_steps[kernel] += int(min(steps, PLAIN_STEPS + 1))
-    return _plain_steps[kernel] > PLAIN_STEPS
 
 
 def harmonic(count: int, after: float = 0.0) -> float:

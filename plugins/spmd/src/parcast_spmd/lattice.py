@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast_spmd.kernels import Floats, Integers, compiled, lattice_kernel, worth_compiling
+from parcast_spmd.compilation import compiled, worth_compiling
+from parcast_spmd.kernels import Floats, Integers, lattice_kernel
 from parcast_spmd.structure import Component, GroupResult
 
 #: Numbers kept at the most: 160 MB, and under a minute of work whatever the classes.

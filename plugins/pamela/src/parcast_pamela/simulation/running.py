@@ -68,17 +68,8 @@ def _kernel() -> Callable[..., Any]:
     """Return the compiled kernel, kept on disk between runs where that is possible."""
     import numba
 
-    from parcast.kernel_cache import kernel_cache
+    from parcast.kernel_cache import cached_kernels
 
-    config: Any = numba.config
-    given = config.CACHE_DIR  # one set by the user wins
-    directory = None if given else kernel_cache("parcast-pamela")
-    if not given and directory is None:
-        found: Callable[..., Any] = numba.njit(kernel.run)
-        return found
-    config.CACHE_DIR = given or str(directory)
-    try:
-        found = numba.njit(kernel.run, cache=True)
-    finally:
-        config.CACHE_DIR = given
+    with cached_kernels("parcast-pamela") as cached:
+        found: Callable[..., Any] = numba.njit(kernel.run, cache=cached)
     return found

@@ -104,19 +104,25 @@ def propagate(
     semantics = semantics or Semantics()
     deltas = deltas_of(trace, perturbation, recorded, replications, seed)
     rules = _rules(trace, recorded, policy, semantics, quantum)
-    outcome = Outcome(
-        np.empty((trace.count, replications) if every_end else (0, 0)),
-        np.empty(trace.count if causes else 0, np.int64),
-    )
-    state = _through(trace, deltas, rules, outcome, replications)
+    ends = np.empty((trace.count, replications)) if every_end else None
+    cause = np.empty(trace.count, np.int64) if causes else None
+    state = _through(trace, deltas, rules, _outcome(ends, cause), replications)
     if (state.rank[:, CURSOR] < np.diff(trace.events.offsets)).any():
         raise cycle(trace, state, rules)
     return Delays(
         final=state.delay[:, DELAY].copy(),
-        ends=outcome.ends if every_end else None,
-        cause=outcome.cause if causes else None,
+        ends=ends,
+        cause=cause,
         moved=state.moved / replications,
         clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
+    )
+
+
+def _outcome(ends: Floats | None, cause: Ints | None) -> Outcome:
+    """Return where the kernel writes what is kept of events, and nothing where that is not."""
+    return Outcome(
+        np.empty((0, 0)) if ends is None else ends,
+        np.empty(0, np.int64) if cause is None else cause,
     )
 
 

@@ -48,17 +48,21 @@ def read(path: Path) -> Trace:
         If a node cannot be timed, or is of a kind that is not modeled.
     """
     files = rank_files(path)
-    ranks, groups = [], dict[str, set[int]]()
+    ranks, groups, lost = [], dict[str, set[int]](), 0
     for rank, file in enumerate(files):
         nodes = _Nodes(file, len(files))
         for node in _nodes(file):
             nodes.add(node)
         ranks.append(nodes.steps())
+        lost += nodes.lost
         for step in ranks[-1]:
             if step.kind not in ("calc", "send", "recv"):
                 groups.setdefault(step.group, set()).add(rank)
     members = {name: sorted(ones) for name, ones in groups.items() if name}
-    return trace_of(Schedule(str(path), tuple(ranks), members))
+    said = (
+        "control dependencies, some on nodes that are not there, say who called, and order nothing"
+    )
+    return trace_of(Schedule(str(path), tuple(ranks), members, (said,) if lost else ()))
 
 
 def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -81,10 +85,11 @@ def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
         messages = delimited(opened, _MOST_NODE)
         next(messages, None)  # the metadata
         for message in messages:
-            node: dict[str, Any] = {"id": 0, "kind": 0, "duration": 0, "needs": [], "attr": {}}
+            node: dict[str, Any] = {"id": 0, "kind": 0, "duration": 0, "attr": {}}
+            node |= {"data": [], "control": []}
             for number, value in fields(message):
                 if number in (4, 5):
-                    node["needs"] += packed(value)
+                    node["control" if number == 4 else "data"] += packed(value)
                 elif number == 10 and isinstance(value, bytes):
                     name, given = _attribute(value)
                     node["attr"][name] = given
@@ -130,7 +135,8 @@ def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
             "id": int(found.get("id", 0)),
             "kind": str(found["type"]).removesuffix("_NODE"),
             "duration": int(found.get("durationMicros", 0)),
-            "needs": [int(one) for word in ("ctrlDeps", "dataDeps") for one in found.get(word, [])],
+            "data": [int(one) for one in found.get("dataDeps", [])],
+            "control": [int(one) for one in found.get("ctrlDeps", [])],
             "attr": {one["name"]: _json_value(one) for one in found.get("attr", [])},
         }
 
@@ -146,21 +152,26 @@ class _Nodes:
 
     def __init__(self, file: Path, size: int) -> None:
         self.file, self.size = file, size
-        self.found: list[tuple[Step, list[int]]] = []
+        self.found: list[tuple[Step, Mapping[str, Any]]] = []
         self.numbers: dict[int, int] = {}
+        self.lost = 0  #: control dependencies that are left out
 
     def add(self, node: Mapping[str, Any]) -> None:
         where = f"{self.file}: node {node['id']}"
         if node["id"] in self.numbers:
             raise FileError(f"{where} comes twice")
+        if node["duration"] < 0:
+            raise FileError(f"{where} takes {node['duration']} us, less than no time")
         self.numbers[node["id"]] = len(self.found)
-        self.found.append((self._step(node, where), node["needs"]))
+        self.found.append((self._step(node, where), node))
 
     def _step(self, node: Mapping[str, Any], where: str) -> Step:
         kind, attr = node["kind"], node["attr"]
-        if kind == "METADATA" or (attr.get("is_cpu_op") is True and not node["duration"]):
+        host = attr.get("is_cpu_op") == 1  # a truth of JSON, or a number of protobuf
+        if kind == "METADATA" or (host and not node["duration"]):
             return Step("calc", 0)
-        if kind in ("COMP", "MEM_LOAD", "MEM_STORE"):
+        starts = host and kind == "COMM_COLL" and "comm_size" not in attr  # what a device then does
+        if starts or kind in ("COMP", "MEM_LOAD", "MEM_STORE"):
             if not node["duration"] and (attr.get("num_ops") or attr.get("tensor_size")):
                 raise UnsupportedError(
                     f"{where} ({kind}) has operations and bytes, and no duration; a simulator "
@@ -192,10 +203,18 @@ class _Nodes:
         return found
 
     def steps(self) -> list[Step]:
-        for number, (step, needs) in enumerate(self.found):
+        """Return all nodes.
+
+        Control dependencies on nodes that are not there are of the converter of PyTorch's traces:
+        they say who called, data dependencies have the whole order.
+        """
+        controls = {one for _, node in self.found for one in node["control"]}
+        self.lost = 0 if controls <= self.numbers.keys() else len(controls)
+        for step, node in self.found:
+            needs = [*node["data"], *(() if self.lost else node["control"])]
             for one in dict.fromkeys(needs):
                 if one not in self.numbers:
-                    raise FileError(f"{self.file}: node {number} waits for node {one}, which is "
-                                    "not there; is the file cut off?")  # fmt: skip
+                    raise FileError(f"{self.file}: node {node['id']} waits for node {one}, which "
+                                    "is not there; is the file cut off?")  # fmt: skip
                 step.ended.append(self.numbers[one])
         return [step for step, _ in self.found]

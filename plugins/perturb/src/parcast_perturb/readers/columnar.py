@@ -48,8 +48,8 @@ def write(trace: Trace, path: Path) -> None:
         checksum = zlib.crc32(_padded(table), checksum)
     header = json.dumps({
         "tables": places, "bytes": at, "checksum": checksum, "labels": trace.labels,
-        "sites": trace.sites, "tick": trace.tick, "comparable": trace.comparable,
-        "timed": trace.timed, "notes": trace.notes,
+        "sites": trace.sites, "regions": trace.regions, "tick": trace.tick,
+        "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
     }).encode()  # fmt: skip
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -144,6 +144,7 @@ def _trace(
         communicators=tuple(members),
         labels=tuple(header["labels"]),
         sites=tuple(header["sites"]),
+        regions=tuple(header.get("regions", ())),
         requests=tables["requests"],
         tick=header["tick"],
         comparable=header["comparable"],

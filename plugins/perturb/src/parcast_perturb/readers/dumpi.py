@@ -293,6 +293,7 @@ class _Writer:
         else:
             said = next((one[2:] for one in call.statuses()), None)
         if _ANY in (place, tag):
+            self.recorder.recording.wild += 1
             if said is None:
                 raise UnsupportedError(
                     f"{call.where}: a receive from any source or of any tag has no status that "
@@ -309,6 +310,7 @@ class _Writer:
         comm = self.handles.of(call)
         to, source, tag = (call.whole(name) for name in ("dest", "source", "recvtag"))
         said = next((one[2:] for one in call.statuses()), None)
+        self.recorder.recording.wild += _ANY in (source, tag)
         if _ANY in (source, tag) and said is not None:
             source, tag = said
         if comm is None or (to == source == _PROC_NULL):

@@ -61,6 +61,7 @@ class Schedule:
     where: str
     ranks: tuple[list[Step], ...] = attrs.field(repr=False)
     groups: Mapping[str, list[int]] = attrs.field(factory=dict)  #: the ranks in each
+    notes: tuple[str, ...] = ()
 
 
 def read(path: Path) -> Trace:
@@ -212,7 +213,7 @@ def trace_of(given: Schedule) -> Trace:
         recording.communicator(name, members)
     for recorder, steps in zip(recording.ranks, given.ranks, strict=True):
         _Order(recorder, steps, given.where).play()
-    notes = ["a rank starts what is ready before it waits, in the order of the file"]
+    notes = [*given.notes, "a rank starts what is ready before it waits, in the order of the file"]
     if any(step.cpu for steps in given.ranks for step in steps):
         notes.append("the processors of a rank are folded into one")
     return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))

@@ -5,7 +5,9 @@ a message from its start to its end, in the order of their starts; all between i
 Their arguments say name, elements, type and process group (gloo's only the elements, where the
 profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all.
 Messages of gloo are refused: their operations end when the message is posted. Every rank has a
-clock of its own.
+clock of its own. A region is the annotation (``record_function``) that began last around a call's
+start: of a kernel in its own stream, of gloo, whose threads are its own, in any; steps of the
+profiler are one region.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,10 @@ _BYTES = {
     "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "int": 4, "long int": 8,
     "short int": 2, "unsigned char": 1, "signed char": 1, "bool": 1,
 }  # fmt: skip
+
+#: Categories of annotations, and names among them that are communication.
+_ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
+_OPERATIONS = ("gloo:", "nccl:")
 
 #: No tensor has more elements.
 _MOST = 1 << 60
@@ -88,9 +95,10 @@ class _Writer:
 
     def write(self, events: list[Any]) -> None:
         mine = sorted(self._mine(events), key=lambda one: one[0])
+        around = _regions(mine, events)
         origin = mine[0][0] if mine else 0.0
         before = 0.0
-        for start, end, event in mine:
+        for (start, end, event), self.recorder.region in zip(mine, around, strict=True):
             if start < before:
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: {shorten(event['name'])} begins at "
@@ -201,6 +209,41 @@ class _Writer:
         if name not in recording.labels:
             recording.communicator(name, ranks)
         return name
+
+
+def _regions(
+    mine: Sequence[tuple[float, float, Mapping[str, Any]]], events: list[Any]
+) -> list[str]:
+    """Return the annotation that began last around the start of each call, "" for none."""
+    spans: dict[Any, list[tuple[float, float, str]]] = defaultdict(list)
+    for event in events:
+        name = event.get("name") if isinstance(event, dict) else None
+        if not isinstance(name, str) or name.startswith(_OPERATIONS):
+            continue
+        times = (event.get("ts"), event.get("dur"))
+        if event.get("cat") in _ANNOTATIONS and all(type(one) in (int, float) for one in times):
+            start, taken = map(float, times)
+            span = (start, start + taken, re.sub(r"#\d+$", "", name))
+            spans[_stream(event)].append(span)
+    for one in spans.values():
+        one.sort(key=lambda span: (span[0], -span[1]))
+    open_: dict[Any, list[tuple[float, float, str]]] = defaultdict(list)
+    at = Counter[Any]()
+    found = []
+    for start, _, event in mine:
+        key = _stream(event)
+        while at[key] < len(spans[key]) and spans[key][at[key]][0] <= start:
+            open_[key].append(spans[key][at[key]])
+            at[key] += 1
+        open_[key] = [one for one in open_[key] if one[1] > start]
+        found.append(open_[key][-1][2] if open_[key] else "")
+    return found
+
+
+def _stream(event: Mapping[str, Any]) -> Any:
+    """Return where annotations and what they are of are found together."""
+    on_device = event.get("cat") in ("kernel", "gpu_user_annotation")
+    return (str(event.get("pid")), str(event.get("tid"))) if on_device else None
 
 
 def _lists(*values: Any) -> bool:

@@ -5,6 +5,8 @@
     {"nranks": 2, "unit": "1 ns", "ranks": [
         [{"kind": "send", "peer": 1, "bytes": 8, "t_start": 0, "t_end": 10}],
         [{"kind": "recv", "peer": 0, "bytes": 8, "t_start": 5, "t_end": 70}]]}
+
+Any event may say its ``site`` and the ``region`` of the code that it is in.
 """
 
 from __future__ import annotations
@@ -132,9 +134,13 @@ class _Event:
             raise FileError(f"{self.place}: kind {shorten(self.kind)!r} is not modeled."
                             f"{did_you_mean(self.kind, _KNOWN)}")  # fmt: skip
         self.start, self.end = (self.number(name) for name in ("t_start", "t_end"))
-        self.site = self.data.pop("site", None)
-        if not isinstance(self.site, str | None):
-            raise FileError(f"{self.place} ({self.kind}): site must be a text")
+        self.site, recorder.region = self.text("site"), self.text("region") or ""
+
+    def text(self, name: str) -> str | None:
+        found = self.data.pop(name, None)
+        if not isinstance(found, str | None):
+            raise FileError(f"{self.place} ({self.kind}): {name} must be a text")
+        return found
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
         found: Any = self.data.pop(name, default)

@@ -90,6 +90,7 @@ class _Player:
     def __init__(self, recorder: RankRecorder, size: int) -> None:
         self.recorder, self.size = recorder, size
         self.clock, self.default, self.where = 0.0, "0", ""
+        self.told = 0.0  #: the clock at the last call
         self.opened, self.tested = 0, False
         self.requests: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
         self.order: dict[int, tuple[int, int, int]] = {}
@@ -100,16 +101,23 @@ class _Player:
         action = _ACTIONS.get(name)
         if action is None:
             raise FileError(f"{where}: there is no action {name!r}.{did_you_mean(name, _ACTIONS)}")
+        before = self.clock
         try:
             action(self, words[1:])
         except IndexError:
             raise FileError(f"{where}: {name} lacks an argument") from None
+        if name != "location":
+            self.recorder.line = ""
+        if name not in ("compute", "location"):
+            self.told = before
 
     def give_up(self) -> dict[str, None]:
         """Free the requests that nobody waited for; return what is to be said."""
         notes = dict[str, None]()
         for request in self.order:
             self.recorder.free(self.clock, self.clock, request)
+        if self.clock > self.told and not self.order:  # or what it computed last would be lost
+            self.recorder.local("finalize", self.clock, self.clock)
         if self.order:
             notes["requests that no rank waits for are given up when their rank ends"] = None
         if self.tested:
@@ -129,6 +137,9 @@ class _Player:
 
     def local(self, _: Sequence[str]) -> None:
         self.recorder.local("call", self.clock, self.clock)
+
+    def location(self, words: Sequence[str]) -> None:
+        self.recorder.line = f"{words[0]}:{words[1]}"
 
     def finalize(self, _: Sequence[str]) -> None:
         self.recorder.local("finalize", self.clock, self.clock)
@@ -254,7 +265,7 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "comm_size": _Player.local,
     "comm_split": _Player.local,
     "comm_dup": _Player.local,
-    "location": _Player.local,
+    "location": _Player.location,
     "compute": _Player.compute,
     "sleep": _Player.sleep,
     "send": _Player.send,

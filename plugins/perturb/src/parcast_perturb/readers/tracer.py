@@ -9,7 +9,7 @@ member this rank is; 0 is all ranks, and peers are ranks of all ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,24 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError
-from parcast_perturb.trace.calls import ALL, CALLS, ROOTED, WAIT
-from parcast_perturb.trace.columns import Trace
+from parcast_perturb.errors import TraceError
+from parcast_perturb.trace.bulk import Bulk, record
+from parcast_perturb.trace.calls import (
+    ALL,
+    CODES,
+    EXSCAN,
+    IESEND,
+    IRECV,
+    ISEND,
+    KINDS,
+    NAMES,
+    PROBE,
+    RECV,
+    SEND,
+    SENDRECV,
+    WAIT,
+)  # fmt: skip
+from parcast_perturb.trace.columns import NONE, Trace
 from parcast_perturb.trace.recording import RankRecorder, Recording
 
 MAGIC = b"PARCAST1"
@@ -47,6 +63,9 @@ _CALLS = (
     "comm_dup", "comm_split", "comm_create",
 )  # fmt: skip
 _ALIKE = {"mprobe": "probe", "improbe": "iprobe"}
+_REQUEST = 1 + _CALLS.index("request")
+#: Their places in `NAMES`; 0 is no call, and a request stands behind its own.
+_CODE = np.array([0, *(CODES.get(_ALIKE.get(name, name), 0) for name in _CALLS)])
 
 #: A peer where a call has none.
 _NONE = -1000
@@ -63,13 +82,16 @@ class _Rank:
     offset: int  #: ns from its clock to the time of day
     rows: Any = attrs.field(repr=False)
 
-    def calls(self) -> Iterator[tuple[Any, Any]]:
-        """Yield every call and the rows of the requests that it was given."""
-        at = 0
-        while at < len(self.rows):
-            count = int(self.rows["count"][at])
-            yield self.rows[at], self.rows[at + 1 : at + 1 + count]
-            at += 1 + count
+    @property
+    def calls(self) -> Any:
+        """Where the calls are; the rows of the requests that one was given come after it."""
+        found = np.flatnonzero(self.rows["call"] != _REQUEST)
+        follow = np.diff(np.append(found, len(self.rows))) - 1
+        wrong = np.flatnonzero(follow != self.rows["count"][found])
+        if len(wrong) or (len(self.rows) and not len(found)) or (len(found) and found[0]):
+            said = "is damaged: a request does not stand behind its call"
+            raise FileError(f"the trace of rank {self.rank} {said}")
+        return found
 
 
 def read(path: Path) -> Trace:
@@ -97,7 +119,7 @@ def read(path: Path) -> Trace:
     comparable = np.ptp([one.offset for one in ranks]) < _SAME_CLOCK
     firsts = [int(one.rows["start"][0]) if len(one.rows) else 0 for one in ranks]
     for one, recorder, first in zip(ranks, recording.ranks, firsts, strict=True):
-        _Writer(recorder, one, min(firsts) if comparable else first).write()
+        _Calls(recorder, one).record(min(firsts) if comparable else first)
     notes = () if all(one.whole for one in ranks) else (
         "a rank was not recorded to its end, so its last calls are missing",
     )  # fmt: skip
@@ -128,6 +150,9 @@ def _rank(path: Path) -> _Rank:
         more = _rows(np.fromfile(tail, np.uint8))
         if not (len(rows) and len(more) and more["end"][0] <= rows["end"][-1]):
             rows = np.concatenate([rows, more])
+    ended = bool(header["ended"]) and not header["full"]
+    if ended and len(data) % _RECORD.itemsize:
+        raise FileError(f"{path}: rank {header['rank']}: it is cut off inside record {len(rows)}")
     wrong = np.flatnonzero((rows["call"] > len(_CALLS)) | (rows["end"] < rows["start"]))
     if len(wrong):
         raise FileError(f"{path}: record {wrong[0]} is damaged")
@@ -135,7 +160,7 @@ def _rank(path: Path) -> _Rank:
     if len(parents) and parents[-1] + rows["count"][parents[-1]] >= len(rows):
         rows = rows[: parents[-1]]
     return _Rank(
-        int(header["rank"]), int(header["size"]), bool(header["ended"]) and not header["full"],
+        int(header["rank"]), int(header["size"]), ended,
         int(header["day"]) - int(header["clock"]), rows,
     )  # fmt: skip
 
@@ -147,68 +172,109 @@ def _rows(data: Any) -> Any:
     return rows[: holes[0]] if len(holes) else rows
 
 
-class _Writer:
-    """Records the calls of one rank."""
+class _Calls:
+    """The calls of one rank, side by side, as `Bulk` wants them."""
 
-    def __init__(self, recorder: RankRecorder, one: _Rank, origin: int) -> None:
-        self.recorder, self.one, self.origin = recorder, one, origin
-        rows = one.rows
-        self.got = {int(row["request"]): row for row in rows[rows["done"] > 0]}
-        self.void = {number for number, row in self.got.items() if row["done"] == 2}
+    def __init__(self, recorder: RankRecorder, one: _Rank) -> None:
+        self.recorder = recorder
+        self.rows, below = one.rows[one.calls], np.delete(one.rows, one.calls)
+        self.call = _CODE[self.rows["call"]]
+        self.kind = np.array(KINDS)[self.call]
+        self.request = self.rows["request"].astype(np.int64)
+        self.completed = below["request"].astype(np.int64)
+        self.by = np.repeat(np.arange(len(self.rows)), self.rows["count"])
+        waited = (below["done"] == 1) & (self.kind[self.by] == WAIT)
+        self.completed, self.by = self.completed[waited], self.by[waited]
+        ended = one.rows[one.rows["done"] > 0][::-1]  # the last that tells of a request first
+        which, first = np.unique(ended["request"], return_index=True)
+        self.ended = ended[first]
+        self.void = which[self.ended["done"] == 2].astype(np.int64)  # cancelled
 
-    def write(self) -> None:
-        for row, requests in self.one.calls():
-            name = _CALLS[int(row["call"]) - 1]
-            times = (int(row["start"]) - self.origin, int(row["end"]) - self.origin)
-            self._call(_ALIKE.get(name, name), row, requests, times)
+    def record(self, origin: int) -> None:
+        """Record them in their rank."""
+        self._posted()
+        rows, kind, exchange = self.rows, self.kind, self.kind == SENDRECV
+        makes = ((kind >= ISEND) & (kind <= IESEND)) | (kind == IRECV)
+        receives = (kind == RECV) | (kind == IRECV) | (kind == PROBE)
+        message = ((kind >= SEND) & (kind <= IESEND)) | receives
+        nobody = message & ((rows["peer"] == _NONE) | (makes & np.isin(self.request, self.void)))
+        self.void = np.concatenate([self.void, self.request[nobody & makes]])
+        together = kind >= ALL
+        out = (message & ~receives & ~nobody) | (exchange & (rows["peer"] != _NONE))
+        into = (receives & ~nobody) | (exchange & (rows["source"] != _NONE))
+        call = self.call.copy()
+        call[(message | exchange) & ~out & ~into] = CODES["call"]
+        call[exchange & out & ~into], call[exchange & into & ~out] = CODES["send"], CODES["recv"]
+        side = np.where(exchange, rows["source"], rows["peer"])
+        size = np.where(exchange, rows["received"], rows["bytes"])
+        asks = (makes & ~nobody) | (kind > EXSCAN)
+        kept, completed, by = self._completions()
+        many = Bulk(
+            call=call, start=(rows["start"] - origin).astype(float),
+            end=(rows["end"] - origin).astype(float),
+            to=np.where(together, rows["peer"], self._known(rows["peer"], out)), tag=rows["tag"],
+            size=np.where(out | together, rows["bytes"], 0.0),
+            source=self._known(side, into),
+            source_tag=np.where(exchange, rows["source_tag"], rows["tag"]),
+            room=np.where(into, size, np.inf), comm=self._communicators(out | into | together),
+            request=np.where(asks, self.request, NONE), site=self._sites(),
+            completed=completed, by=by,
+        )  # fmt: skip
+        record(self.recorder, many if kept.all() else _those(many, kept))
 
-    def _call(self, name: str, row: Any, requests: Any, times: tuple[int, int]) -> None:
-        if name not in CALLS:
-            raise FileError(
-                f"the trace of rank {self.one.rank} is damaged: a record of a {name} stands by "
-                "itself"
+    def _posted(self) -> None:
+        """Give receives what is known at their completion."""
+        posted = np.flatnonzero((self.kind == IRECV) & np.isin(self.request, self.ended["request"]))
+        found = self.ended[np.searchsorted(self.ended["request"], self.request[posted])]
+        self.rows = self.rows.copy()
+        for name in ("peer", "tag", "bytes"):
+            self.rows[name][posted] = found[name]
+
+    def _completions(self) -> tuple[Any, Any, Any]:
+        """Return which calls are kept, what completes and by which of them.
+
+        Of requests that are of no message nothing is told.
+        """
+        freed = self.call == CODES["request_free"]
+        void = np.isin(self.completed, self.void)
+        kept = ~(freed & np.isin(self.request, self.void))
+        freed = np.flatnonzero(freed & kept)
+        by = np.concatenate([self.by[~void], freed])
+        completed = np.concatenate([self.completed[~void], self.request[freed]])
+        return kept, completed, (np.cumsum(kept) - 1)[by]
+
+    def _communicators(self, used: Any) -> Any:
+        """Return the recording's numbers of communicators, 0 where a call has none."""
+        names = self.rows["comm"]
+        found = np.zeros(len(names), np.int64)
+        which, first = np.unique(names[used], return_index=True)
+        for name, event in zip(which.tolist(), np.flatnonzero(used)[first].tolist(), strict=True):
+            place = f"rank {self.recorder.rank}, event {event}"
+            number, _ = self.recorder.recording.number(name, self.recorder.rank, place)
+            found[used & (names == name)] = number
+        return found
+
+    def _sites(self) -> Any:
+        """Return the recording's numbers of sites: what a call was, whatever became of it."""
+        numbers = np.zeros(len(NAMES), np.int64)
+        which, first = np.unique(self.call, return_index=True)
+        for code in which[np.argsort(first)].tolist():
+            numbers[code] = self.recorder.recording.site(NAMES[code])
+        return numbers[self.call]
+
+    def _known(self, peers: Any, meant: Any) -> Any:
+        """Return the peers of calls that have one, `NONE` of others."""
+        wrong = np.flatnonzero(meant & (peers < 0))
+        if len(wrong):
+            raise TraceError(
+                "bad_peer",
+                f"rank {self.recorder.rank}, event {wrong[0]}: the peer is rank {peers[wrong[0]]}",
+                self.recorder.recording.where,
             )
-        kind, request = CALLS[name], int(row["request"])
-        if name == "request_free":
-            if request not in self.void:
-                self.recorder.free(*times, request)
-        elif kind == WAIT:
-            done = requests["request"][requests["done"] == 1].tolist()
-            self.recorder.wait(name, *times, [one for one in done if one not in self.void])
-        elif kind >= ALL:
-            root = int(row["peer"]) if name in ROOTED else None
-            self.recorder.collective(name, *times, int(row["bytes"]), int(row["comm"]), root,
-                                     request or None)  # fmt: skip
-        elif name == "sendrecv":
-            self._exchange(row, times)
-        elif "send" in name or name in ("recv", "irecv", "probe"):
-            self._message(name, row, times)
-        else:
-            self.recorder.local(name, *times)
+        return np.where(meant, peers, NONE).astype(np.int64)
 
-    def _message(self, name: str, row: Any, times: tuple[int, int]) -> None:
-        request = int(row["request"]) or None
-        said = self.got.get(request or 0, row) if name == "irecv" else row
-        if request in self.void or said["peer"] == _NONE:
-            if request:
-                self.void.add(request)
-            self.recorder.local("call", *times, name)
-            return
-        peer, tag, size = int(said["peer"]), int(said["tag"]), int(said["bytes"])
-        if "send" in name:
-            self.recorder.send(name, *times, peer, size, tag, int(row["comm"]), request)
-        else:
-            self.recorder.receive(name, *times, peer, tag, int(row["comm"]), size, request)
 
-    def _exchange(self, row: Any, times: tuple[int, int]) -> None:
-        comm, to, source = int(row["comm"]), int(row["peer"]), int(row["source"])
-        out, into = (int(row["bytes"]), int(row["tag"])), int(row["source_tag"])
-        got = int(row["received"])
-        if to == source == _NONE:
-            self.recorder.local("call", *times, "sendrecv")
-        elif to == _NONE:
-            self.recorder.receive("recv", *times, source, into, comm, got)
-        elif source == _NONE:
-            self.recorder.send("send", *times, to, *out, comm)
-        else:
-            self.recorder.exchange(*times, to, *out, source, into, comm, got)
+def _those(many: Bulk, kept: Any) -> Bulk:
+    """Return some of the calls; what completes stays."""
+    names = [one.name for one in attrs.fields(Bulk) if one.name not in ("completed", "by")]
+    return attrs.evolve(many, **{name: getattr(many, name)[kept] for name in names})

@@ -176,7 +176,9 @@ def _slots(events: Any, requests: Any, opens: Any, known: Any, free: Any) -> tup
     return used, 0
 
 
-number_slots = kernel(_slots)
+_compiled_slots = kernel(_slots)
+#: Below this many the plain form is faster than to load the compiled one.
+_PLAIN = 20_000
 
 
 def _requests(recorder: RankRecorder, many: Bulk) -> tuple[Ints, Ints, Ints, Ints]:
@@ -191,7 +193,8 @@ def _requests(recorder: RankRecorder, many: Bulk) -> tuple[Ints, Ints, Ints, Int
     known = np.full(len(which), NONE, np.int64)
     slots = dense.reshape(-1).astype(np.int64)
     free = np.empty(len(events) + 1, np.int64)
-    most, wrong = number_slots(events, slots, opens, known, free)
+    number = _slots if len(events) < _PLAIN else _compiled_slots
+    most, wrong = number(events, slots, opens, known, free)
     if wrong:
         at, name = int(events[wrong - 1]), int(names[wrong - 1])
         if opens[wrong - 1]:

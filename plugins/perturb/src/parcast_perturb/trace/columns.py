@@ -64,6 +64,9 @@ class Trace:
     labels: tuple[str, ...] = attrs.field(repr=False)  #: the names of the communicators
     sites: tuple[str, ...] = attrs.field(repr=False)
     requests: Shorts = attrs.field(repr=False)  #: the most that each rank has open
+    regions: tuple[str, ...] = attrs.field(default=(), repr=False)
+    """The function or part of the code that each site is in, "" where none is told; empty: none is.
+    """
     tick: float | None = None  #: seconds; None: the times have no unit
     comparable: bool = False  #: the clocks of all ranks are one
     timed: bool = True  #: it has times

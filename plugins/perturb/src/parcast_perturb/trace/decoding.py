@@ -38,6 +38,7 @@ class Called:
     start: float
     end: float
     site: str
+    region: str = ""
     to: int = NONE
     tag: int = 0
     size: float = 0.0  #: bytes sent
@@ -59,6 +60,7 @@ class Called:
 def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
     """Yield the calls of a rank; ``got`` is what `received` returns."""
     events, channels = trace.events, trace.channels
+    regions = trace.regions or ("",) * len(trace.sites)
     open_: dict[int, int] = {}
     made = 0
     for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
@@ -66,7 +68,8 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
         kind, name = whole[KIND], NAMES[whole[NAME]]
         found: dict[str, Any] = {
             "row": row, "name": name, "kind": kind, "start": times[START], "end": times[END],
-            "site": trace.sites[whole[SITE]], "size": times[BYTES], "room": times[ROOM],
+            "site": trace.sites[whole[SITE]], "region": regions[whole[SITE]],
+            "size": times[BYTES], "room": times[ROOM],
         }  # fmt: skip
         if kind >= ALL:
             members = trace.communicators[whole[OUT]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,12 +14,17 @@ from parcast.errors import FileError
 from parcast_perturb.errors import TraceError
 from parcast_perturb.trace.calls import ACCESS, CODES, EXSCAN, KINDS, LOCAL, ROOTED, WAIT
 from parcast_perturb.trace.checks import check
-from parcast_perturb.trace.columns import FIRST, KIND, NONE, Channels, Events, Trace
+from parcast_perturb.trace.columns import FIRST, KIND, NAME, NONE, Channels, Events, Trace
 
 _WHOLE = ("kind", "call", "out", "into", "first", "count", "site")
 _TIMES = ("start", "end", "bytes", "room")
 #: Columns with their array types, in the order of `Events`.
 _COLUMNS = {**dict.fromkeys(_WHOLE, "i"), **dict.fromkeys(_TIMES, "d")}
+
+
+_INIT, _FINALIZE = CODES["init"], CODES["finalize"]
+_PICKY = [CODES[name] for name in ("waitany", "waitsome", "test", "testall", "testany", "testsome",
+                                   "iprobe")]  # fmt: skip
 
 
 class Recording:
@@ -30,10 +35,11 @@ class Recording:
         self.size = size
         self.members: list[Sequence[int]] = []
         self.labels: list[str] = []
+        self.wild = 0  #: receives that named no source or no tag
         self._numbers: dict[Hashable, int] = {}
         self._places: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int, int], int] = {}
-        self._sites: dict[str, int] = {}
+        self._sites: dict[tuple[str, str], int] = {}
         self.ranks = [RankRecorder(self, rank) for rank in range(size)]
         self.communicator(0, range(size))
 
@@ -61,9 +67,9 @@ class Recording:
         """Return the number of a channel."""
         return self._channels.setdefault((source, target, tag, comm), len(self._channels))
 
-    def site(self, name: str) -> int:
-        """Return the number of a call site."""
-        return self._sites.setdefault(name, len(self._sites))
+    def site(self, name: str, region: str = "") -> int:
+        """Return the number of a call site, and of the region that it is in."""
+        return self._sites.setdefault((name, region), len(self._sites))
 
     def number(self, name: Hashable, rank: int, place: str) -> tuple[int, Mapping[int, int]]:
         """Return a communicator's number and the places of its members, this rank among them."""
@@ -105,6 +111,7 @@ class Recording:
         whole, times = self._joined(_WHOLE, np.int32), self._joined(_TIMES, np.float64)
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
+        regions = tuple(region for _, region in self._sites)
         found = Trace(
             where=self.where,
             events=Events(
@@ -116,15 +123,31 @@ class Recording:
             channels=self._table(),
             communicators=tuple(np.array(one, np.int32) for one in self.members),
             labels=tuple(self.labels),
-            sites=tuple(self._sites),
+            sites=tuple(f"{name} in {region}" if region else name for name, region in self._sites),
+            regions=regions if any(regions) else (),
             requests=np.array([rank.most for rank in self.ranks], np.int32),
             tick=tick,
             comparable=comparable,
             timed=timed,
-            notes=notes,
+            notes=(*notes, *self._notes(whole[:, NAME])),
         )
         check(found)
         return found
+
+    def _notes(self, calls: Any) -> Iterator[str]:
+        """Yield what is to be said of any trace that has it."""
+        ends = [(one.columns["call"][0], one.columns["call"][-1]) if one.columns["call"] else ()
+                for one in self.ranks]  # fmt: skip
+        lost = [rank for rank, one in enumerate(ends) if _INIT in one[:1] and _FINALIZE not in one]
+        if lost:
+            yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
+                   "come to MPI_Finalize: is a file cut off?")  # fmt: skip
+        if picky := int(np.isin(calls, _PICKY).sum()):
+            yield (f"{picky:,} calls that take what came first (waitany, waitsome, tests, iprobe) "
+                   "keep what they took, whatever would come first")  # fmt: skip
+        if self.wild:
+            yield (f"{self.wild:,} receives from any source or of any tag keep the messages that "
+                   "they got, whatever would come first")  # fmt: skip
 
     def _joined(self, names: Sequence[str], kind: Any) -> Any:
         """Return columns of all ranks side by side, one rank after the other."""
@@ -161,6 +184,8 @@ class RankRecorder:
     )
     slots: array[int] = attrs.field(factory=lambda: array("i"))
     most: int = 0  #: slots in use at once
+    region: str = ""  #: that the next events are in
+    line: str = ""  #: of the code, that they are at
     _open: dict[Hashable, int] = attrs.field(factory=dict)
     _free: list[int] = attrs.field(factory=list)
 
@@ -265,7 +290,9 @@ class RankRecorder:
         columns["room"].append(given.get("room", math.inf))
         columns["first"].append(given.get("first", 0))
         columns["count"].append(given.get("count", 0))
-        columns["site"].append(self.recording.site(call if site is None else site))
+        name = call if site is None else site
+        name = f"{name} at {self.line}" if self.line else name
+        columns["site"].append(self.recording.site(name, self.region))
 
     def _error(self, name: str, sentence: str) -> TraceError:
         return TraceError(name, f"{self.place}: {sentence}", self.recording.where)

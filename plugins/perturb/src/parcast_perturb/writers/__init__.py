@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from parcast.entries import load
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.trace.calls import CALLS
-from parcast_perturb.trace.columns import NAME, SITE, Trace
+from parcast_perturb.trace.calls import CALLS, NAMES
+from parcast_perturb.trace.columns import BYTES, NAME, SITE, Trace
+
+#: OTF2 has 32 bits for a tag, the others an ``int`` of C.
+_MOST_TAG = 2**31 - 1
 
 #: Writers by suffix: each takes a trace and a new file, and returns what was lost.
 WRITERS: Mapping[str, str] = {
@@ -37,12 +40,32 @@ def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
             f"{path}: no writer has the suffix {path.suffix!r}. Known: {', '.join(WRITERS)}, "
             ".perfetto.json"
         )
-    codes = trace.events.whole[:, NAME]
-    if path.suffix.lower() != ".trace" and len(wrong := np.flatnonzero(codes >= len(CALLS))):
+    lost: dict[str, None] = {}
+    if path.suffix.lower() != ".trace":
+        lost = dict.fromkeys(_lost(trace, sites=path.suffix.lower() != ".otf2"))
+    return tuple({**lost, **dict.fromkeys(load(target)(trace, path))})
+
+
+def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
+    """Yield what columns alone can hold, and refuse what nobody could do without."""
+    whole = trace.events.whole
+    if len(wrong := np.flatnonzero(whole[:, NAME] >= len(CALLS))):
         event = int(wrong[0])
         raise UnsupportedError(
-            f"{trace.place(event)} ({trace.sites[trace.events.whole[event, SITE]]}): one-sided "
-            "calls are written as columns alone (X.trace)"
+            f"{trace.place(event)} ({trace.sites[whole[event, SITE]]}): one-sided calls are "
+            "written as columns alone (X.trace)"
         )
-    losses: tuple[str, ...] = load(target)(trace, path)
-    return losses
+    tags = trace.channels.tag
+    if len(wrong := np.flatnonzero((tags < 0) | (tags > _MOST_TAG))):
+        raise UnsupportedError(
+            f"{trace.where}: tag {tags[wrong[0]]} is none of 0 to {_MOST_TAG:,}, so that it is "
+            "written as columns alone (X.trace)"
+        )
+    sizes = trace.events.times[:, BYTES]
+    if (sizes != sizes.round()).any():
+        yield "parts of a byte"
+    names = np.array(NAMES)[whole[:, NAME]]
+    if sites and (trace.regions or (names != np.array(trace.sites)[whole[:, SITE]]).any()):
+        yield "call sites and regions"
+    if sites and trace.timed and (trace.begins > 0).any():
+        yield "the time before the first call"

@@ -10,7 +10,7 @@ from typing import Any
 
 from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_perturb.trace.calls import ALL, WAIT
-from parcast_perturb.trace.columns import NONE, Trace
+from parcast_perturb.trace.columns import NONE, START, Trace
 from parcast_perturb.trace.decoding import Called, decoded, received
 
 #: OTF2's number for a root where a collective has none.
@@ -18,6 +18,12 @@ _UNDEFINED = 2**32 - 1
 
 #: Ticks a second, where the trace's own are no whole number.
 _FINE = 1_000_000_000
+
+#: OTF2's number for the message of a probe that does not match it.
+_NO_MESSAGE = 2**64 - 1
+
+#: Regions with such names are calls.
+_MPI = "MPI_"
 
 _HANDLES = ("comm_split", "comm_dup", "comm_create")
 
@@ -42,10 +48,16 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
     if path.exists():
         raise FileError(f"{path} is there already; name a new folder")
+    from parcast_perturb.readers.otf2.records import hush
+
+    errors, _ = hush()
+    errors.clear()
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
             made = _Archive(trace, otf2)
             made.write(Path(folder) / "archive")
+            if errors:  # of which the package does not tell, such as a full disk
+                raise FileError(f"{path} cannot be written: {errors[0]}")
             shutil.move(Path(folder) / "archive", path)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror}") from None
@@ -62,15 +74,17 @@ class _Archive:
         assert trace.tick is not None
         rate = 1.0 / trace.tick
         times = trace.events.times[:, :2]
-        self.origin = float(times.min(initial=0.0))
+        self.origin = float(times[:, START].min()) if trace.count else 0.0
+        if self.origin > 0:
+            self.losses["the time before the first call"] = None
         exact = round(rate) >= 1 and abs(rate - round(rate)) < 1e-6 * rate
         if exact and bool((times == times.round()).all()):
             self.rate, self.scale = round(rate), 1.0
         else:
             self.rate, self.scale = _FINE, trace.tick * _FINE
             self.losses["times are in whole ns"] = None
-        if len({*trace.sites} - {one.removeprefix("MPI_").lower() for one in trace.sites}) > 0:
-            self.losses["call sites"] = None
+        if trace.comparable:
+            self.losses["that the clocks of all ranks are one"] = None
 
     def write(self, folder: Path) -> None:
         """Write definitions, and the records of every rank."""
@@ -83,6 +97,7 @@ class _Archive:
                 writer = _Rank(self, archive.event_writer_from_location(location))
                 for one in decoded(self.trace, rank, got):
                     writer.write(one)
+                writer.around("", writer.last)
 
     def _locations(self) -> list[Any]:
         root = self.definitions.system_tree_node("run")
@@ -107,12 +122,12 @@ class _Archive:
             self.places.append({rank: place for place, rank in enumerate(listed)})
 
     def region(self, name: str) -> Any:
-        """Return the region of a call."""
-        word = f"MPI_{name[0].upper()}{name[1:]}"
-        if word not in self.regions:
-            mpi = self.library.Paradigm.MPI
-            self.regions[word] = self.definitions.region(word, paradigm=mpi)
-        return self.regions[word]
+        """Return a region; those of calls are of MPI."""
+        if name not in self.regions:
+            paradigms = self.library.Paradigm
+            paradigm = paradigms.MPI if name.startswith(_MPI) else paradigms.USER
+            self.regions[name] = self.definitions.region(name, paradigm=paradigm)
+        return self.regions[name]
 
     def time(self, ticks: float) -> int:
         return round((ticks - self.origin) * self.scale)
@@ -124,23 +139,52 @@ class _Rank:
     def __init__(self, archive: _Archive, writer: Any) -> None:
         self.archive, self.writer = archive, writer
         self.open: dict[int, Callable[[int], None]] = {}  #: what writes a request's completion
+        self.sends: set[int] = set()
+        self.inside, self.last = "", 0  #: the region that the last call was in, and its end
 
     def write(self, one: Called) -> None:
+        if one.name == "request_free":
+            self._given_up(one)
+            return
         start, end = self.archive.time(one.start), self.archive.time(one.end)
-        region = self.archive.region(one.name)
+        self.around(one.region, start)
+        name = f"{_MPI}{one.name[0].upper()}{one.name[1:]}"
+        tail = f" in {one.region}" if one.region else ""
+        if one.site not in (f"{name}{tail}", f"{one.name}{tail}"):
+            self.archive.losses["call sites"] = None
+        region = self.archive.region(name)
         self.writer.enter(start, region)
         if one.kind == WAIT:
             for request in one.completed:
                 self.open.pop(request)(end)
         elif one.kind >= ALL:
             self._together(one, start, end)
-        elif one.name == "probe":
-            self.archive.losses["whose message a probe saw"] = None
-        elif one.name == "request_free":
-            self.archive.losses["when requests are given up"] = None
         else:
             self._messages(one, start, end)
         self.writer.leave(end, region)
+        self.last = end
+
+    def around(self, name: str, start: int) -> None:
+        """Leave the region that the last call was in and enter another, unless it is the same."""
+        if name.startswith(_MPI):  # which says of a region that it is a call
+            self.archive.losses["regions that are called as MPI's calls are"] = None
+            name = ""
+        if name == self.inside:
+            return
+        if self.inside:
+            self.writer.leave(self.last, self.archive.region(self.inside))
+        if name:
+            self.writer.enter(start, self.archive.region(name))
+        self.inside = name
+
+    def _given_up(self, one: Called) -> None:
+        """Leave a send without completion; a receive says only at its own from whom it got."""
+        del self.open[one.request]
+        if one.request not in self.sends:
+            trace = self.archive.trace
+            raise UnsupportedError(f"{trace.where}: {trace.place(one.row)}: what is given up here "
+                                   "is no send, and OTF2 cannot say whose it was")  # fmt: skip
+        self.archive.losses["when requests are given up"] = None
 
     def _messages(self, one: Called, start: int, end: int) -> None:
         comm, places = self.archive.comms[one.comm], self.archive.places[one.comm]
@@ -152,7 +196,11 @@ class _Rank:
             else:
                 writer.mpi_isend(start, *sent, request)
                 self.open[request] = lambda time: writer.mpi_isend_complete(time, request)
+                self.sends.add(request)
         if one.source != NONE:
+            if one.name == "probe":
+                writer.mpi_probe(end, places[one.source], comm, one.source_tag, _NO_MESSAGE)
+                return
             got = (places[one.source], comm, one.source_tag, round(one.got))
             if one.room not in (one.got, float("inf")):
                 self.archive.losses["how much a receive had room for"] = None

@@ -70,9 +70,11 @@ class _Writer:
 
     def _actions(self, rank: int, one: Called) -> Iterator[str]:
         if one.kind == WAIT:
-            for request in one.completed:
-                source, target, tag = self.open.pop(request)
-                yield f"wait {source} {target} {tag}"
+            yield from map(self._wait, one.completed)
+            if len(one.completed) > 1:
+                self.losses["a wait for several requests is several"] = None
+            if not one.completed:
+                self.losses["waits and tests that completed nothing"] = None
         elif one.kind >= ALL:
             yield self._together(one)
         elif one.name == "sendrecv":  # the format's own has no tags
@@ -83,6 +85,12 @@ class _Writer:
             yield from self._message(rank, one)
         elif one.name == "request_free":
             self.losses["requests that are given up are not told from others"] = None
+
+    def _wait(self, request: int) -> str:
+        key = self.open.pop(request)
+        if key in (self.open[earlier] for earlier in self.open if earlier < request):
+            self.losses["which of several messages with one peer and tag is waited for"] = None
+        return f"wait {key[0]} {key[1]} {key[2]}"
 
     def _message(self, rank: int, one: Called) -> Iterator[str]:
         sends = one.to != NONE
@@ -113,6 +121,8 @@ class _Writer:
                 f"{self.trace.place(one.row)} ({one.name}): time-independent traces have no "
                 f"collectives{why or ' of some of the ranks'}"
             )
+        if name == "barrier" and one.size:
+            self.losses["bytes of barriers"] = None
         if name != one.name:
             self.losses[f"{one.name} is written as {name}"] = None
         return f"{name} {_TOGETHER[name].format(size=_whole(one.size), root=one.root)}".rstrip()

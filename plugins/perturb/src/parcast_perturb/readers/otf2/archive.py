@@ -200,7 +200,7 @@ class _Rank:
             end=(table[:, c.END] - origin).astype(float),
             to=to, tag=table[:, c.OUT_TAG], size=np.where(out, table[:, c.OUT_BYTES], 0.0),
             source=source, source_tag=table[:, c.IN_TAG],
-            room=np.where(into, table[:, c.IN_BYTES], np.inf),
+            room=np.where(into & (does != c.PROBES), table[:, c.IN_BYTES], np.inf),
             comm=np.where(out, comm, np.where(into, other, 0)),
             request=np.where(asks & ~alone, table[:, c.REQUEST], NONE),
             site=naming.sites(self.recorder, table), completed=done[:, c.ASKED],

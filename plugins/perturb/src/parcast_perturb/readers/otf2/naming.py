@@ -24,7 +24,11 @@ _OPERATIONS = (
 _MOST_REGIONS = 1 << 22
 
 _SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
-_LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize"}
+_LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize",
+          "MPI_Iprobe": "iprobe"}  # fmt: skip
+#: Calls that make a communicator, for which OTF2 has one operation.
+_MAKES = _OPERATIONS.index("comm_dup")
+_MAKING = frozenset({"comm_split", "comm_create"})
 
 
 def word(value: Any) -> str:
@@ -50,7 +54,7 @@ class Naming:
             raise FileError(f"{recording.where}: a region has number {most - 1}, and archives have "
                             f"up to {_MOST_REGIONS:,} regions")  # fmt: skip
         self.kinds = np.full(most, c.UNDEFINED, np.int8)
-        self.codes = np.zeros((most, 4), np.int64)  #: of plain, sending, nonblocking and waiting
+        self.codes = np.zeros((most, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
         for number, name in self.regions.items():
             self.kinds[number] = c.CALLED if name.startswith("MPI_") else c.OTHER
             self.codes[number] = _codes(name)
@@ -91,7 +95,8 @@ class Naming:
                 if before + name not in CALLS:
                     raise UnsupportedError(f"collective operation {number} is not modeled")
                 found[mine[table[mine, c.OUT_TAG] == number]] = CODES[before + name]
-        return found
+        made = (does == c.TOGETHER) & (table[:, c.OUT_TAG] == _MAKES)
+        return np.where(made, codes[:, 4], found)
 
     def peers(
         self, recorder: RankRecorder, comms: Ints, places: Ints, mine: Any, call: Ints
@@ -129,7 +134,7 @@ class Naming:
         return numbers, ranks
 
     def sites(self, recorder: RankRecorder, table: Ints) -> Ints:
-        """Return the number of each call's site: its name and the function around it."""
+        """Return the number of each call's site: its name and the region around it."""
         wide = len(self.codes) + 1
         keys, inverse = np.unique(
             table[:, c.REGION] * wide + table[:, c.PARENT] + 1, return_inverse=True
@@ -137,20 +142,20 @@ class Naming:
         numbers = []
         for key in keys.tolist():
             region, parent = divmod(key, wide)
-            name = self.regions[region]
-            around = f"{name} in {self.regions[parent - 1]}" if parent else name
-            numbers.append(recorder.recording.site(around))
+            around = self.regions[parent - 1] if parent else ""
+            numbers.append(recorder.recording.site(self.regions[region], around))
         found: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
         return found
 
 
-def _codes(region: str) -> tuple[int, int, int, int]:
+def _codes(region: str) -> tuple[int, int, int, int, int]:
     name = region.removeprefix("MPI_").lower()
     nonblocking = name.startswith("i") and name[1:] in _SENDS
     waiting = name if CALLS.get(name) == WAIT else "waitall"
     return (
-        CODES[_LOCAL.get(region, "call")],
+        CODES[_LOCAL.get(region, name if CALLS.get(name) == WAIT else "call")],
         CODES[name if name in _SENDS else "send"],
         CODES[name if nonblocking else "isend"],
         CODES[waiting],
+        CODES[name if name in _MAKING else "comm_dup"],
     )

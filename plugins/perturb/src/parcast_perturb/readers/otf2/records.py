@@ -23,6 +23,9 @@ COLLECTIVE, PROBE, MANY_POST, MANY_DONE, ONE_SIDED, MATCHED = range(9, 15)
 #: Columns: the kind, the time, and what the library gives, in its order.
 WIDTH = 8
 
+#: Errors beyond these say nothing new.
+_MOST_ERRORS = 8
+
 #: Rows read at once.
 CHUNK = 1 << 15
 
@@ -118,16 +121,24 @@ def _written(kind: int, count: int) -> Callable[..., int]:
 
 
 @cache
-def hush() -> Any:
-    """Keep the C library from writing of errors, which it returns too."""
+def hush() -> tuple[list[str], Any]:
+    """Keep the C library from writing of errors; return where it now says them, and by what."""
     from _otf2.Config import lib_path
+
+    library, errors = ctypes.CDLL(lib_path()), list[str]()
+    library.OTF2_Error_GetDescription.restype = ctypes.c_char_p
+
+    def said(_1: Any, _2: Any, _3: Any, _4: Any, code: int, _6: Any, _7: Any) -> int:
+        if len(errors) < _MOST_ERRORS:
+            errors.append(library.OTF2_Error_GetDescription(code).decode())
+        return code
 
     made = ctypes.CFUNCTYPE(
         ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p,
         ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p,
-    )(lambda _1, _2, _3, _4, code, _6, _7: code)  # fmt: skip
-    ctypes.CDLL(lib_path()).OTF2_Error_RegisterCallback(made, None)
-    return made  # which must not be collected
+    )(said)  # fmt: skip
+    library.OTF2_Error_RegisterCallback(made, None)
+    return errors, made  # which must not be collected
 
 
 class Library:

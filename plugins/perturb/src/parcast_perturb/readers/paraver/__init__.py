@@ -4,7 +4,10 @@ Events of MPI's types (50000001 to 50000005) begin and end calls; communications
 has matched, say by their times which calls sent, posted, received and waited. States say nothing
 more and are passed over. Not told, and so refused or noted: which wait completes a send, the
 communicator of a message, whom a call that makes a communicator waits for, whose message a probe
-saw, what completes a collective that does not block, one-sided communication.
+saw, what completes a collective that does not block, one-sided communication. What has no
+communication is taken to be with MPI_PROC_NULL where every rank comes to its end, and that is said.
+The region of a call is who called it, as Extrae tells with its callers, or else the user function
+around it.
 """
 
 from __future__ import annotations
@@ -47,15 +50,20 @@ def read(path: Path) -> Trace:
     names = _names(records)
     for number, members in records.members.items():
         recording.communicator(names[number], members)
-    freed = 0
+    freed, alone = 0, 0
     for recorder, calls in zip(recording.ranks, records.calls, strict=True):
         writer = _Writer(records, recorder, names, roots[recorder.rank])
         for call in calls:
             writer.write(call)
-        freed += writer.give_up()
+        freed, alone = freed + writer.give_up(), alone + writer.alone
     if freed:
         notes.append(f"which wait completes a send is not told: {freed} sends are given up when "
                      "their rank ends, and waits take as long for them as recorded")  # fmt: skip
+    if alone:
+        notes.append(
+            f"{alone} sends and receives have no communication in the file: they are taken to be "
+            "with MPI_PROC_NULL, as every rank comes to MPI_Finalize"
+        )
     return recording.trace(tick=records.tick, notes=tuple(notes))
 
 
@@ -186,9 +194,11 @@ class _Writer:
         self.records, self.recorder, self.names = records, recorder, names
         self.roots = iter(roots)
         self.open: list[int] = []  #: sends of which nothing says when they complete
+        self.alone = 0  #: sends and receives that the file has no communication for
 
     def write(self, call: Call) -> None:
         """Record a call: an event for each message of it, and one for what it waits for."""
+        self.recorder.region, self.recorder.line = call.region, call.at
         if call.comm is not None or call.name in c.MAKING.values():
             self._together(call)
         elif call.name == "sendrecv":
@@ -216,7 +226,7 @@ class _Writer:
         """Record what is no collective; all messages of a call but its last take no time."""
         parts = len(call.sends) + len(call.posts)
         if not parts and (call.name in c.SENDING or call.name in c.POSTING):
-            raise self._lost(call, "send" if call.name in c.SENDING else "recv")
+            self._nobody(call, "send" if call.name in c.SENDING else "recv")
         for message in call.sends:
             parts -= 1
             self._send(call, message, call.start if parts else call.end)
@@ -231,7 +241,9 @@ class _Writer:
 
     def _send(self, call: Call, message: Message, end: int) -> None:
         blocks = call.name in c.BLOCKING
-        name = call.name if blocks or call.name in _SENDS else "isend"
+        name = call.name if call.name in _SENDS else "isend"
+        if blocks:
+            name = "send" if call.name == "sendrecv" else call.name
         if not blocks:
             self.open.append(message.number)
         self.recorder.send(name, call.start, end, message.peer, message.size, message.tag,
@@ -247,10 +259,17 @@ class _Writer:
     def _exchange(self, call: Call) -> None:
         for have, what in ((call.sends, "send"), (call.posts, "recv")):
             if not have:
-                raise self._lost(call, what)
-        sent, got = call.sends[0], call.posts[0]
-        self.recorder.exchange(call.start, call.end, sent.peer, sent.size, sent.tag, got.peer,
-                               got.tag, room=got.size)  # fmt: skip
+                self._nobody(call, what)
+        if not call.sends and not call.posts:
+            self._alone(call)
+        elif not call.posts:
+            self._send(call, call.sends[0], call.end)
+        elif not call.sends:
+            self._receive(call, call.posts[0], call.end)
+        else:
+            sent, got = call.sends[0], call.posts[0]
+            self.recorder.exchange(call.start, call.end, sent.peer, sent.size, sent.tag, got.peer,
+                                   got.tag, room=got.size)  # fmt: skip
 
     def _alone(self, call: Call) -> None:
         """Record a call that waits for nobody, or for nobody that is known."""
@@ -263,11 +282,14 @@ class _Writer:
         return UnsupportedError(f"{self.records.path}:{call.line}: {self.recorder.place} "
                                 f"({call.name}): {sentence}")  # fmt: skip
 
-    def _lost(self, call: Call, what: str) -> TraceError:
-        return TraceError(
-            f"unmatched_{what}",
-            f"line {call.line}: {self.recorder.place} ({call.name}): the file has no communication "
-            "for it: it was with MPI_PROC_NULL, or the merger found no other side, and the file "
-            "does not tell which",
-            str(self.records.path),
-        )
+    def _nobody(self, call: Call, what: str) -> None:
+        """Count a send or a receive without communication, which MPI_PROC_NULL has none of."""
+        if not self.records.ended:
+            raise TraceError(
+                f"unmatched_{what}",
+                f"line {call.line}: {self.recorder.place} ({call.name}): the file has no "
+                "communication for it: it was with MPI_PROC_NULL, or the file is cut off, as not "
+                "every rank comes to MPI_Finalize",
+                str(self.records.path),
+            )
+        self.alone += 1

@@ -14,6 +14,9 @@ ONE_SIDED, OTHERS = 50_000_004, (50_000_003, 50_000_005)
 #: communicator.
 SENT, GOT, IS_ROOT, COMMUNICATOR = range(50_100_001, 50_100_005)
 
+#: Event types of the code: a user function, 0 where one ends; who called MPI, and its line.
+FUNCTION, CALLER, LINE = 60_000_019, 70_000_001, 80_000_001
+
 #: Calls that send or receive, wait, or are collectives.
 NAMES: Mapping[int, str] = {
     1: "send", 2: "recv", 3: "isend", 4: "irecv", 5: "wait", 6: "waitall", 7: "bcast",
@@ -76,6 +79,8 @@ class Call:
     comm: int | None = None
     size: float = 0.0
     is_root: bool = False
+    region: str = ""
+    at: str = ""  #: its line
     sends: list[Message] = attrs.field(factory=list)
     posts: list[Message] = attrs.field(factory=list)
     completes: list[Message] = attrs.field(factory=list)

@@ -22,7 +22,9 @@ _HEADER = re.compile(
     r"(?P<tasks>\d+)\((?P<threads>[\d:,]*)\)"
 )
 _UNITS = {None: 1e-6, "us": 1e-6, "ns": 1e-9, "ms": 1e-3}
-_TOLD = {str(one): one for one in (*c.TYPES, c.SENT, c.GOT, c.IS_ROOT, c.COMMUNICATOR)}
+_CODE = (c.FUNCTION, c.CALLER, c.LINE)
+_TOLD = {str(one): one for one in (*c.TYPES, c.SENT, c.GOT, c.IS_ROOT, c.COMMUNICATOR, *_CODE)}
+_LABELED = {*c.TYPES, *_CODE}
 #: A longer list of names is another thing.
 _MOST_LABELS = 16 << 20
 
@@ -50,12 +52,18 @@ class Records:
     path: Path
     size: int
     tick: float  #: seconds
-    labels: Mapping[tuple[int, int], str]  #: of calls that are not known, from the ``.pcf``
+    labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
     calls: list[list[Call]]
     sent: list[Sent] = attrs.field(factory=list)
     members: dict[int, list[int]] = attrs.field(factory=dict)
     threads: list[dict[int, None]] = attrs.field(factory=list)  #: those that call MPI
     _open: dict[int, tuple[Call, int]] = attrs.field(factory=dict)
+    _inside: dict[tuple[int, int], list[str]] = attrs.field(factory=dict)  #: functions of threads
+
+    @property
+    def ended(self) -> bool:
+        """Whether every rank has come to its end, so that nothing is cut off."""
+        return all(calls and calls[-1].name == "finalize" for calls in self.calls)
 
     def place(self, rank: int) -> str:
         """Return the last call of a rank, as errors name it."""
@@ -132,7 +140,9 @@ class Records:
                 continue
             rank, time = self._rank(line, parts[1:5]), self._whole(line, parts[5])
             value = self._whole(line, parts[at + 1])
-            if kind not in c.TYPES:
+            if kind in _CODE:
+                self._code(rank, self._whole(line, parts[4]), kind, value)
+            elif kind not in c.TYPES:
                 self._said(line, rank, kind, value)
             elif value:
                 self._begin(line, rank, self._whole(line, parts[4]), time, kind, value)
@@ -149,7 +159,8 @@ class Records:
                 "this call ends, and a rank of a message graph has one order"
             )
         before = self.calls[rank]
-        before.append(Call(name, time, line))
+        inside = self._inside.get((rank, thread))
+        before.append(Call(name, time, line, region=inside[-1] if inside else ""))
         if len(before) > 1 and before[-2].end > time:
             raise TraceError("time_backwards", f"{self.place(rank)} ({name}): it starts at {time}, "
                              f"before the event ahead of it ends at {before[-2].end}",
@@ -166,6 +177,22 @@ class Records:
                              f"at {time}, before it starts at {call.start}",
                              str(self.path))  # fmt: skip
         call.end = time
+
+    def _code(self, rank: int, thread: int, kind: int, value: int) -> None:
+        """Keep where in the code a thread is; that a call has begun is said before by whom."""
+        label = self.labels.get((kind, value), str(value))
+        if kind == c.FUNCTION:
+            inside = self._inside.setdefault((rank, thread), [])
+            if value:
+                inside.append(label)
+            elif inside:
+                inside.pop()
+        elif value and rank in self._open:
+            call, _ = self._open[rank]
+            if kind == c.CALLER:
+                call.region = label
+            else:
+                call.at = label
 
     def _said(self, line: int, rank: int, kind: int, value: int) -> None:
         """Keep what is said of the collective that has begun."""
@@ -220,14 +247,17 @@ def read_records(path: Path) -> Records:
                                "run is asked about")  # fmt: skip
     found = Records(path, size, _UNITS[header["unit"]], _labels(path.with_suffix(".pcf")),
                     calls=[[] for _ in range(size)], threads=[{} for _ in range(size)])  # fmt: skip
+    line = 1
     for line, text in every:
         found.take(line, text)
+    if line > 1 + len(found.members) and not any(found.calls):
+        raise FileError(f"{path}: its {line:,} lines have no call of MPI; is it cut off?")
     found.finish()
     return found
 
 
 def _labels(path: Path) -> Mapping[tuple[int, int], str]:
-    """Return what a ``.pcf`` calls the values of MPI's event types; there may be none."""
+    """Return what a ``.pcf`` calls the values of MPI's event types and of the code's."""
     found, types, values = dict[tuple[int, int], str](), set[int](), False
     if not path.is_file():
         return found
@@ -242,5 +272,5 @@ def _labels(path: Path) -> Mapping[tuple[int, int], str]:
             types.add(int(words[1]))
         elif values and len(words) > 1 and words[0].isdigit():
             name = text.split(None, 1)[1]
-            found.update({(kind, int(words[0])): name for kind in types if kind in c.TYPES})
+            found.update({(kind, int(words[0])): name for kind in types & _LABELED})
     return found

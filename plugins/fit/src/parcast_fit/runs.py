@@ -1,0 +1,100 @@
+"""Runs of one code at several p as amounts: what a process computes and sends, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.errors import FileError, UnsupportedError
+from parcast.lowering import lower
+from parcast.program.expand import expand
+from parcast.program.operations import COLLECTIVES
+from parcast.program.ready import matched
+from parcast.program.to_phases import Counts, count
+from parcast.program.unrolled import Block
+from parcast.query import Query
+from parcast.registry import Registry
+
+
+def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:
+    """Return the amounts of each run, a row for each.
+
+    A row has ``p``; ``flops`` of the busiest process, ``messages`` and ``bytes`` that a mean
+    process sends by itself, and such of each collective as of its messages
+    (``messages of allreduce``), all in the whole run after its warm-up.
+
+    Parameters
+    ----------
+    registry
+        Whose plugins read the runs and bring them to phases.
+    runs
+        Workloads with a number of processes of their own, such as traces: names, files or values.
+    machine
+        What they ran on: seconds of computation are operations at its rate.
+
+    Raises
+    ------
+    FileError
+        If a run has no number of processes, or a p comes twice.
+    UnsupportedError, InvalidPointError
+        If a run cannot be brought to phases.
+    """
+    on = registry.machine(machine)
+    found: dict[int, dict[str, float]] = {}
+    for run in runs:
+        workload = registry.workload(run)
+        p = workload.processes
+        if p is None:
+            raise FileError(
+                f"{run} is no recorded run: it has no number of processes of its own; give traces "
+                "of one code, each at another p"
+            )
+        if p in found:
+            raise FileError(f"{run} has {p} processes, as a run before it has; give one for each p")
+        found[p] = _of_run(registry, Query(workload=workload, machine=on, p=p))
+    names = list(dict.fromkeys(name for row in found.values() for name in row))
+    return [{"p": p, **{name: row.get(name, 0.0) for name in names}} for p, row in found.items()]
+
+
+def _of_run(registry: Registry, query: Query) -> dict[str, float]:
+    """Return the amounts of one run."""
+    lower(registry.lowerings, query, "phases")  # which refuses processes that are not alike
+    program = lower(registry.lowerings, query, "program")[0]
+    found = matched(program, pools=True)
+    costs = Costs.of(program, found.unrolled.needs())
+    rate = program.machine.need("processor.rate", "seconds that become operations")
+
+    def counted(blocks: Sequence[Block]) -> Counts:
+        return count(attrs.evolve(found.unrolled, blocks=blocks), costs)
+
+    native, unrolled = (_timed(one.blocks) for one in (found.native, found.unrolled))
+    own = counted([block for block in unrolled if not _of_collective(block)])
+    if own.accesses.any():
+        raise UnsupportedError(
+            f"{query.workload.name} accesses files, which are not counted here; write its phases "
+            "by hand"
+        )
+    row = {"flops": rate * float(own.seconds.max()), **_sent(own)}
+    for op in sorted({block.op for block in native if block.op in COLLECTIVES}):
+        alone = attrs.evolve(found.native, blocks=[one for one in native if one.op == op])
+        row |= _sent(counted(expand(alone, found.algorithms).blocks), f" of {op}")
+    return row
+
+
+def _sent(counts: Counts, word: str = "") -> dict[str, float]:
+    means = float(counts.messages.mean()), float(counts.bytes.mean())
+    return {f"messages{word}": means[0], f"bytes{word}": means[1]}
+
+
+def _timed(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Return what comes after the last ``start()`` of all processes at once, to be counted."""
+    starts = (i for i, one in enumerate(blocks) if one.op == "start" and one.ranks is None)
+    return blocks[max(starts, default=-1) + 1 :]
+
+
+def _of_collective(block: Block) -> bool:
+    return bool(np.min(block.arguments.get("tag", 0)) < 0)
