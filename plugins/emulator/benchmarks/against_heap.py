@@ -2,14 +2,15 @@
 
     python benchmarks/against_heap.py [processes] [blocks of each]
 
-The heap is what one writes first, an event for every arrival at a server, all of them in one 4-ary
-heap; and then makes fast. Time and code of an event stand side by side, the four children of an
-event fill one line of the cache, the room is allocated once, and an event that causes another is
-replaced by it. It serves in the same order, but for arrivals at exactly one time.
+The heap is what one writes first, an event for every arrival at a server, all of them in one
+heap; and then makes fast. The times of an event's eight children fill one line of the cache, codes
+stand apart from them, the room is allocated once, and an event that causes another is replaced by
+it. It serves in the same order, but for arrivals at exactly one time.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 
@@ -32,10 +33,13 @@ CHILDREN = 8
 
 
 def empty_heap(room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return times and codes; the children 8 i + 1 to 8 i + 8 of i fill a line of the times."""
-    times = np.empty(room + 2 * CHILDREN)
+    """Return times and codes; the children 8 i + 1 to 8 i + 8 of i fill a line of the times.
+
+    All of it is written to once, so that the heap is not timed getting its memory.
+    """
+    times = np.ones(room + 2 * CHILDREN)
     skipped = -(times.ctypes.data // 8 + 1) % CHILDREN
-    return times[skipped : skipped + room + CHILDREN], np.empty(room + CHILDREN, np.int64)
+    return times[skipped : skipped + room + CHILDREN], np.ones(room + CHILDREN, np.int64)
 
 
 @numba.njit
@@ -154,7 +158,6 @@ def run(blocks, cluster, servers, times, codes):
 def main(p: int, per_node: int) -> None:
     """Print both times, their ratio, and both answers."""
     registry = Registry()
-    times = {}
     for count in (10, per_node):  # the first one compiles
         query = Query(
             workload=registry.workload("titan"),
@@ -165,13 +168,15 @@ def main(p: int, per_node: int) -> None:
         )
         cluster = cluster_of(query)
         (blocks,) = query.workload.content.epochs(query, cluster)
-        begun = time.process_time()
-        outcome = simulate(cluster, [blocks])
-        times["feed-forward"] = time.process_time() - begun
-        heap = empty_heap(len(blocks.disk) + int(blocks.consumers.counts().sum()))
-        begun = time.process_time()
-        end, events, most = run(blocks, cluster, Servers.of(cluster), *heap)
-        times["heap"] = time.process_time() - begun
+        times = {"feed-forward": math.inf, "heap": math.inf}
+        for _ in range(2):  # the better time of each
+            begun = time.process_time()
+            outcome = simulate(cluster, [blocks])
+            times["feed-forward"] = min(times["feed-forward"], time.process_time() - begun)
+            heap = empty_heap(len(blocks.disk) + int(blocks.consumers.counts().sum()))
+            begun = time.process_time()
+            end, events, most = run(blocks, cluster, Servers.of(cluster), *heap)
+            times["heap"] = min(times["heap"], time.process_time() - begun)
     print(f"feed-forward  {times['feed-forward']:7.2f} CPU s, makespan {outcome.time:.9f} s")
     print(f"event heap    {times['heap']:7.2f} CPU s, makespan {end:.9f} s, {events:,} events, "
           f"{events / times['heap'] / 1e6:.1f} M a second, {most:,} at once")  # fmt: skip

@@ -75,6 +75,10 @@ WRONG = {
     "negative": (FILE.replace("0.323", "-1"), "train.computation_time = -1 must be 0 or more"),
     "zero": (FILE.replace("num_files_train: 168", "num_files_train: 0"), "files"),
     "no training": (FILE.replace("train: True", "train: False"), "workflow.train is off"),
+    "some columns": (
+        FILE.replace("dataset:", "dataset:\n  parquet: {columns: [{name: a, read: false}]}"),
+        "reads some columns only (not 'a')",
+    ),
     "no YAML": ("dataset: [", ":1: not valid YAML"),
     "a list": ("- 1", "no DLIO workload"),
     "a table": ("a: 1", "no DLIO workload"),

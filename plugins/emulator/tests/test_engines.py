@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from parcast.errors import UnsupportedError
+from parcast.errors import SolveError, UnsupportedError
 from parcast_emulator.answers import times
 from parcast_emulator.blocks import Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Hardware, make_cluster
@@ -63,6 +63,7 @@ def test_reference_cases(case, engine):
     wanted, wanted_about = numbers(expected["ops"])
     assert about == wanted_about
     assert values == near(wanted)
+    assert [op["block"] for op in found["ops"]] == [op["block"] for op in expected["ops"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -183,7 +184,7 @@ def test_rectangles_of_consumers_are_their_lists(engine):
     for seed in range(60):
         cluster, blocks = random_rectangles(seed)
         lists = blocks._replace(consumers=blocks.consumers.as_lists())
-        by_rectangle = simulate(cluster, [blocks], engine=engine)
+        by_rectangle = simulate(cluster, [blocks], engine=engine, most_messages=4 + seed % 9)
         by_list = simulate(cluster, [lists], engine=engine)
         assert by_rectangle.epoch_ends == by_list.epoch_ends
         for one, other in zip(by_rectangle.usage, by_list.usage, strict=True):
@@ -196,6 +197,17 @@ def test_faster_processors_compute_sooner():
     slow, fast = simulate(cluster, [blocks]), simulate(twice, [blocks])
     assert fast.usage.cpu[0].sum() == pytest.approx(slow.usage.cpu[0].sum() / 2)
     assert simulate(twice, [blocks], engine="merge").time == fast.time
+
+
+def test_more_blocks_than_memory_are_one_sentence():
+    cluster, blocks = random_rectangles(5)
+
+    def epochs():
+        yield blocks
+        np.empty(2**55)  # bytes that no machine has
+
+    with pytest.raises(SolveError, match=r"one epoch do not fit in memory \(Unable to allocate"):
+        simulate(cluster, epochs())
 
 
 def test_a_disk_with_channels_and_a_limit_on_accesses():

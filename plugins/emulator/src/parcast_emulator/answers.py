@@ -25,6 +25,10 @@ SERVERS = {
 _NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
 
 
+#: Hot to mean, below which nothing is gained by equal shares.
+_EVEN = 1.01
+
+
 def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]:
     """Return for each class of servers what it did, in seconds over all of the class.
 
@@ -83,10 +87,12 @@ def prediction(
 
 
 def _note(word: str, used: dict[str, float]) -> str:
+    works = f"the busiest {word} works {used['hottest']:.0%} of the time"
+    if used["hot_to_mean"] < _EVEN:
+        return f"{works}, and so do the others"
     return (
-        f"the busiest {word} works {used['hottest']:.0%} of the time, the mean one "
-        f"{used['hottest'] / used['hot_to_mean']:.0%}: equal shares would be up to "
-        f"{used['hot_to_mean']:.2f} times as fast there"
+        f"{works}, the mean one {used['hottest'] / used['hot_to_mean']:.0%}: equal shares would "
+        f"be up to {used['hot_to_mean']:.2f} times as fast there"
     )
 
 
@@ -110,7 +116,12 @@ def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
     return {
         "makespan": outcome.time,
         "epoch_ends": list(outcome.epoch_ends),
-        "ops": [op for one in outcome.passes for op in _operations(cluster, one)],
+        "ops": [
+            {"block": number, **op}
+            for number, op in enumerate(
+                op for one in outcome.passes for op in _operations(cluster, one)
+            )
+        ],
     }
 
 
@@ -118,16 +129,20 @@ def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
     blocks, record, hardware = done.blocks, done.record, cluster.hardware
     consumers = blocks.consumers
     size = np.broadcast_to(blocks.size, blocks.disk.shape)
-    holding = size / hardware.bandwidth
-    number = np.concatenate([np.arange(length) for length in done.lengths])
+    holding, computing = size / hardware.bandwidth, working(cluster, done)
     epoch = done.epoch + np.repeat(np.arange(len(done.lengths)), done.lengths)
     for block, disk in enumerate(blocks.disk.tolist()):
         node = int(cluster.node_of[disk])
         places = range(int(consumers.start[block]), int(consumers.start[block + 1]))
         targets = {place: int(consumers.listed[place]) for place in places}
         sends = {place: target for place, target in targets.items() if target != node}
+        came = {place: record.in_start[place] + holding[block] for place in sends}
+        # computations as their blocks come to processors
+        order = sorted(
+            places,
+            key=lambda place: (came.get(place, record.bus_end[block]), record.cpu_start[place]),
+        )
         yield {
-            "block": int(number[block]),
             "epoch": int(epoch[block]),
             "node": node,
             "disk": int(disk - cluster.disks[node]),
@@ -143,11 +158,11 @@ def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
             ],
             "computes": [
                 {
-                    "node": target,
-                    "local": target == node,
-                    **_held("cpu", record.cpu_start[place], working(cluster, done)[place]),
+                    "node": targets[place],
+                    "local": targets[place] == node,
+                    **_held("cpu", record.cpu_start[place], computing[place]),
                 }
-                for place, target in sorted(targets.items(), key=lambda item: item[1])
+                for place in order
             ],
         }
 

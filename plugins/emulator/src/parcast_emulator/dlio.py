@@ -34,10 +34,11 @@ _UNUSED_IN: Mapping[str, str] = {
     "workflow": "train generate_data checkpoint evaluation profiling debug",
     "dataset": "data_folder format num_files_eval num_subfolders_train num_subfolders_eval "
     "file_prefix compression compression_level enable_chunking chunk_size keep_files record_dims "
-    "record_element_type record_length_bytes_resize record_length_resize",
+    "record_element_type parquet record_length_bytes_resize record_length_resize",
     "reader": "data_loader data_loader_classname data_loader_sampler batch_size_eval read_threads "
-    "computation_threads pin_memory prefetch_size sample_shuffle file_shuffle seed_change_epoch "
-    "transfer_size shuffle_size dont_use_mmap odirect preprocess_time reader_classname",
+    "computation_threads multiprocessing_context pin_memory prefetch_size sample_shuffle "
+    "file_shuffle seed_change_epoch transfer_size shuffle_size dont_use_mmap odirect "
+    "preprocess_time reader_classname",
     "train": "seed_change_epoch seed",
     "evaluation": "eval_time epochs_between_evals",
 }
@@ -64,6 +65,7 @@ def read(path: Path) -> Workload:
             f"{where}: workflow.train is off; only training is read from DLIO files (the emulator "
             "'checkpoint' has parameters of its own)"
         )
+    _refuse_columns(found.get("dataset.parquet"), where)
     numbers = {name: _number(name, keys, found, where) for name, keys in _USED.items()}
     used = {key for keys in _USED.values() for key in keys}
     unused = [key for key in found if key not in used]
@@ -77,6 +79,17 @@ def read(path: Path) -> Workload:
     }
     kind = KindEntry("emulator", "parcast_emulator.emulators.content:Emulated", "")
     return workload_from_data(table, where, {"emulator": kind}, path.stem)
+
+
+def _refuse_columns(parquet: Any, where: str) -> None:
+    """Refuse a file of which only some columns are read: how many bytes these are is not said."""
+    columns = parquet.get("columns") if isinstance(parquet, Mapping) else None
+    for column in columns if isinstance(columns, list) else []:
+        if isinstance(column, Mapping) and column.get("read") is False:
+            raise UnsupportedError(
+                f"{where}: dataset.parquet.columns reads some columns only (not "
+                f"{column.get('name')!r}); only whole records are followed"
+            )
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:

@@ -86,17 +86,20 @@ def simulate(
     ------
     UnsupportedError
         If an engine is asked for that does not apply.
+    SolveError
+        If the blocks of one epoch are more than memory holds.
     """
     reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
     name = _chosen(engine, cluster, reason)
     made = _engine(name, cluster, coupling or Coupling(), threads, most_messages)
     run = _Run(made, record=record)
-    every = list(epochs) if own_epochs else []
-    if every:
-        run.own_epochs(every, progress)
-    else:
-        for blocks in epochs:
-            run.epoch(blocks, progress)
+    try:
+        run.all(epochs, progress, own_epochs=own_epochs)
+    except MemoryError as error:
+        raise SolveError(
+            f"the blocks of one epoch do not fit in memory ({error}); ask a smaller p, fewer "
+            "blocks, or the same in more epochs"
+        ) from None
     return Outcome(
         engine=name,
         reason=reason if engine == "auto" else None,
@@ -140,9 +143,9 @@ def _engine(
         from parcast_emulator.engines.state import Merge
 
         return Merge(cluster)
-    from parcast_emulator.engines.windows import MOST_MESSAGES, FeedForward
+    from parcast_emulator.engines.windows import FeedForward
 
-    return FeedForward(cluster, threads, most or MOST_MESSAGES)
+    return FeedForward(cluster, threads, most)
 
 
 class _Run:
@@ -154,6 +157,15 @@ class _Run:
         self.lower = 0.0
         self.operations = 0
         self.passes: list[Pass] = []
+
+    def all(self, epochs: Iterable[Blocks], progress: Progress, *, own_epochs: bool) -> None:
+        """Simulate all epochs, in memory one at a time unless nodes begin them by themselves."""
+        every = list(epochs) if own_epochs else []
+        if every:
+            self.own_epochs(every, progress)
+        else:
+            for blocks in epochs:
+                self.epoch(blocks, progress)
 
     def epoch(self, blocks: Blocks, progress: Progress) -> None:
         """Simulate an epoch that all nodes begin together."""

@@ -8,13 +8,13 @@ so that not all are in memory; a window of any length gives the same times.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from parcast_emulator.compilation import kernel, step
-from parcast_emulator.engines.service import access, advanced, at_cursor, cursor, fan_out, place_of
+from parcast_emulator.engines.service import access, in_table
+from parcast_emulator.engines.sorting import sort_by_time
 
 # Arguments are untyped: they are the arrays and named tuples of blocks, cluster and usage.
 
@@ -46,58 +46,70 @@ def read(
     most = 0
     for node in range(low, high):
         most = max(most, begin[cluster.disks[node + 1]] - begin[cluster.disks[node]])
-    times, moved = np.empty(most), np.empty(most, np.int32)
+    times, moved, bucket = np.empty(most), np.empty(most, np.int32), np.empty(most + 1, np.int32)
     for node in range(low, high):
         first, last = begin[cluster.disks[node]], begin[cluster.disks[node + 1]]
         if first == last:
             continue
-        for place in range(first, last):
-            block = order[place]
-            size = blocks.size[block if len(blocks.size) > 1 else 0]
-            disk = blocks.disk[block]
-            begun, end, _ = access(cluster, servers, disk, start, blocks.offset[block], size)
-            ready[place] = end
-            usage.disk[0, disk] += end - begun
-            usage.disk[1, disk] += begun - start
-            usage.disk[2, disk] += 1
-            if len(record.disk_start):
-                record.disk_start[block], record.disk_end[block] = begun, end
-        sort_by_time(ready[first:last], order[first:last], times, moved)
-        for place in range(first, last):
-            carry(place, blocks, cluster, servers, order, ready, usage, record)
+        for disk in range(cluster.disks[node], cluster.disks[node + 1]):
+            for place in range(begin[disk], begin[disk + 1]):
+                ready[place] = fetch(disk, order[place], start, blocks, cluster, servers, usage,
+                                     record)  # fmt: skip
+        sort_by_time(ready[first:last], order[first:last], times, moved, bucket)
+        for one in range(last - first):
+            order[first + one] = moved[one]
+            ready[first + one] = carry(moved[one], times[one], blocks, cluster, servers, usage,
+                                       record)  # fmt: skip
         if cluster.buses[node + 1] - cluster.buses[node] > 1:
-            sort_by_bus(node, blocks, cluster, order[first:last], ready[first:last], times, moved)
+            sort_by_bus(node, blocks, cluster, order[first:last], ready[first:last], times, moved,
+                        bucket)  # fmt: skip
+
+
+@step
+def fetch(
+    disk: int, block: int, start: float, blocks: Any, cluster: Any, servers: Any, usage: Any,
+    record: Any,
+) -> Any:  # fmt: skip
+    """Read a block from its disk; return when it is there."""
+    size = blocks.size[block if len(blocks.size) > 1 else 0]
+    begun, end, _ = access(cluster, servers, disk, start, blocks.offset[block], size)
+    usage.disk[0, disk] += end - begun
+    usage.disk[1, disk] += begun - start
+    usage.disk[2, disk] += 1
+    if len(record.disk_start):
+        record.disk_start[block], record.disk_end[block] = begun, end
+    return end
 
 
 @step
 def carry(
-    place: int, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any, usage: Any,
-    record: Any,
-) -> None:  # fmt: skip
-    """Carry a block over its bus; its time becomes that at which it is in memory."""
-    hardware, block = cluster.hardware, order[place]
+    block: int, there: float, blocks: Any, cluster: Any, servers: Any, usage: Any, record: Any
+) -> Any:
+    """Carry a block over its bus; return when it is in memory."""
+    hardware = cluster.hardware
     size = blocks.size[block if len(blocks.size) > 1 else 0]
     bus = cluster.bus_of[blocks.disk[block]]
     service = hardware.bus_latency + size / hardware.bus_bandwidth
     if hardware.cut_through:
-        end = max(servers.bus[bus] + service, ready[place])
+        end = max(servers.bus[bus] + service, there)
         begun = end - service
     else:
-        begun = max(servers.bus[bus], ready[place])
+        begun = max(servers.bus[bus], there)
         end = begun + service
     usage.bus[0, bus] += service
-    usage.bus[1, bus] += max(begun - ready[place], 0.0)
+    usage.bus[1, bus] += max(begun - there, 0.0)
     usage.bus[2, bus] += 1
     servers.bus[bus] = end
     if len(record.bus_start):
         record.bus_start[block], record.bus_end[block] = begun, end
-    ready[place] = end
+    return end
 
 
 @kernel
 def sort_by_bus(
-    node: int, blocks: Any, cluster: Any, order: Any, ready: Any, times: Any, moved: Any
-) -> None:
+    node: int, blocks: Any, cluster: Any, order: Any, ready: Any, times: Any, moved: Any,
+    bucket: Any,
+) -> None:  # fmt: skip
     """Sort a node's blocks by time, and those of equal times by bus."""
     to = 0
     for bus in range(cluster.buses[node], cluster.buses[node + 1]):
@@ -105,191 +117,78 @@ def sort_by_bus(
             if cluster.bus_of[blocks.disk[order[place]]] == bus:
                 times[to], moved[to] = ready[place], order[place]
                 to += 1
-    ready[:], order[:] = times[:to], moved[:to]
-    sort_by_time(ready, order, times, moved)
+    sort_by_time(times[:to], moved[:to], ready, order, bucket)
+
+
+@kernel
+def count(
+    low: int, high: int, limit: float, blocks: Any, cluster: Any, table: Any, order: Any,
+    ready: Any, last: Any, at: Any, until: Any, free: Any, counts: Any,
+) -> None:  # fmt: skip
+    """Count by receiver what nodes low .. high send with headers that arrive up to ``limit``.
+
+    ``until`` becomes where each stops: a place in the order, and a row and a column of its
+    consumers.
+    """
+    latency = cluster.hardware.latency
+    for node in range(low, high):
+        place, row, column, out, going = at[0, node], at[1, node], at[2, node], free[node], True
+        while going and place < last[node]:
+            block = order[place]
+            holding = blocks.size[block if len(blocks.size) > 1 else 0] / cluster.hardware.bandwidth
+            out = max(out, ready[place])
+            first, rows, columns, apart = in_table(blocks.consumers, block)
+            while going and row < rows:
+                for one in range(column, columns):
+                    target = table[first + row * apart + one]
+                    if target != node:
+                        if out + latency > limit:
+                            going, column = False, one
+                            break
+                        out += holding
+                        counts[target] += 1
+                if going:
+                    row, column = row + 1, 0
+            if going:
+                place, row = place + 1, 0
+        until[0, node], until[1, node], until[2, node] = place, row, column
 
 
 @kernel
 def send(
-    low: int, high: int, limit: float, blocks: Any, cluster: Any, order: Any, ready: Any,
-    last: Any, at: Any, free: Any, counts: Any, times: Any, carried: Any, usage: Any, record: Any,
-    writing: bool,
+    low: int, high: int, blocks: Any, cluster: Any, table: Any, order: Any, ready: Any, at: Any,
+    until: Any, free: Any, to: Any, times: Any, carried: Any, usage: Any, record: Any,
 ) -> None:  # fmt: skip
-    """Send from nodes low .. high all messages whose headers arrive up to ``limit``.
+    """Send from nodes low .. high all messages that have been counted.
 
-    Without ``writing`` count them by receiver and change nothing else. With it ``counts``
-    holds where each receiver's next message goes in ``times`` and ``carried``.
+    ``to`` says where each receiver's next message goes in ``times`` and ``carried``.
     """
-    hardware, consumers = cluster.hardware, blocks.consumers
+    latency = cluster.hardware.latency
     for node in range(low, high):
-        place, k, out = at[0, node], at[1, node], free[node]
+        column, out = at[2, node], free[node]
         busy, waited, served = usage.send[0, node], usage.send[1, node], usage.send[2, node]
-        going = True
-        while going and place < last[node]:
-            block = order[place]
-            holding = blocks.size[block if len(blocks.size) > 1 else 0] / hardware.bandwidth
-            fan = fan_out(consumers, block)
-            base, column, within = cursor(consumers, block, k)
-            while k < fan:
-                target = at_cursor(consumers, base, column)
-                if target != node:
-                    begun = max(ready[place], out)
-                    header = begun + hardware.latency
-                    if header > limit:
-                        going = False
-                        break
-                    out = begun + holding
-                    if writing:
-                        times[counts[target]] = header
-                        carried[counts[target]] = block
-                        busy, waited, served = (
-                            busy + holding,
-                            waited + (begun - ready[place]),
-                            served + 1,
-                        )
+        for place in range(at[0, node], until[0, node] + 1):
+            ending = place == until[0, node]
+            if ending and until[1, node] == 0 and until[2, node] == 0:
+                break  # nothing of this block, if it is one
+            block, arrival = order[place], ready[place]
+            holding = blocks.size[block if len(blocks.size) > 1 else 0] / cluster.hardware.bandwidth
+            out = max(out, arrival)
+            first, rows, columns, apart = in_table(blocks.consumers, block)
+            for row in range(at[1, node], until[1, node] + 1 if ending else rows):
+                stop = until[2, node] if ending and row == until[1, node] else columns
+                for one in range(first + row * apart + column, first + row * apart + stop):
+                    target = table[one]
+                    if target != node:
+                        index = to[target]
+                        to[target] = index + 1
+                        times[index], carried[index] = out + latency, block
                         if len(record.out_start):
-                            record.out_start[consumers.start[block] + k] = begun
-                    counts[target] += 1
-                base, column, within = advanced(consumers, block, base, column, within)
-                k += 1
-            if going:
-                place += 1
-                k = 0
-        if writing:
-            at[0, node], at[1, node], free[node] = place, k, out
-            usage.send[0, node], usage.send[1, node], usage.send[2, node] = busy, waited, served
-
-
-@kernel
-def sort_by_time(times: Any, carried: Any, other_times: Any, other: Any) -> None:
-    """Sort blocks by time, those of equal times staying in order; the others are for help.
-
-    Times of a window are spread about evenly, so a bucket for each message nearly sorts them.
-    """
-    count, least, most = len(times), times.min(), times.max()
-    scale = count / (most - least) if most > least else 0.0
-    if not 0.0 < scale < math.inf:
-        if most > least:
-            merge_sort(times, carried, other_times, other)
-        return
-    begin = np.zeros(count + 2, np.int32)
-    for time in times:
-        begin[min(int((time - least) * scale), count) + 1] += 1
-    for bucket in range(count):
-        begin[bucket + 1] += begin[bucket]
-    for one in range(count):
-        bucket = min(int((times[one] - least) * scale), count)
-        other_times[begin[bucket]], other[begin[bucket]] = times[one], carried[one]
-        begin[bucket] += 1
-    budget = 16 * count  # more moves than these: nearly all are in one bucket
-    for one in range(1, count):
-        time, block, to = other_times[one], other[one], one
-        while to > 0 and other_times[to - 1] > time:
-            other_times[to], other[to] = other_times[to - 1], other[to - 1]
-            to -= 1
-        other_times[to], other[to] = time, block
-        budget -= one - to
-        if budget < 0:
-            merge_sort(times, carried, other_times, other)
-            return
-    times[:], carried[:] = other_times[:count], other[:count]
-
-
-@kernel
-def merge_sort(times: Any, carried: Any, other_times: Any, other: Any) -> None:
-    """Sort blocks by time, those of equal times staying in order, whatever the times are."""
-    count, width = len(times), 1
-    while width < count:
-        for low in range(0, count, 2 * width):
-            left, right = low, min(low + width, count)
-            middle, high = right, min(low + 2 * width, count)
-            for to in range(low, high):
-                if left < middle and (right >= high or times[left] <= times[right]):
-                    other_times[to], other[to] = times[left], carried[left]
-                    left += 1
-                else:
-                    other_times[to], other[to] = times[right], carried[right]
-                    right += 1
-        times[:], carried[:] = other_times[:count], other[:count]
-        width *= 2
-
-
-@step
-def compute(
-    node: int, block: int, arrival: float, blocks: Any, cluster: Any, servers: Any, usage: Any,
-    record: Any,
-) -> None:  # fmt: skip
-    """Compute on a block at one of its consumers."""
-    begun = max(arrival, servers.cpu[node])
-    working = blocks.compute[block if len(blocks.compute) > 1 else 0] / cluster.speed[node]
-    servers.cpu[node] = begun + working
-    usage.cpu[0, node] += working
-    usage.cpu[1, node] += begun - arrival
-    usage.cpu[2, node] += 1
-    if len(record.cpu_start):
-        place = blocks.consumers.start[block] + place_of(blocks.consumers, block, node)
-        record.cpu_start[place] = begun
-
-
-@step
-def compute_own(
-    node: int, until: float, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any,
-    last: Any, own: Any, usage: Any, record: Any,
-) -> None:  # fmt: skip
-    """Compute on the blocks of a node's own disks that are there by ``until``."""
-    place = own[node]
-    while place < last[node] and ready[place] <= until:
-        if place_of(blocks.consumers, order[place], node) >= 0:
-            compute(node, order[place], ready[place], blocks, cluster, servers, usage, record)
-        place += 1
-    own[node] = place
-
-
-@step
-def take(
-    node: int, blocks: Any, cluster: Any, servers: Any, times: Any, carried: Any, usage: Any,
-    record: Any,
-) -> None:  # fmt: skip
-    """Receive messages one after another; the times of their headers become those of arrival."""
-    into, holding = servers.receive[node], 0.0
-    busy, waited = usage.receive[0, node], usage.receive[1, node]
-    for one in range(len(times)):
-        if one == 0 or len(blocks.size) > 1:
-            size = blocks.size[carried[one] if len(blocks.size) > 1 else 0]
-            holding = size / cluster.hardware.bandwidth
-        begun = max(times[one], into)
-        into = begun + holding
-        busy, waited = busy + holding, waited + (begun - times[one])
-        times[one] = into
-        if len(record.in_start):
-            k = place_of(blocks.consumers, carried[one], node)
-            record.in_start[blocks.consumers.start[carried[one]] + k] = begun
-    servers.receive[node] = into
-    usage.receive[0, node], usage.receive[1, node] = busy, waited
-    usage.receive[2, node] += len(times)
-
-
-@kernel
-def receive(
-    low: int, high: int, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any,
-    last: Any, own: Any, begin: Any, times: Any, carried: Any, final: bool, usage: Any,
-    record: Any,
-) -> None:  # fmt: skip
-    """Receive a window's messages at nodes low .. high, and compute on what is there."""
-    largest = 0
-    for node in range(low, high):
-        largest = max(largest, begin[node + 1] - begin[node])
-    other_times, other = np.empty(largest), np.empty(largest, np.int32)
-    for node in range(low, high):
-        a, b = begin[node], begin[node + 1]
-        if b > a:
-            sort_by_time(times[a:b], carried[a:b], other_times, other)
-        take(node, blocks, cluster, servers, times[a:b], carried[a:b], usage, record)
-        for one in range(a, b):
-            if own[node] < last[node] and ready[own[node]] <= times[one]:
-                compute_own(node, times[one], blocks, cluster, servers, order, ready, last, own,
-                            usage, record)  # fmt: skip
-            compute(node, carried[one], times[one], blocks, cluster, servers, usage, record)
-        if final:
-            compute_own(node, math.inf, blocks, cluster, servers, order, ready, last, own,
-                        usage, record)  # fmt: skip
+                            record.out_start[one] = out
+                        waited, served = waited + (out - arrival), served + 1
+                        busy, out = busy + holding, out + holding
+                column = 0
+            at[1, node] = 0
+        at[0, node], at[1, node], at[2, node] = until[0, node], until[1, node], until[2, node]
+        free[node] = out
+        usage.send[0, node], usage.send[1, node], usage.send[2, node] = busy, waited, served

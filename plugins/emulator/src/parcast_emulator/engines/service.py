@@ -30,40 +30,28 @@ def consumer(consumers: Any, block: int, k: int) -> Any:
     return consumers.first + row * consumers.columns + column
 
 
-@step
-def cursor(consumers: Any, block: int, k: int) -> Any:
-    """Return where a block's consumer k stands, for `at_cursor` and `advanced`.
+def table_of(consumers: Any) -> Any:
+    """Return the nodes that `in_table` speaks of: lists as they are, or a grid beside itself.
 
-    Going on from there takes no division, which `consumer` needs some of.
+    There a rectangle that runs over the last column is one like the others.
     """
     if len(consumers.start):
-        return consumers.start[block] + k, np.int64(0), np.int64(0)
-    width, columns = np.int64(consumers.width[block]), np.int64(consumers.columns)
-    row, within = consumers.row[block] + k // width, k % width
-    column = (consumers.column[block] + within) % columns
-    return consumers.first + row * columns, column, within
+        return consumers.listed
+    rows = int((consumers.row + consumers.height).max(initial=0))
+    nodes = consumers.first + np.arange(rows * consumers.columns, dtype=np.int32)
+    grid = nodes.reshape(rows, consumers.columns)
+    return np.hstack([grid, grid]).ravel()
 
 
 @step
-def at_cursor(consumers: Any, base: Any, column: Any) -> Any:
-    """Return the node at a cursor."""
+def in_table(consumers: Any, block: int) -> Any:
+    """Return a block's first consumer in the table, its rows, its columns, and their distance."""
     if len(consumers.start):
-        return np.int64(consumers.listed[base])
-    return np.int64(base + column)
-
-
-@step
-def advanced(consumers: Any, block: int, base: Any, column: Any, within: Any) -> Any:
-    """Return the cursor of the block's next consumer."""
-    if len(consumers.start):
-        return base + 1, column, within
-    within += 1
-    column += 1
-    if within == consumers.width[block]:
-        return base + consumers.columns, np.int64(consumers.column[block]), np.int64(0)
-    if column == consumers.columns:
-        column = np.int64(0)
-    return base, column, within
+        start = consumers.start[block]
+        return start, np.int64(1), consumers.start[block + 1] - start, np.int64(0)
+    apart = 2 * np.int64(consumers.columns)
+    start = consumers.row[block] * apart + consumers.column[block]
+    return start, np.int64(consumers.height[block]), np.int64(consumers.width[block]), apart
 
 
 @step
@@ -83,6 +71,12 @@ def place_of(consumers: Any, block: int, node: int) -> Any:
 
 
 @step
+def within(turns: float) -> Any:
+    """Return what is over whole turns: ``turns % 1.0`` in every bit, and much faster."""
+    return turns - np.floor(turns)
+
+
+@step
 def access(cluster: Any, servers: Any, disk: int, issued: float, offset: float, size: float) -> Any:
     """Serve one access; return its start, its end and the channel of the disk."""
     hardware, free = cluster.hardware, servers.disk[disk]
@@ -97,8 +91,8 @@ def access(cluster: Any, servers: Any, disk: int, issued: float, offset: float, 
     turning = 0.0
     if hardware.revolution > 0:
         track = hardware.track
-        angle = (head / track) % 1.0 + (ready - free[channel]) / hardware.revolution
-        missing = ((offset / track) % 1.0 - angle % 1.0) % 1.0
+        angle = within(head / track) + (ready - free[channel]) / hardware.revolution
+        missing = within(within(offset / track) - within(angle))
         # a sector that rounding puts just behind the head is under it
         turning = 0.0 if missing > 1.0 - 1e-9 else missing * hardware.revolution
     end = ready + turning + size / hardware.media

@@ -14,12 +14,17 @@ import numpy as np
 
 from parcast_emulator.blocks import Blocks, Floats
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.engines import feed_forward
+from parcast_emulator.engines import feed_forward, receiving
 from parcast_emulator.engines.servers import Servers
+from parcast_emulator.engines.service import table_of
 from parcast_emulator.engines.usage import Record, Usage
 
-#: Messages of a window at most, but one or two of each node; 12 bytes each.
-MOST_MESSAGES = 8_000_000
+#: Messages of a window for each node, which its caches hold, and of all nodes at least; 12 bytes
+#: each.
+_MESSAGES, _LEAST_MESSAGES = 1000, 500_000
+
+#: Ranges of nodes that each thread takes, one after another.
+_RANGES = 2
 
 #: Starting threads takes longer than fewer blocks do.
 _WORTH_THREADS = 2000
@@ -37,19 +42,19 @@ class FeedForward:
     threads
         As many as the machine has processors where not given.
     most_messages
-        In memory at once.
+        In memory at once, but one or two of each node.
     """
 
     def __init__(
-        self, cluster: Cluster, threads: int | None = None, most_messages: int = MOST_MESSAGES
+        self, cluster: Cluster, threads: int | None = None, most_messages: int | None = None
     ) -> None:
         self.cluster = cluster
         self.servers = Servers.of(cluster)
         self.usage = Usage.of(cluster)
-        self.most_messages = most_messages
-        self.threads = threads or os.cpu_count() or 1
         nodes = len(cluster.speed)
-        cuts = np.linspace(0, nodes, min(nodes, 8 * self.threads) + 1).astype(np.int64)
+        self.most_messages = most_messages or max(_MESSAGES * nodes, _LEAST_MESSAGES)
+        self.threads = threads or os.cpu_count() or 1
+        cuts = np.linspace(0, nodes, min(nodes, _RANGES * self.threads) + 1).astype(np.int64)
         self.ranges = list(pairwise(cuts.tolist()))
 
     def epoch(self, blocks: Blocks, start: float, record: Record, progress: Progress) -> float:
@@ -75,8 +80,11 @@ class _Epoch:
         self.ready = np.empty(len(blocks.disk))
         self.own = begin[cluster.disks[:-1]].copy()
         self.last = begin[cluster.disks[1:]].copy()
-        self.at = np.zeros((2, nodes), np.int64)  # place in the order, and consumer
+        self.at = np.zeros((3, nodes), np.int64)  # place in the order, row and column of consumers
         self.at[0] = self.own
+        self.table = table_of(blocks.consumers)
+        self.until = np.empty_like(self.at)
+        self.messages = np.empty(0), np.empty(0, np.int32)
         self.over(
             lambda low, high: feed_forward.read(
                 low, high, start, blocks, cluster, engine.servers, begin, self.order, self.ready,
@@ -97,13 +105,13 @@ class _Epoch:
             if total > self.engine.most_messages and width > self.least:
                 width = self.narrower(width, total)
                 continue
-            self.pass_on(counts, total, limit)
+            self.pass_on(counts, total, final=limit == math.inf)
             done += 3 * total
             progress(limit, done)
             if limit == math.inf:
                 return self.end()
             now = limit
-            if total < self.engine.most_messages // 4:
+            if total <= self.engine.most_messages // 4:
                 width = 2 * width if total else math.inf
 
     def narrower(self, width: float, total: int) -> float:
@@ -131,39 +139,47 @@ class _Epoch:
 
     def counted(self, limit: float) -> Any:
         """Return of each range of senders how many messages each node is sent up to a limit."""
-        counts = np.zeros((len(self.engine.ranges), len(self.engine.cluster.speed)), np.int64)
-        rows = dict(zip(self.engine.ranges, counts, strict=True))
-        none: tuple[Floats, Any] = np.empty(0), np.empty(0, np.int32)
-        self.over(lambda low, high: self.sent(low, high, limit, rows[low, high], *none, False))
+        engine = self.engine
+        counts = np.zeros((len(engine.ranges), len(engine.cluster.speed)), np.int64)
+        rows = dict(zip(engine.ranges, counts, strict=True))
+        self.over(
+            lambda low, high: feed_forward.count(
+                low, high, limit, self.blocks, engine.cluster, self.table, self.order, self.ready,
+                self.last, self.at, self.until, engine.servers.send, rows[low, high],
+            )
+        )  # fmt: skip
         return counts
 
-    def sent(
-        self, low: int, high: int, limit: float, counts: Any, times: Any, carried: Any, real: bool
-    ) -> None:
-        engine = self.engine
-        feed_forward.send(
-            low, high, limit, self.blocks, engine.cluster, self.order, self.ready, self.last,
-            self.at, engine.servers.send, counts, times, carried, engine.usage, self.record, real,
-        )  # fmt: skip
-
-    def pass_on(self, counts: Any, total: int, limit: float) -> None:
+    def pass_on(self, counts: Any, total: int, *, final: bool) -> None:
         """Send a window's messages and receive them; those to a node lie in order of senders."""
         engine = self.engine
         to_node = counts.sum(axis=0)
         begin = np.concatenate([[0], np.cumsum(to_node)])
         places = begin[:-1] + np.cumsum(counts, axis=0) - counts
         rows = dict(zip(engine.ranges, places, strict=True))
-        times, carried = np.empty(total), np.empty(total, np.int32)
+        times, carried = self.room(total)
         self.over(
-            lambda low, high: self.sent(low, high, limit, rows[low, high], times, carried, True)
-        )
-        self.over(
-            lambda low, high: feed_forward.receive(
-                low, high, self.blocks, engine.cluster, engine.servers, self.order, self.ready,
-                self.last, self.own, begin, times, carried, limit == math.inf, engine.usage,
-                self.record,
+            lambda low, high: feed_forward.send(
+                low, high, self.blocks, engine.cluster, self.table, self.order, self.ready,
+                self.at, self.until, engine.servers.send, rows[low, high], times, carried,
+                engine.usage, self.record,
             )
         )  # fmt: skip
+        self.over(
+            lambda low, high: receiving.receive(
+                low, high, self.blocks, engine.cluster, engine.servers, self.order, self.ready,
+                self.last, self.own, begin, times, carried, final, engine.usage, self.record,
+            )
+        )  # fmt: skip
+
+    def room(self, total: int) -> tuple[Floats, Any]:
+        """Return arrays for a window's messages, the last window's where these are enough.
+
+        Memory that is new takes longer to get than to fill.
+        """
+        if total > len(self.messages[0]):
+            self.messages = np.empty(total), np.empty(total, np.int32)
+        return self.messages
 
     def end(self) -> float:
         servers = self.engine.servers
