@@ -76,8 +76,9 @@ def draw(graph: WorkFlow) -> str:
     }
     width = sum(lanes.values()) * (_WIDTH + 80)
     height = 70 + (max(level.values()) + 1) * (_HEIGHT + _GAP) - _GAP + 40
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_TEXT}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_TEXT}>',
         f"<defs><marker {_TIP}>" + '<path d="M0 0L8 4L0 8z"/></marker></defs>',
         f"<title>{escape(graph.name)}</title>",
     ]
