@@ -9,8 +9,9 @@ import attrs
 
 from parcast_petri.net import Net, Transition
 
-#: So many markings are looked at.
+#: So many markings are looked at, and so many marked places on the way: some seconds' worth.
 MOST_MARKINGS = 50_000
+MOST_PLACES = 6_000_000
 Marking = frozenset[tuple[str, int]]
 
 
@@ -55,7 +56,7 @@ def searched(net: Net, each: Collection[str] = ()) -> Search:
     always = [one for one in net.transitions if not one.pre]
     first: Marking = frozenset(item for item in net.initial.items() if item[1])
     found: dict[Marking, tuple[Marking, str] | None] = {first: None}
-    todo = [first]
+    todo, places = [first], 0
     while todo:
         state = todo.pop()
         tokens = dict(sorted(state))  # so that every run looks in one order
@@ -65,13 +66,14 @@ def searched(net: Net, each: Collection[str] = ()) -> Search:
         if not live and not ended:
             return Search(len(found), complete=False, way=_way(found, state),
                           waits=_waiting([*asked.values()], tokens))  # fmt: skip
+        places += len(state) * (1 + len(live))
         for one in live:
             after = _fired(one, tokens)
             if after not in found:
                 found[after] = (state, one.name)
                 todo.append(after)
-        if len(found) > MOST_MARKINGS:
-            return Search(MOST_MARKINGS, complete=False)
+        if len(found) > MOST_MARKINGS or places > MOST_PLACES:
+            return Search(min(len(found), MOST_MARKINGS), complete=False)
     return Search(len(found), complete=True)
 
 

@@ -124,15 +124,17 @@ class _Siphon:
     def _trap(self, places: set[str]) -> set[str]:
         """Return the largest trap in some places."""
         trap = set(places)
-        given = [len(post & trap) for post in self.post]
-        dry = [at for at, number in enumerate(given) if not number]
+        takers = {at for place in trap for at in self.takers[place]}
+        given = {at: len(self.post[at] & trap) for at in takers}
+        dry = [at for at, number in given.items() if not number]
         while dry:
             for place in self.pre[dry.pop()] & trap:
                 trap.remove(place)
                 for at in self.givers[place]:
-                    given[at] -= 1
-                    if not given[at]:
-                        dry.append(at)
+                    if at in given:
+                        given[at] -= 1
+                        if not given[at]:
+                            dry.append(at)
         return trap
 
     def _waits(self) -> tuple[tuple[str, str], ...]:
