@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parcast_emulator.compilation import kernel, step
-from parcast_emulator.engines.service import access, in_table
+from parcast_emulator.engines.service import fetch, in_table
 from parcast_emulator.engines.sorting import sort_by_time
 
 # Arguments are untyped: they are the arrays and named tuples of blocks, cluster and usage.
@@ -53,8 +53,8 @@ def read(
             continue
         for disk in range(cluster.disks[node], cluster.disks[node + 1]):
             for place in range(begin[disk], begin[disk + 1]):
-                ready[place] = fetch(disk, order[place], start, blocks, cluster, servers, usage,
-                                     record)  # fmt: skip
+                ready[place], _ = fetch(disk, order[place], start, blocks, cluster, servers,
+                                        usage, record)  # fmt: skip
         sort_by_time(ready[first:last], order[first:last], times, moved, bucket)
         for one in range(last - first):
             order[first + one] = moved[one]
@@ -63,22 +63,6 @@ def read(
         if cluster.buses[node + 1] - cluster.buses[node] > 1:
             sort_by_bus(node, blocks, cluster, order[first:last], ready[first:last], times, moved,
                         bucket)  # fmt: skip
-
-
-@step
-def fetch(
-    disk: int, block: int, start: float, blocks: Any, cluster: Any, servers: Any, usage: Any,
-    record: Any,
-) -> Any:  # fmt: skip
-    """Read a block from its disk; return when it is there."""
-    size = blocks.size[block if len(blocks.size) > 1 else 0]
-    begun, end, _ = access(cluster, servers, disk, start, blocks.offset[block], size)
-    usage.disk[0, disk] += end - begun
-    usage.disk[1, disk] += begun - start
-    usage.disk[2, disk] += 1
-    if len(record.disk_start):
-        record.disk_start[block], record.disk_end[block] = begun, end
-    return end
 
 
 @step

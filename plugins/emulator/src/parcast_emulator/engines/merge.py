@@ -11,7 +11,7 @@ from typing import Any
 
 from parcast_emulator.compilation import step
 from parcast_emulator.engines.queues import NONE, append, message, push
-from parcast_emulator.engines.service import access, consumer, fan_out, place_of
+from parcast_emulator.engines.service import consumer, fan_out, fetch, place_of
 
 # Arguments are untyped: they are the named tuples of blocks, cluster and state.
 
@@ -39,13 +39,7 @@ def issue(now: float, node: int, state: Any, blocks: Any, cluster: Any, servers:
         state.node.next[node] += 1
         state.node.held[node] += 1
         disk = blocks.disk[block]
-        size = blocks.size[block if len(blocks.size) > 1 else 0]
-        start, end, channel = access(cluster, servers, disk, now, blocks.offset[block], size)
-        usage.disk[0, disk] += end - start
-        usage.disk[1, disk] += start - now
-        usage.disk[2, disk] += 1
-        if len(record.disk_start):
-            record.disk_start[block], record.disk_end[block] = start, end
+        end, channel = fetch(disk, block, now, blocks, cluster, servers, usage, record)
         state.read.there[block] = end
         line = disk * servers.disk.shape[1] + channel
         if state.line.first[line] == NONE:

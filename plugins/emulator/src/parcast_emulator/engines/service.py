@@ -100,3 +100,19 @@ def access(cluster: Any, servers: Any, disk: int, issued: float, offset: float, 
     servers.head[disk] = offset + size
     servers.gate[disk] = start + hardware.gap
     return start, end, channel
+
+
+@step
+def fetch(
+    disk: int, block: int, issued: float, blocks: Any, cluster: Any, servers: Any, usage: Any,
+    record: Any,
+) -> Any:  # fmt: skip
+    """Read a block from its disk; return when it is there, and the channel of the disk."""
+    size = blocks.size[block if len(blocks.size) > 1 else 0]
+    start, end, channel = access(cluster, servers, disk, issued, blocks.offset[block], size)
+    usage.disk[0, disk] += end - start
+    usage.disk[1, disk] += start - issued
+    usage.disk[2, disk] += 1
+    if len(record.disk_start):
+        record.disk_start[block], record.disk_end[block] = start, end
+    return end, channel
