@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import parcast_emulator
 from parcast import Query, Registry
@@ -142,7 +144,7 @@ def test_what_cannot_be_is_refused_in_one_sentence():
     assert "states no disk.track" in answer("titan", turning)[1]
     arms = UNIT | {"disk": {"bandwidth": 1e7, "seek": "8 ms", "channels": 4}}
     assert "one arm serves one access at a time" in answer("titan", arms)[1]
-    crowded = UNIT | {"nodes": {"cores": 4, "count": 1}}
+    crowded = UNIT | {"nodes": {"cores": 3, "count": 2}}
     assert "one process on each node" in answer("titan", crowded)[1]
 
 
@@ -185,3 +187,65 @@ def test_a_work_flow_graph_is_drawn(name):
     assert len(lines) == len(graph.dependencies)
     dashed = [one for one in lines if one.get("stroke-dasharray")]
     assert len(dashed) == sum(one.remote for one in graph.dependencies)
+
+
+def on_one_node(p, **parts):
+    return UNIT | {"nodes": {"count": 1, "cores": p}} | parts
+
+
+@pytest.mark.parametrize("solver", ["emulator.lc", "emulator.tc"])
+@pytest.mark.parametrize("p", [2, 3])
+def test_processes_of_one_node_share_its_disks(solver, p):
+    """A disk that all share is busy for the sum of their reads, which are equally many here."""
+    application = {
+        "name": "reads", "kind": "emulator",
+        "titan": {
+            "blocks": 20 * p, "size": 1e5, "compute": 0,
+            "orbits": {"rings": 4, "latitude": 45, "height": 1, "width": 1},
+        },
+    }  # fmt: skip
+    machine = on_one_node(p, bus={"bandwidth": 1e12}, network={"startup": 0.0, "bandwidth": 1e12})
+    (row,) = REGISTRY.compare(application, machine, p=p, solvers=solver).rows
+    assert row.time == pytest.approx(20 * p * (1e-3 + 1e5 / 1e7), rel=1e-4)
+    assert row.lower is None
+    assert any(f"the {p} processes of the node have equal shares" in note for note in row.notes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    p=st.integers(2, 6),
+    d=st.integers(1, 3),
+    startup=st.floats(0, 1e-2),
+    overhead=st.floats(0, 1e-2),
+    receive=st.floats(0, 1e-2),
+)
+def test_messages_within_a_node_take_the_times_of_its_own_network(p, d, startup, overhead, receive):
+    network = {
+        "startup": 9.0, "bandwidth": 9.0, "overhead": overhead, "overhead_receive": receive,
+        "local": {"startup": startup, "bandwidth": 5e7},
+    }  # fmt: skip
+    shared = cluster_of(query("titan", p, on_one_node(p, network=network), d=d))
+    apart = cluster_of(query("titan", p, UNIT | {"network": network}, d=d))
+    assert shared.hardware.latency == pytest.approx(startup + overhead + receive)
+    assert shared.hardware.bandwidth == 5e7
+    assert apart.hardware.latency == pytest.approx(9.0 + overhead + receive)
+    assert p * shared.hardware.media == pytest.approx(apart.hardware.media)
+    assert p * shared.hardware.bus_bandwidth == pytest.approx(apart.hardware.bus_bandwidth)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"nodes": {"count": 2, "cores": 2}}, "one process on each node, or all on one"),
+        (
+            {"nodes": {"cores": 4}, "disk": {"bandwidth": 1e7, "seek": 1e-3}},
+            "4 processes of one node would move the arm of its disks",
+        ),
+    ],
+)
+def test_sharing_that_is_not_followed_is_refused(parts, said):
+    (row,) = REGISTRY.compare(
+        "titan", UNIT | parts, p=4, solvers="emulator.lc", settings=SMALL["titan"]
+    ).rows
+    assert row.status.value == "refused"
+    assert said in row.message

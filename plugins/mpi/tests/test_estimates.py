@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from parcast import SolveError
 from parcast.units import parse_quantity
 from parcast_mpi.measuring.estimates import (
+    LEAST_LOSS,
     Estimate,
     eager_limit,
     fixed_time_quantum,
+    interruptions,
     line,
     of_samples,
     split_startup,
@@ -154,3 +156,21 @@ def test_the_spread_of_a_median_is_of_the_median() -> None:
     medians = [of_samples(rng.normal(10, 1, 21)) for _ in range(300)]
     truth = np.std([one.value for one in medians])
     assert np.mean([one.spread for one in medians]) == pytest.approx(truth, rel=0.25)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=50),
+    st.floats(1e-4, 1e-2),
+)
+def test_interruptions_take_what_the_quanta_lost(shares: list[float], quantum: float) -> None:
+    lost = quantum * np.array(shares)
+    struck = lost[lost >= LEAST_LOSS * quantum]
+    total, computed = float(struck.sum()), quantum * len(lost) - float(struck.sum())
+    found = interruptions(lost, quantum)
+    if found is None:
+        assert not len(struck) or total >= computed
+        return
+    assert 0 < found.length < found.interval
+    assert computed / found.interval == pytest.approx(len(struck))
+    assert computed / found.interval * found.length == pytest.approx(total)

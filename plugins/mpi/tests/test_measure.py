@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from parcast import Registry, UnsupportedError
 from parcast.cli import main
+from parcast.units import to_base
 from parcast_mpi import library
 from parcast_mpi.host import Host, Load, identity
 from parcast_mpi.measuring import measure as measuring
@@ -30,7 +32,11 @@ def samples(rank: int) -> dict[str, Any]:
         **both,
         "rate alone": [8e9] * 3,
         "memory alone": [7e9] * 3,
-        "storage": {"write": writes, "read": [[n / 1e9 for n in FILE_SIZES]] * 3},
+        "storage": {
+            "write": writes,
+            "read": [[2e-4 + n / 1e9 for n in FILE_SIZES]] * 3,
+            "copy": [[1e-5 + n / 4e9 for n in FILE_SIZES]] * 3,
+        },
         "messages": {"halves": halves, "short": [5e-6] * 9},
         "calls": {"sending": [1e-6] * 9, "receiving": []},
         "eager limit": [[1e-6 if n <= 65536 else 5e-3 for n in EAGER_SIZES]] * 3,
@@ -38,7 +44,7 @@ def samples(rank: int) -> dict[str, Any]:
 
 
 def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) -> None:
-    found = list(values([samples(0), samples(1)], None))
+    found = [v for v in values([samples(0), samples(1)], None) if v.part in registry.parts]
     path = tmp_path / "m.toml"
     path.write_text(written("m", "known", found, {"id": "1", "cores": 2, "busy": 0.5}))
     machine = registry.machine(str(path))
@@ -56,7 +62,7 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert machine.processor.boost == 1.6
     assert machine.nodes.core_bandwidth == 7e9
     assert "8.000 +- 0.000 GFLOP/s on one core while" in machine.sources["processor.boost"]
-    assert "reads have 1.00" in machine.sources["storage.bandwidth"]
+    assert "MB/s after 200." in machine.sources["storage.bandwidth"]
     varied = machine.part("variability", Variability)
     assert varied is not None
     assert varied.lost is not None
@@ -66,6 +72,34 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     host = machine.part("host", Host)
     assert host is not None
     assert (host.id, host.busy, host.overloaded) == ("1", 0.5, False)
+
+
+def test_it_states_disks_buses_and_noise_as_the_families_read_them() -> None:
+    stated = {(v.part, v.key): v.text for v in values([samples(0), samples(1)], None)}
+    numbers = {
+        ("disk", "bandwidth", "B/s"): 1e9,
+        ("disk", "overhead", "s"): 2e-4,
+        ("disk", "write_bandwidth", "B/s"): 2e8,
+        ("bus", "bandwidth", "B/s"): 4e9,
+        ("bus", "latency", "s"): 1e-5,
+    }
+    for (part, key, unit), number in numbers.items():
+        value, _, _, measured = json.loads(stated[part, key]).split()
+        assert to_base(f"{value} {measured}", unit) == pytest.approx(number)
+    assert stated["bus", "mode"] == '"cut-through"'
+    # of 100 ms two quanta lose half a millisecond each: 99 ms are computed
+    assert stated["noise", "computation"] == '"random:99500us,500us"'
+
+
+def test_only_parts_that_are_known_are_written(
+    mpi: library.Library, registry: Registry, tmp_path: Path
+) -> None:
+    effort = Effort(rounds=3, calls=10, quanta=20, seconds=0.002, passes_between=10)
+    text = measure(Asked(anyway=True, effort=effort, parts=registry.parts))
+    path = tmp_path / "m.toml"
+    path.write_text(text)
+    assert registry.machine(str(path)).storage.bandwidth
+    assert "[disk]" not in text
 
 
 def test_one_core_has_no_messages_and_a_kernel_of_the_user_counts() -> None:
@@ -103,7 +137,10 @@ def test_this_host_is_measured(
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
     text = measure(
-        Asked(kernel="mine:solve", reference=reference, anyway=True, effort=effort),
+        Asked(
+            kernel="mine:solve", reference=reference, anyway=True, effort=effort,
+            parts=registry.parts,
+        ),  # fmt: skip
         lambda _place, _count, name: seen.append(name),
     )
     Path("m.toml").write_text(text)

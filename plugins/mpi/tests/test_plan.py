@@ -46,7 +46,7 @@ def program(rank, size):
         ("waitall", [[1, 2, 0]]),
         ("compute", [6.0, 32.0]),
         ("gather", [8, 1, None]),
-        ("write", [3, "shared", True]),
+        ("write", [3, "shared", True, False]),
     ]
     assert made.receive == [11, 11]
     assert made.lines[made.steps[0][0][1]] == "some.py:3"

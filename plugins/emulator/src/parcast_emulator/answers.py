@@ -11,6 +11,7 @@ from parcast import Prediction, Query
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import BUSY, SERVED, WAITED
+from parcast_emulator.hardware import processes_of_a_node
 from parcast_emulator.simulation import Outcome, Pass
 
 #: The servers of a usage, in words, and the binding resource that each stands for.
@@ -71,18 +72,29 @@ def prediction(
 ) -> Prediction:
     """Return what a simulation says of an emulated application."""
     content, found = query.workload.content, resources(cluster, outcome)
-    bound = binding(cluster, outcome)
+    bound, shared = binding(cluster, outcome), _sharing(query)
     return Prediction(
         time=outcome.time,
-        lower=outcome.lower,
+        lower=None if shared else outcome.lower,  # a share is no bound: others may leave theirs
         binding=dict(SERVERS.values())[bound],
-        notes=(_note(bound, found[bound]),),
+        notes=(_note(bound, found[bound]), *shared),
         assumptions=(
             *assumptions,
             _NETWORK,
             *content.notes,
         ),
         details=_details(query, outcome, found),
+    )
+
+
+def _sharing(query: Query) -> tuple[str, ...]:
+    """Return what is to be said where processes share a node."""
+    sharing = processes_of_a_node(query)
+    if sharing == 1:
+        return ()
+    return (
+        f"the {sharing} processes of the node have equal shares of its disks and buses, also while "
+        "others of them read nothing",
     )
 
 

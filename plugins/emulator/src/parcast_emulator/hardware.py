@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from parcast import Query, Unit, UnsupportedError
-from parcast.machine import Bandwidth, Count, Seconds
-from parcast.placement import place
+from parcast.machine import Bandwidth, Count, Machine, Seconds
+from parcast.placement import Placement, place
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 
 #: First come, first served; or all that waits at once, in equal shares.
@@ -60,6 +60,9 @@ class Nic:
 def cluster_of(query: Query) -> Cluster:
     """Return the query's machine with p nodes of d disks each, one process a node.
 
+    Where all processes run on one node of the machine, each gets an equal share of its disks and
+    buses, and messages take the times of the local network.
+
     Raises
     ------
     UnsupportedError
@@ -67,21 +70,74 @@ def cluster_of(query: Query) -> Cluster:
     """
     machine, reason = query.machine, "an emulated application"
     nic = machine.part("nic", Nic) or Nic()
+    placement = place(query)
+    sharing = processes_of_a_node(query, placement)
     cluster = disks_of(query, query.p)
+    latency, bandwidth = _message(machine, reason, local=sharing > 1)
     hardware = cluster.hardware._replace(
-        latency=machine.need("network.startup", reason),
-        bandwidth=machine.need("network.bandwidth", reason),
+        latency=latency,
+        bandwidth=bandwidth,
         half_duplex=nic.duplex == "half",
         fair_ports=nic.sharing == "fair",
         buffers=UNLIMITED if nic.buffers is None else nic.buffers,
     )
-    placement = place(query)
-    if placement.sharing.max() > 1:
-        raise UnsupportedError(
-            "an emulated application has one process on each node; --set nodes.cores=1 or name "
-            "a --mapping that leaves none with two"
-        )
+    if sharing > 1:
+        hardware = _shared(hardware, sharing, machine.name)
     return cluster._replace(hardware=hardware, speed=placement.speed.astype(np.float64))
+
+
+def processes_of_a_node(query: Query, placement: Placement | None = None) -> int:
+    """Return how many processes each node of the machine has: 1, or all p on one.
+
+    Raises
+    ------
+    UnsupportedError
+        If several nodes have processes, and one of them has two.
+    """
+    placement = placement or place(query)
+    most = int(placement.sharing.max())
+    if 1 < most < query.p:
+        raise UnsupportedError(
+            "an emulated application has one process on each node, or all on one; --set "
+            "nodes.cores=1 or name a --mapping that leaves none with two"
+        )
+    return most
+
+
+def _message(machine: Machine, reason: str, *, local: bool) -> tuple[float, float]:
+    """Return the seconds from one process to another of an empty message, and the bandwidth."""
+    network = machine.network
+    startup = machine.need("network.startup", reason)
+    bandwidth = machine.need("network.bandwidth", reason)
+    if local and network.local is not None:
+        startup = startup if network.local.startup is None else network.local.startup
+        bandwidth = network.local.bandwidth or bandwidth
+    receive = network.overhead_receive
+    return startup + network.overhead + (
+        network.overhead if receive is None else receive
+    ), bandwidth
+
+
+def _shared(hardware: Hardware, sharing: int, name: str) -> Hardware:
+    """Return what each of a node's processes has of its disks and buses: equal shares.
+
+    Raises
+    ------
+    UnsupportedError
+        If the disks have an arm, which the processes would move from each other's blocks.
+    """
+    if hardware.revolution > 0 or hardware.seek > 0 or hardware.seek_per_byte > 0:
+        raise UnsupportedError(
+            f"machine {name!r}: {sharing} processes of one node would move the arm of its disks "
+            "(disk.seek, disk.revolution) from each other's blocks; --set nodes.cores=1"
+        )
+    return hardware._replace(
+        overhead=sharing * hardware.overhead,
+        media=hardware.media / sharing,
+        gap=sharing * hardware.gap,
+        bus_latency=sharing * hardware.bus_latency,
+        bus_bandwidth=hardware.bus_bandwidth / sharing,
+    )
 
 
 def disks_of(query: Query, nodes: int) -> Cluster:

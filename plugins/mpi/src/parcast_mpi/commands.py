@@ -57,6 +57,7 @@ def measure(
         reference=None if reference is None else context.obj.machine(reference),
         directory=None if directory is None else str(directory),
         anyway=anyway,
+        parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
     try:
         with _progress() as tell:

@@ -2,6 +2,7 @@
 
 Each process takes its blocks one by one: it reads one, sends it to its consumers, computes on it,
 and then receives, from sender after sender, the blocks that the others sent it in their same turn.
+Reads are marked ``ahead``: a real run has them under way before a process comes to them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _SITES = tuple(
 )  # fmt: skip
 
 _NOTES = (
-    "a process waits for each read, because programs have no reads beside other work",
+    "a prediction waits for each read, because programs have no reads beside other work; a real "
+    "run reads ahead",
     "blocks are received turn by turn in the order of their senders, not as they come",
 )
 _EPOCHS = "epochs are parted by a barrier, whose messages take time"
@@ -95,8 +97,8 @@ def _epoch(blocks: Blocks, cluster: Cluster) -> Iterator[Block]:
     seconds = np.broadcast_to(blocks.compute, node.shape)
     for index, part in enumerate(parts):
         reading = by_turn[cuts[index] : cuts[index + 1]]
-        yield Block(READ, "read", node[reading],
-                    {"bytes": size[reading], "file": "own", "collective": False})  # fmt: skip
+        arguments = {"bytes": size[reading], "file": "own", "collective": False, "ahead": True}
+        yield Block(READ, "read", node[reading], arguments)
         yield from _turn(part, size, seconds)
 
 

@@ -187,6 +187,38 @@ def _most_frequent(done: Floats) -> float:
     return float(np.median(ordered[first : until[first]]))
 
 
+#: Part of a quantum below which a loss is the grain of the measurement.
+LEAST_LOSS = 0.01
+
+
+@attrs.frozen
+class Interruptions:
+    """Noise as interruptions at random, of equal length; seconds."""
+
+    interval: float  #: of the time computed, from one to the next in the mean
+    length: float
+
+
+def interruptions(lost: Floats, quantum: float) -> Interruptions | None:
+    """Return the interruptions that take as much as quanta lost, or None where none tells.
+
+    A quantum counts as interrupted if it lost `LEAST_LOSS` of its time or more. None tells where
+    half of the time or more is lost: no computation goes on for longer than an interruption.
+
+    Parameters
+    ----------
+    lost
+        Seconds of each quantum.
+    quantum
+        Seconds.
+    """
+    struck = lost[lost >= LEAST_LOSS * quantum]
+    computed = quantum * len(lost) - float(struck.sum())
+    if not len(struck) or float(struck.sum()) >= computed:
+        return None
+    return Interruptions(computed / len(struck), float(struck.mean()))
+
+
 def thinned(values: Any, most: int = 200) -> list[float]:
     """Return at most so many values with the same quantiles, smallest and largest kept."""
     ordered = np.sort(np.asarray(values, float))

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from parcast_mpi.measuring.estimates import (
+    LEAST_LOSS,
     Estimate,
+    Floats,
     eager_limit,
     fixed_time_quantum,
+    interruptions,
     line,
     of_samples,
     split_startup,
@@ -133,20 +137,33 @@ def _network(answers: Answers) -> Iterator[Value]:
 def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
     writes = line(FILE_SIZES, samples["write"], "times of writes")
     reads = line(FILE_SIZES, samples["read"], "times of reads")
+    copies = line(FILE_SIZES, samples["copy"], "times of reads from memory")
+    sizes = f"{FILE_SIZES[0]} B to {FILE_SIZES[-1] >> 20} MiB; the line is off by"
     source = (
-        f"writes to stable storage, {FILE_SIZES[0]} B to {FILE_SIZES[-1] >> 20} MiB; the line is "
-        f"off by {writes.worst:.0%} at most; reads have {quantity(reads.bandwidth, 'B/s')} after "
-        f"{quantity(reads.startup, 's')}"
+        f"writes to stable storage, {sizes} {writes.worst:.0%} at most; reads have "
+        f"{quantity(reads.bandwidth, 'B/s')} after {quantity(reads.startup, 's')}"
     )
     yield Value("storage", "bandwidth", _toml(quantity(writes.bandwidth, "B/s")), source)
     yield Value("storage", "startup", _toml(quantity(writes.startup, "s")), source)
+    reading = f"reads of what was dropped from memory, {sizes} {reads.worst:.0%} at most"
+    yield Value("disk", "bandwidth", _toml(quantity(reads.bandwidth, "B/s")), reading)
+    yield Value("disk", "overhead", _toml(quantity(reads.startup, "s")), reading)
+    yield Value(
+        "disk", "write_bandwidth", _toml(quantity(writes.bandwidth, "B/s")),
+        "as storage.bandwidth",
+    )  # fmt: skip
+    copying = f"reads of what is in memory, {sizes} {copies.worst:.0%} at most"
+    yield Value("bus", "bandwidth", _toml(quantity(copies.bandwidth, "B/s")), copying)
+    yield Value("bus", "latency", _toml(quantity(copies.startup, "s")), copying)
+    mode = "the time of a read holds that of its copy"
+    yield Value("bus", "mode", _toml("cut-through"), mode)
 
 
 def _variability(answers: Answers) -> Iterator[Value]:
-    found = [fixed_time_quantum(one["noise"], QUANTUM) for one in answers]
-    lost = [seconds for one in found for seconds in one.lost.tolist()]
-    share = sum(one.share for one in found) / len(found)
-    faster = sum(one.faster for one in found) / len(found)
+    noises = [fixed_time_quantum(rank["noise"], QUANTUM) for rank in answers]
+    lost = np.concatenate([noise.lost for noise in noises])
+    share = float(lost.mean()) / QUANTUM
+    faster = sum(noise.faster for noise in noises) / len(noises)
     source = f"FTQ, {len(lost)} quanta on all cores, {share:.1%} of the time lost; 200 quantiles"
     if faster >= _TOLD:
         source += (
@@ -154,11 +171,26 @@ def _variability(answers: Answers) -> Iterator[Value]:
             "at times, which counts as no loss of the others"
         )
     yield Value("variability", "quantum", _toml(f"{1e3 * QUANTUM:g} ms"))
-    yield Value("variability", "lost", _sampled(lost), source)
+    yield Value("variability", "lost", _sampled(lost.tolist()), source)
     if len(answers) > 1:
         short = answers[0]["messages"]["short"]
         source = f"{len(short)} half round trips of 8 bytes; 200 quantiles"
         yield Value("variability", "message", _sampled(short), source)
+    yield from _noise(lost)
+
+
+def _noise(lost: Floats) -> Iterator[Value]:
+    """Yield the interruptions, as they come in the time that is computed: as often, and as long."""
+    struck = interruptions(lost, QUANTUM)
+    if struck is None:
+        return
+    text = f"random:{1e6 * struck.interval:.6g}us,{1e6 * struck.length:.6g}us"
+    source = (
+        f"FTQ, the quanta that lost {LEAST_LOSS:.0%} or more, at random in the time computed; "
+        "processor.rate was measured among them, and is that much too low for a program beside "
+        "this noise"
+    )
+    yield Value("noise", "computation", _toml(text), source)
 
 
 def _sampled(seconds: Sequence[float]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import attrs
@@ -35,6 +35,7 @@ class Asked:
     directory: str | None = None  #: where files are written and read
     anyway: bool = False  #: even if the host is too busy
     effort: Effort = Effort()
+    parts: Container[str] | None = None  #: of machines that are known; None: all that is measured
 
 
 def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: None) -> str:
@@ -65,8 +66,12 @@ def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: Non
         answers = run_python(
             here, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
         )
-    found = list(values(answers, asked.kernel))
-    return written(asked.name, _summary(here, cores), found, _host(asked, watched, answers))
+    lines = [
+        value
+        for value in values(answers, asked.kernel)
+        if asked.parts is None or value.part in asked.parts
+    ]
+    return written(asked.name, _summary(here, cores), lines, _host(asked, watched, answers))
 
 
 def too_busy(watched: Load | None) -> bool:

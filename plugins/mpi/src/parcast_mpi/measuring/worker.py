@@ -185,12 +185,15 @@ def exchange(effort: Effort) -> list[float]:
 
 
 def storage(effort: Effort, folder: Path) -> dict[str, Any]:
-    """Return seconds of writes and reads, rounds over `FILE_SIZES`, each after a computation."""
+    """Return seconds of writes, reads and copies of what was just read, each after a computation.
+
+    A row for each round, a column for each of `FILE_SIZES`.
+    """
     if WORLD.rank:
         return {}
     files, compute = Files(folder, 0, 1), _poly1()
     files.prepare(max(FILE_SIZES), "own")
-    found: dict[str, Any] = {"write": [], "read": []}
+    found: dict[str, Any] = {"write": [], "read": [], "copy": []}
     for _ in range(effort.rounds // 3):
         for word, rows in found.items():
             rows.append([])

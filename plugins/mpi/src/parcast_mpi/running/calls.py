@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from parcast_mpi.running.ahead import Ahead, is_ahead, issues
 from parcast_mpi.running.files import Files
 from parcast_mpi.running.pools import Pools, Task
 
@@ -37,6 +38,8 @@ class Calls:
         self.tasks = mine["pools"]
         self.pools = Pools(self.world, [pool["bytes"] for pool in self.tasks])
         self._buffers: dict[Any, Any] = {}
+        self.begins = issues(self.steps)
+        self._ahead = Ahead(self.files.read) if self.begins else None
         self.calls, self.kinds, self.places = self._ready()
 
     def _ready(self) -> tuple[list[Call], list[int], list[int]]:
@@ -49,6 +52,8 @@ class Calls:
             one = [(self._call(op, given), _kind(op))]
             if op in {"read", "write"} and given[2]:  # together with all others
                 one = [(barrier, SYNCHRONIZATION), *one, (barrier, SYNCHRONIZATION)]
+            if self._ahead is not None and place in self.begins:
+                one = [((self._ahead.issue, (self.begins[place],)), IO), *one]
             for call, kind in one:
                 calls.append(call)
                 kinds.append(kind)
@@ -67,6 +72,8 @@ class Calls:
             case "read" | "write":
                 if op == "read":
                     self.files.prepare(given[0], given[1])
+                if self._ahead is not None and is_ahead(op, given):
+                    return self._ahead.take, ()
                 return getattr(self.files, op), (given[0], given[1])
             case "send":
                 dst, amount, tag = given

@@ -33,12 +33,15 @@ class Files:
 
     def read(self, amount: int, file: str) -> None:
         """Read so many bytes of what was prepared or written."""
-        if not amount:
-            return
+        if amount:
+            handle, there = self._handle(file), self._written[file]
+            os.posix_fadvise(handle, self._start(file, there), there, os.POSIX_FADV_DONTNEED)
+            self.copy(amount, file)
+
+    def copy(self, amount: int, file: str) -> None:
+        """Read so many bytes, those that are in memory from there."""
         handle, there = self._handle(file), self._written[file]
-        start = self._start(file, there)
-        os.posix_fadvise(handle, start, there, os.POSIX_FADV_DONTNEED)
-        left = amount
+        start, left = self._start(file, there), amount
         while left > 0:
             offset = (amount - left) % there
             size = min(_PIECE, left, there - offset)

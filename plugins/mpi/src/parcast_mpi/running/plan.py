@@ -62,10 +62,11 @@ class Plan:
         return most + receive + len(slots) * self.receive[rank] + fetched * (2 if rank == 0 else 1)
 
 
-def plan(unrolled: Unrolled) -> Plan:
+def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
     """Return the plan of an unrolled program whose collectives are not expanded.
 
-    Fractions of bytes are rounded to the nearest whole; tags up to `MOST_TAG` are kept.
+    Fractions of bytes are rounded to the nearest whole; tags up to `MOST_TAG` are kept. Reads
+    that the program marks (``ahead``) are under way beside other work, unless ``blocking``.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def plan(unrolled: Unrolled) -> Plan:
     steps: list[list[list[Any]]] = []
     for rank, operations in enumerate(unrolled.by_rank()):
         mine = iter(colored[rank])
-        steps.append(list(_steps(unrolled, operations, mine)))
+        steps.append(list(_steps(unrolled, operations, mine, blocking=blocking)))
     lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
     pools = [_pool(one) for one in unrolled.pools]
     return Plan(steps, [list(group) for group in made], _largest(unrolled), lines, pools)
@@ -105,8 +106,9 @@ def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> l
 
 
 def _steps(  # noqa: PLR0912  (a branch for each operation)
-    unrolled: Unrolled, operations: Sequence[Operation], colored: Iterator[int]
-) -> Iterator[list[Any]]:
+    unrolled: Unrolled, operations: Sequence[Operation], colored: Iterator[int],
+    *, blocking: bool = True,
+) -> Iterator[list[Any]]:  # fmt: skip
     """Yield the steps of one rank; a request gets the lowest slot that is free."""
     slots: dict[int, int] = {}  # by the place of the operation that made the request
     for place, one in enumerate(operations):
@@ -133,7 +135,9 @@ def _steps(  # noqa: PLR0912  (a branch for each operation)
             case "wait" | "waitall":
                 arguments = [[slots.pop(request) for request in one.requests]]
             case "read" | "write":
-                arguments = [whole(given["bytes"]), given["file"], bool(given["collective"])]
+                ahead = bool(given.get("ahead", False)) and not blocking
+                together = bool(given["collective"])
+                arguments = [whole(given["bytes"]), given["file"], together, ahead]
             case "region" | "start":
                 pass
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import attrs
 import msgspec
@@ -39,6 +39,8 @@ class Options:
     limit: Annotated[float, Unit("s", positive=True)] = 120.0  #: for all repetitions together
     directory: str = ""  #: where files are written and read; by default that of temporary files
     most_operations: Annotated[int, Whole(1)] = 2_000_000  #: of all ranks; more are refused
+    #: of emulated applications; blocking: a process waits for each as it comes to it
+    reads: Literal["non-blocking", "blocking"] = "non-blocking"
 
 
 class Run:
@@ -72,7 +74,7 @@ class Run:
                 f"{count:,} operations are more than are run unasked; ask a smaller p, or --set "
                 "mpi.run.most_operations to more"
             )
-        made = plan(unrolled)
+        made = plan(unrolled, blocking=options.reads == "blocking")
         _check_memory(made)
         key = _key(query, made, options)
         if key not in _measured:
