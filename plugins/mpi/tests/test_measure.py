@@ -138,9 +138,12 @@ def test_this_host_is_measured(
     seen: list[str] = []
     text = measure(
         Asked(
-            kernel="mine:solve", reference=reference, anyway=True, effort=effort,
+            kernel="mine:solve",
+            reference=reference,
+            anyway=True,
+            effort=effort,
             parts=registry.parts,
-        ),  # fmt: skip
+        ),
         lambda _place, _count, name: seen.append(name),
     )
     Path("m.toml").write_text(text)

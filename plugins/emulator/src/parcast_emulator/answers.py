@@ -93,8 +93,10 @@ def _sharing(query: Query) -> tuple[str, ...]:
     if sharing == 1:
         return ()
     return (
-        f"the {sharing} processes of the node have equal shares of its disks and buses, also while "
-        "others of them read nothing",
+        (
+            f"the {sharing} processes of the node have equal shares of its disks and buses, also while "
+            "others of them read nothing"
+        ),
     )
 
 

@@ -32,8 +32,10 @@ _SITES = tuple(
 )  # fmt: skip
 
 _NOTES = (
-    "a prediction waits for each read, because programs have no reads beside other work; a real "
-    "run reads ahead",
+    (
+        "a prediction waits for each read, because programs have no reads beside other work; a real "
+        "run reads ahead"
+    ),
     "blocks are received turn by turn in the order of their senders, not as they come",
 )
 _EPOCHS = "epochs are parted by a barrier, whose messages take time"
