@@ -18,7 +18,9 @@ PAGE = (ROOT / "docs" / "plugins.md").read_text()
 EXAMPLES = ROOT / "docs" / "examples"
 HOOKS = {name: spec for name, spec in vars(Specs).items() if name.startswith("parcast_")}
 SOURCES = "\n".join(
-    path.read_text() for path in EXAMPLES.rglob("*.py") if "tests" not in path.parts
+    path.read_text()
+    for path in EXAMPLES.rglob("*.py")
+    if "tests" not in path.relative_to(EXAMPLES).parts
 )
 TESTS = "\n".join(path.read_text() for path in EXAMPLES.rglob("test_*.py"))
 

@@ -35,7 +35,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hpcc")
     (folder / "hpccinf.txt").write_text("\n".join(ASKED) + "\n")
     trace = ["mpi", "trace", "-n", "4", "--mpiexec", mpiexec, "-o", "trace", "--", hpcc]
-    subprocess.run([*PARCAST, *trace], cwd=folder, check=True, timeout=240)
+    subprocess.run([*PARCAST, *trace], cwd=folder, check=True, timeout=3600)
     return folder / "trace"
 
 

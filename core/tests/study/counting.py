@@ -1,6 +1,7 @@
 """A plugin for tests of studies: its solver writes down every point it is asked about.
 
-PARCAST_COUNT names the file; a worker that meets p = PARCAST_DEADLY ends at once, for good where
+PARCAST_COUNT names the file; with PARCAST_MOST, whoever is asked when so many are in it waits for
+ever. A worker that meets p = PARCAST_DEADLY ends at once, for good where
 PARCAST_ONCE is not set, else only while that file is not there.
 """
 
@@ -10,6 +11,12 @@ import time
 from pathlib import Path
 
 from parcast import Prediction, SolverEntry, hookimpl
+
+
+def lines():
+    """Return how many points are written down."""
+    file = Path(os.environ.get("PARCAST_COUNT", os.devnull))
+    return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
 class Counts:
@@ -28,6 +35,8 @@ class Counts:
                 os.kill(os.getpid(), signal.SIGKILL)
         while time.perf_counter() < end:
             pass
+        while lines() >= int(os.environ.get("PARCAST_MOST", "1000000")):
+            time.sleep(0.01)
         if "PARCAST_COUNT" in os.environ:
             with Path(os.environ["PARCAST_COUNT"]).open("ab", buffering=0) as file:
                 file.write(f"{query.p},{query.d},{query.values.get('n')}\n".encode())

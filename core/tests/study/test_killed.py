@@ -34,12 +34,14 @@ WORKERS = 2
 BLOCK = 0.4 / SECONDS / 8  # points: an eighth of a batch, lost with each worker
 
 
-def start(tmp_path, cache):
+def start(tmp_path, cache, most=1_000_000):
+    """Start a study that stands still as soon as so many points are written down."""
     env = {
         **os.environ,
         "PYTHONPATH": str(Path(__file__).parent),
         "PARCAST_COUNT": str(tmp_path / "count"),
         "PARCAST_SECONDS": str(SECONDS),
+        "PARCAST_MOST": str(most),
     }
     (tmp_path / "run.py").write_text(STUDY)
     command = [sys.executable, str(tmp_path / "run.py"), json.dumps(GRID), f"processes:{WORKERS}"]
@@ -52,28 +54,37 @@ def start(tmp_path, cache):
     )
 
 
+def written(tmp_path):
+    """Return the points written down, a line each."""
+    file = tmp_path / "count"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def stands_still(study, tmp_path, most):
+    """Wait until the study has come as far as it may."""
+    while study.poll() is None and len(written(tmp_path)) < most:
+        time.sleep(0.01)
+    assert study.poll() is None
+
+
 def test_killed_ten_times_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(tmp_path):
     chance = random.Random(4)
     kills = 0
     while kills < 10:
-        study = start(tmp_path, tmp_path / "cache")
-        counted = tmp_path / "count"
-        before = counted.stat().st_size if counted.exists() else 0
-        while (
-            study.poll() is None and (counted.stat().st_size if counted.exists() else 0) == before
-        ):
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0.0, 0.12))
+        most = len(written(tmp_path)) + chance.randint(1, 24)
+        study = start(tmp_path, tmp_path / "cache", most)
+        stands_still(study, tmp_path, most)
         kills += 1
         if kills % 2:  # the parent alone, or it and its workers
             study.kill()
         else:
             os.killpg(study.pid, signal.SIGKILL)
         study.communicate()
-    done = set((tmp_path / "count").read_text().splitlines())
+    done = set(written(tmp_path))
     out, _ = start(tmp_path, tmp_path / "cache").communicate()
-    lines = (tmp_path / "count").read_text().splitlines()
-    asked = [one for one in lines if one != "1,1,1"]  # also asked for the speedups of each batch
+    asked = [
+        one for one in written(tmp_path) if one != "1,1,1"
+    ]  # also asked for the speedups of each batch
     repeated = len(asked) - len(set(asked))
     whole, _ = start(tmp_path, tmp_path / "other").communicate()
     assert json.loads(out) == json.loads(whole)
@@ -84,13 +95,21 @@ def test_killed_ten_times_at_random_it_ends_the_same_and_repeats_less_than_a_bat
 
 
 def test_workers_end_with_a_killed_parent(tmp_path):
-    study = start(tmp_path, tmp_path / "cache")
-    counted = tmp_path / "count"
-    while not counted.exists():
-        time.sleep(0.01)
+    study = start(tmp_path, tmp_path / "cache", most=10)
+    stands_still(study, tmp_path, 10)
+    assert len(alive(study.pid)) > WORKERS
     study.kill()
     study.communicate()
-    time.sleep(0.5)
-    before = counted.stat().st_size
-    time.sleep(0.3)
-    assert counted.stat().st_size == before
+    until = time.monotonic() + 60
+    while alive(study.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(study.pid)
+
+
+def alive(group):
+    """Return the processes of a group that are not ended."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,pgid=,stat="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return [pid for pid, of, state in rows if int(of) == group and state[0] not in "ZX"]

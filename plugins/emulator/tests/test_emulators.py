@@ -208,7 +208,7 @@ def test_processes_of_one_node_share_its_disks(solver, p):
     (row,) = REGISTRY.compare(application, machine, p=p, solvers=solver).rows
     assert row.time == pytest.approx(20 * p * (1e-3 + 1e5 / 1e7), rel=1e-4)
     assert row.lower is None
-    assert any(f"the {p} processes of the node have equal shares" in note for note in row.notes)
+    assert any(f"each of {p} processes of a node has an equal share" in note for note in row.notes)
 
 
 @settings(max_examples=25, deadline=None)

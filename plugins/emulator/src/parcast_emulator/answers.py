@@ -92,12 +92,7 @@ def _sharing(query: Query) -> tuple[str, ...]:
     sharing = processes_of_a_node(query)
     if sharing == 1:
         return ()
-    return (
-        (
-            f"the {sharing} processes of the node have equal shares of its disks and buses, also while "
-            "others of them read nothing"
-        ),
-    )
+    return (f"each of {sharing} processes of a node has an equal share of its disks and buses",)
 
 
 def _note(word: str, used: dict[str, float]) -> str:

@@ -19,8 +19,9 @@ import msgspec
 from parcast import SolveError
 from parcast_mpi.library import Library
 
-#: After the limit a rank says by itself where it stands; so long later all are killed.
-GRACE = 5.0
+#: After the limit a rank says by itself where it stands; so long later all are killed. On a busy
+#: host, starting them takes part of it.
+GRACE = 30.0
 
 _POLL = 0.1
 

@@ -32,10 +32,7 @@ _SITES = tuple(
 )  # fmt: skip
 
 _NOTES = (
-    (
-        "a prediction waits for each read, because programs have no reads beside other work; a real "
-        "run reads ahead"
-    ),
+    "predictions wait for each read, as no program reads beside other work; a real run does not",
     "blocks are received turn by turn in the order of their senders, not as they come",
 )
 _EPOCHS = "epochs are parted by a barrier, whose messages take time"

@@ -19,8 +19,8 @@ from parcast_mpi.running.calls import COMMUNICATION, START, SYNCHRONIZATION, Cal
 #: Seconds between agreeing on an instant and beginning at it, and how long of it to spin.
 _AHEAD, _SPIN = 2e-3, 2e-4
 
-#: Seconds for all ranks to say where they stand, before the first that ends takes them along.
-_LAST_WORDS = 1.0
+#: Seconds that all ranks have to say where they stand: the first that ends takes them along.
+_LAST_WORDS = 10.0
 
 
 class Rank:
@@ -87,8 +87,11 @@ def _watch(job: Job, rank: Rank, limit: float, done: threading.Event) -> None:
     """Say where the rank stands when the limit is over, and end it."""
     if not done.wait(limit):
         text = f"{rank.standing()} when the limit of {limit:g} s was over"
-        job.answer(MPI.COMM_WORLD.rank, {"error": text})
-        time.sleep(_LAST_WORDS)
+        world = MPI.COMM_WORLD
+        job.answer(world.rank, {"error": text})
+        until = time.monotonic() + _LAST_WORDS
+        while None in job.answers(world.size) and time.monotonic() < until:
+            time.sleep(0.01)
         os._exit(3)
 
 

@@ -1,7 +1,0 @@
-from __future__ import annotations
-
-from hypothesis import settings
-
-# Examples differ widely in cost, and the machine may be busy
-settings.register_profile("emulator", deadline=None)
-settings.load_profile("emulator")
