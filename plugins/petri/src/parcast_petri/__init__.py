@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, PartEntry, Query, SolverEntry, hookimpl
+from parcast import FamilyEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -80,6 +81,13 @@ def choose(query: Query) -> str:
     except ParcastError:  # which the solver then says
         several = False
     return "petri.explicit" if several else "petri.mean"
+
+
+@hookimpl
+def parcast_machines() -> Iterator[Resource]:
+    """Add the workstations of the paper, one of them loaded."""
+    for file in (files(__name__) / "machines").iterdir():
+        yield Resource(file.name.removesuffix(".toml"), file)
 
 
 @hookimpl
