@@ -249,3 +249,42 @@ def test_sharing_that_is_not_followed_is_refused(parts, said):
     ).rows
     assert row.status.value == "refused"
     assert said in row.message
+
+
+def titan(p, **settings):
+    (row,) = REGISTRY.compare(
+        "titan", "table3-machine", p=p, solvers="emulator.lc", settings={"per_node": 60} | settings
+    ).rows
+    return row
+
+
+def test_between_the_grids_of_the_fit_the_row_says_so_and_the_interval_is_wider():
+    fitted, between = titan(64), titan(81)
+    assert fitted.ci == pytest.approx((0.913 * fitted.time, 1.087 * fitted.time))
+    assert any("fit's largest error, 8.7%" in note for note in fitted.notes)
+    assert fitted.lower is None
+    (said,) = [note for note in between.notes if "fitted" in note]
+    assert "not on grids of 9 rows such as this one of 9 x 9 cells" in said
+    assert between.ci[0] < 0.7 * between.time < between.time <= between.ci[1]
+
+
+@pytest.mark.parametrize(("rows", "least", "most"), [
+    (5, 4, 6), (7, 6, 8), (9, 8, 12), (10, 8, 12), (11, 8, 12), (13, 12, 16), (20, 16, 24),
+])  # fmt: skip
+def test_the_interval_has_what_the_grids_of_the_fit_would_give(rows, least, most):
+    orbits = REGISTRY.workload("titan").content.titan.orbits
+    assert {least, most} <= set(orbits.fitted_rows)
+    count = least * most * rows  # is cut into any of the three
+    shares = {n: orbits.hottest(orbits.cells("equal-area", count, n)) for n in (rows, least, most)}
+    doubt = orbits.doubt(orbits.cells("equal-area", count, rows), "equal-area")
+    for n in (least, most):
+        assert doubt.least * shares[rows] <= 0.913 * shares[n] * (1 + 1e-12)
+        assert doubt.most * shares[rows] >= 1.087 * shares[n] * (1 - 1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(count=st.integers(1, 20_000), how=st.sampled_from(["equal-area", "load-balanced"]))
+def test_a_time_is_within_what_its_fit_leaves_open(count, how):
+    orbits = REGISTRY.workload("titan").content.titan.orbits
+    doubt = orbits.doubt(orbits.cells(how, count, 0), how)
+    assert 0 < doubt.least <= 1 - orbits.fitted_error < 1 + orbits.fitted_error <= doubt.most

@@ -73,11 +73,14 @@ def prediction(
     """Return what a simulation says of an emulated application."""
     content, found = query.workload.content, resources(cluster, outcome)
     bound, shared = binding(cluster, outcome), _sharing(query)
+    doubt = content.doubt(query)
+    open_ = (doubt.note,) if doubt else ()
     return Prediction(
         time=outcome.time,
-        lower=None if shared else outcome.lower,  # a share is no bound: others may leave theirs
+        ci=(doubt.least * outcome.time, doubt.most * outcome.time) if doubt else None,
+        lower=None if shared or doubt else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
-        notes=(_note(bound, found[bound]), *shared),
+        notes=(_note(bound, found[bound]), *shared, *open_),
         assumptions=(
             *assumptions,
             _NETWORK,

@@ -16,6 +16,7 @@ from parcast_emulator.emulators.checkpoint import Checkpoint
 from parcast_emulator.emulators.chunked_array import ChunkedArray
 from parcast_emulator.emulators.dlio import Dlio
 from parcast_emulator.emulators.object_store import ObjectStore
+from parcast_emulator.emulators.orbits import Doubt
 from parcast_emulator.emulators.pathfinder import Pathfinder
 from parcast_emulator.emulators.shuffle import Shuffle
 from parcast_emulator.emulators.tiled_pyramid import TiledPyramid
@@ -27,7 +28,8 @@ from parcast_emulator.workflow import WorkFlow
 class Emulator(Protocol):
     """What every emulator offers; numbers that vary are given as ``values``.
 
-    It may have ``notes`` on what it leaves out, and ``writes``, where its accesses are writes.
+    It may have ``notes`` on what it leaves out, ``doubt``, where it is fitted, and ``writes``,
+    where its accesses are writes.
     """
 
     workflow: WorkFlow
@@ -101,6 +103,12 @@ class Emulated:
     def writes(self) -> bool:
         """Whether its accesses are writes, in a mirror."""
         return getattr(self.emulator, "writes", False)
+
+    def doubt(self, query: Query) -> Doubt | None:
+        """Return what a fit leaves open, where the emulator has one."""
+        ask = getattr(self.emulator, "doubt", None)
+        found: Doubt | None = ask and ask(numbers(self.emulator, query), query.p)
+        return found
 
     def closed_form(self, query: Query) -> float | None:
         """Return the mean time of the hottest processor, where a formula gives it; seconds."""

@@ -38,9 +38,18 @@ class Cells:
     """A grid of cells: for each ring the first row that its blocks meet, and how many."""
 
     rows: int
-    columns: int
+    columns: float  #: a fraction only where a part of the blocks is asked, not which
     low: Short
     height: Short
+
+
+@attrs.frozen
+class Doubt:
+    """What a fit leaves open: time over the time answered, and what is to be said."""
+
+    least: float
+    most: float
+    note: str
 
 
 @attrs.frozen(kw_only=True)
@@ -52,6 +61,8 @@ class Orbits:
     height: Degrees  #: of a block
     width: Annotated[float, Unit("1", positive=True, most=360.0)]  #: of one that is not all around
     full_circle: tuple[Fraction, ...] = ()  #: part of blocks all around, by ring from each pole
+    fitted_rows: tuple[Annotated[int, Whole(1)], ...] = ()  #: of the grids that this was fitted on
+    fitted_error: Fraction = 0.0  #: of time there, at most
 
     def latitudes(self) -> NDArray[np.float64]:
         """Return the latitude of each ring, in degrees."""
@@ -76,7 +87,7 @@ class Orbits:
         every = [self._balanced(r, count // r) for r in numbers if count % r == 0]
         return min(every, key=self.hottest)
 
-    def _equal_area(self, rows: int, columns: int) -> Cells:
+    def _equal_area(self, rows: int, columns: float) -> Cells:
         edges = self.latitudes() + np.array([[-0.5], [0.5]]) * self.height
         low, high = np.clip(np.floor((edges + 90) / 180 * rows), 0, rows - 1).astype(np.int16)
         return Cells(rows, columns, low, (high - low + 1).astype(np.int16))
@@ -85,7 +96,7 @@ class Orbits:
         low = grouped(self.met(columns).tolist(), rows).astype(np.int16)
         return Cells(rows, columns, low, np.ones_like(low))
 
-    def met(self, columns: int) -> NDArray[np.float64]:
+    def met(self, columns: float) -> NDArray[np.float64]:
         """Return for each ring which part of its blocks one of so many cells meets."""
         part = self.around()
         found: NDArray[np.float64] = part + (1 - part) * min(1.0, 1 / columns + self.width / 360)
@@ -97,6 +108,33 @@ class Orbits:
         meets = [(cells.low <= row) & (row < cells.low + cells.height) for row in range(cells.rows)]
         return float(max(part[one].sum() for one in meets)) / self.rings
 
+    def doubt(self, cells: Cells, how: Cutting) -> Doubt | None:
+        """Return how far the time may be off by what the fit leaves open; None: nothing is fitted.
+
+        Which rings a row of cells meets jumps with the number of rows. The fit knows some numbers
+        of rows; between two of them, what a grid of any number from one to the other would give
+        is as well founded.
+        """
+        if not self.fitted_rows:
+            return None
+        error = self.fitted_error
+        if how != "equal-area" or cells.rows in self.fitted_rows:
+            note = f"the orbits are fitted: the interval is the fit's largest error, {error:.1%}"
+            return Doubt(1 - error, 1 + error, note)
+        first = max((rows for rows in self.fitted_rows if rows < cells.rows), default=cells.rows)
+        last = min((rows for rows in self.fitted_rows if rows > cells.rows), default=cells.rows)
+        count, here = cells.rows * cells.columns, self.hottest(cells)
+        shares = [
+            self.hottest(self._equal_area(rows, count / rows)) / here
+            for rows in range(first, last + 1)
+        ]
+        note = (
+            f"the orbits are fitted, and not on grids of {cells.rows} rows such as this one of "
+            f"{cells.rows} x {cells.columns} cells: time jumps from grid to grid; the interval has "
+            f"those of {first} to {last} rows, and the fit's {error:.1%}"
+        )
+        return Doubt((1 - error) * min(shares), (1 + error) * max(shares), note)
+
     def blocks(
         self, count: int, cells: Cells, cluster: Cluster, readers: int, first: int,
         declustering: Along, size: float, compute: float, random: np.random.Generator,
@@ -105,7 +143,7 @@ class Orbits:
 
         Cells belong to the nodes from ``first`` on.
         """
-        columns = cells.columns
+        columns = int(cells.columns)
         ring = np.arange(count, dtype=np.int32) % self.rings
         full = random.random(count, np.float32) < self.around()[ring].astype(np.float32)
         west = random.random(count) * columns

@@ -13,7 +13,7 @@ from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.fields import Number
 from parcast_emulator.emulators.layout import whole
-from parcast_emulator.emulators.orbits import Along, Cutting, Orbits, grid
+from parcast_emulator.emulators.orbits import Along, Cutting, Doubt, Orbits, grid
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 _NONE = Unit("1")
@@ -65,3 +65,8 @@ class Pathfinder:
         """Return compute · blocks · the part of them that the hottest cell meets."""
         cells = self.orbits.cells(self.cells, p - self.servers(values, p), values["rows"])
         return values["compute"] * values["blocks"] * self.orbits.hottest(cells)
+
+    def doubt(self, values: Mapping[str, float], p: int) -> Doubt | None:
+        """Return what the fit of the orbits leaves open."""
+        cells = self.orbits.cells(self.cells, p - self.servers(values, p), values["rows"])
+        return self.orbits.doubt(cells, self.cells)
