@@ -36,6 +36,20 @@ def test_tasks_of_pools_go_to_the_same_processes(contention, programs):
         assert_agrees(made, (process_run,))
 
 
+def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
+    """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
+    for seed in range(programs // 3):
+        made = random_program(seed, decimal=True, wildcards=True, pools=seed % 3 == 0)
+        exact = by_sweep(*made.exact)
+        for engine in (process_run,) if made.unrolled.pools else (process_run, compiled_run):
+            done = engine(made.query, 0.0)
+            done.run()
+            assert done.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
+            for found, parts in zip(done.parts, exact.parts, strict=True):
+                near = pytest.approx([*map(float, parts.values())], abs=1e-11 * max(done.ends))
+                assert found.values() == near, made.source
+
+
 def assert_agrees(made, engines=(process_run, compiled_run)):
     reference = by_sweep(made.expanded, made.costs)
     for engine in engines:
@@ -56,8 +70,6 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
     query = Query(workload=workload, machine=machine, p=4, d=3)
     unrolled = matched(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
-    # where two ask a pool at once, the last bits of sums decide who is the first
-    near = 1e-12 if not matched(query, pools=True).native.pools else 1e-5
-    assert row.time == pytest.approx(reference.time, rel=near)
+    assert row.time == pytest.approx(reference.time, rel=1e-12)
     means = reference.mean_parts.values()
-    assert row.parts.values() == pytest.approx(means, rel=1e-12, abs=near * row.time)
+    assert row.parts.values() == pytest.approx(means, rel=1e-12, abs=1e-12 * row.time)

@@ -49,7 +49,7 @@ def test_every_end_is_that_of_the_reference(eager, programs):
 def test_what_timing_decides_is_as_in_the_reference(programs):
     for seed in range(programs // 4):
         made = random_program(
-            seed, contention="none", pools=True, wildcards=True, without=["start", "weights"]
+            seed, contention="none", pools=True, wildcards=True, without=["start"]
         )
         ready, _, notes = lower(REGISTRY.lowerings, made.query, "trace")
         reference = by_sweep(made.expanded, made.costs)
@@ -57,6 +57,16 @@ def test_what_timing_decides_is_as_in_the_reference(programs):
         found = Clocked().solve(ready)
         assert found.time == pytest.approx(reference.time, rel=1e-13), made.source
         assert found.parts.values() == pytest.approx(reference.mean_parts.values(), abs=1e-12)
+
+
+def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
+    """Decimals, whose sums are rounded: the time is that of fractions all the same."""
+    for seed in range(programs // 6):
+        made = random_program(seed, decimal=True, contention="none", pools=True, wildcards=True)
+        ready, *_ = lower(REGISTRY.lowerings, made.query, "trace")
+        exact = by_sweep(*made.exact)
+        near = pytest.approx(float(exact.time), rel=1e-11, abs=1e-11 * float(max(exact.ends)))
+        assert Clocked().solve(ready).time == near, made.source
 
 
 @pytest.mark.parametrize("name", list(SHIPPED))

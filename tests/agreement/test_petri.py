@@ -26,9 +26,24 @@ def test_what_timing_decides_is_decided_alike(programs):
         assert_agrees(random_program(seed, pools=True, wildcards=True))
 
 
-def assert_agrees(made):
+@pytest.mark.parametrize("form", ["plain", "compiled"])
+def test_what_is_simultaneous_is_as_in_exact_arithmetic(form, programs):
+    """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
+    for seed in range(programs // 4):
+        made = random_program(seed, decimal=True, wildcards=True, pools=seed % 2 > 0)
+        exact, account = by_sweep(*made.exact), played(made, form)
+        assert account.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
+        parts = np.array([[float(x) for x in one.values()] for one in exact.parts])
+        assert account.spent == pytest.approx(parts, abs=1e-11 * max(account.ends)), made.source
+
+
+def played(made, form):
     drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"))
-    account = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
+    return drawn.records.read(Play(arrays(drawn.net, form)).finish().last)
+
+
+def assert_agrees(made):
+    account = played(made, "plain")
     reference = by_sweep(made.expanded, made.costs)
     assert (account.time, account.start) == (reference.time, reference.start), made.source
     assert tuple(account.ends) == reference.ends, made.source

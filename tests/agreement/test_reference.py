@@ -19,6 +19,7 @@ from parcast.placement import Placement
 from parcast.program import Operation, Site, Unrolled
 from parcast.program.collectives import algorithms
 from parcast.program.expand import expand
+from parcast.program.played import steps_of
 from parcast.program.reader import read_source
 from parcast.program.unroll import unroll
 from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
@@ -52,6 +53,27 @@ def test_both_evaluators_agree_on_tasks_of_pools(contention, programs):
         assert_agree(made)
         taken += sum(pool.tasks for pool in made.expanded.pools)
     assert taken > programs // 6
+
+
+def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
+    """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
+    for made in random_programs(programs, decimal=True, wildcards=True, pools=True):
+        exact = by_sweep(*made.exact)
+        assert exact == by_events(*made.exact), made.source
+        ends, last = [*map(float, exact.ends)], float(max(exact.ends))
+        parts = [[float(one) for one in parts.values()] for parts in exact.parts]
+        for evaluate in (by_sweep, by_events):
+            found = evaluate(made.expanded, made.costs)
+            assert found.ends == pytest.approx(ends, rel=1e-11), made.source
+            spent = np.array([one.values() for one in found.parts])
+            assert spent == pytest.approx(np.array(parts), abs=1e-11 * last), made.source
+
+
+def test_messages_are_taken_in_the_order_of_exact_arithmetic(programs):
+    for made in random_programs(programs // 3, first=20_000, decimal=True, wildcards=True):
+        exact, floats = steps_of(*made.exact), steps_of(made.expanded, made.costs)
+        taken = [[[step.source for step in own] for own in lists] for lists in (exact, floats)]
+        assert taken[0] == taken[1], made.source
 
 
 def assert_agree(made: RandomProgram) -> None:

@@ -66,6 +66,18 @@ def test_parts_of_a_task_are_what_it_does_and_to_fetch_it_is_communication():
     assert found.parts[1].synchronization == found.ends[0] - found.ends[1]
 
 
+def test_each_variable_that_a_task_reads_has_its_own_value():
+    source = """
+def program(rank, size, a=3.0, b=5.0):
+    for step in range(2):
+        for t in pool(range(1)):
+            compute(100 * a + t + b)
+        b = a / 2
+"""
+    pools = matched(asked(source, 1), pools=True).native.pools
+    assert [pool.work.rank(0)[0].arguments["flops"] for pool in pools] == [305.0, 301.5]
+
+
 def test_a_pool_in_a_loop_is_another_one_in_each_round():
     source = """
 def program(rank, size):

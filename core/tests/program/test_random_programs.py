@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
+import numpy as np
 import pytest
 
 from parcast.errors import UnknownNameError
+from parcast.program import Operation
 from parcast.program.collectives import algorithms
 from parcast.program.deadlock import check
 from parcast.program.reader import read_source
@@ -34,6 +37,34 @@ def test_unrolling_gives_what_calling_gives():
         called = call(made.source, made.size).by_rank()
         for found, expected in zip(made.unrolled.by_rank(), called, strict=True):
             assert [shown(one) for one in found] == [shown(one) for one in expected], made.source
+
+
+_POOL = re.compile(r"^( *)for task in pool\((range\(\d+\))(?:, bytes=(.*))?\):$", re.MULTILINE)
+
+
+def test_tasks_of_pools_hold_what_calling_gives():
+    """Each task in place of an iteration, after an ``elapse`` of what is fetched of it."""
+    for seed in range(150):
+        made = random_program(seed, pools=True, decimal=seed % 2 > 0)
+        looped = _POOL.sub(
+            lambda m: f"{m[1]}for task in {m[2]}:\n{m[1]}    elapse({m[3] or 0})", made.source
+        )
+        called = call(looped, made.size).by_rank()
+        for found, expected in zip(made.unrolled.by_rank(), called, strict=True):
+            tasks = [one for step in found for one in _tasks(step, made.unrolled.pools)]
+            assert [(one.op, one.arguments) for one in tasks] == [
+                (one.op, one.arguments) for one in expected
+            ], made.source
+
+
+def _tasks(step, pools):
+    if step.op != "pool":
+        yield step
+        return
+    pool = pools[step.arguments["pool"]]
+    for task, fetched in enumerate(np.broadcast_to(pool.bytes, pool.tasks).tolist()):
+        yield Operation(step.site, "elapse", {"seconds": fetched})
+        yield from pool.work.rank(task)
 
 
 @pytest.mark.parametrize("eager_limit", [-1, 512, math.inf])

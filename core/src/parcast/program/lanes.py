@@ -215,23 +215,26 @@ class Memo:
     """Values made before, a few for each place that makes them, known by what they depend on.
 
     Numbers and text are compared by value, all else by identity, so that what does not change
-    round a loop is made once and shared.
+    round a loop is made once and shared. Whatever is known by its identity is held here: the
+    identity of what is gone may be another's.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: dict[Any, dict[Any, tuple[Any, Any]]] = {}
+        self._kept: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
 
-    def get(self, where: Any, sources: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what ``make`` gives, or what it gave at this place for the same sources."""
-        kept = self._kept.setdefault(where, {})
+    def get(
+        self, where: object, sources: tuple[Any, ...], make: Callable[[], Any], use: object = ""
+    ) -> Any:
+        """Return what ``make`` gives, or what it gave here for the same sources and use."""
+        _, kept = self._kept.setdefault((id(where), use), (where, {}))
         key = tuple([(type(s), s) if type(s) in _BY_VALUE else id(s) for s in sources])
         found = kept.get(key)
         if found is None:
             made = make()
             if len(kept) >= self._most:
                 kept.clear()
-            found = kept[key] = (made, sources)  # the sources live on, so their ids stay theirs
+            found = kept[key] = (made, sources)
         return found[0]
 
 

@@ -6,7 +6,6 @@ at a bus, port or disk is served, and the processes run on.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
+from parcast.program.instants import Requests, end_of_instant, latest
 from parcast.program.operations import ANY
 from parcast.program.reference import Reference
 from parcast.program.unrolled import Operation, Unrolled
@@ -131,7 +131,7 @@ class _Sweep:
         self.given: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
         self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
         self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
-        self.pending: list[tuple[float, int, int, Callable[[float], None]]] = []
+        self.requests = Requests()
         self.free: dict[tuple[str, int], float] = defaultdict(int)
         self.start: float = 0
 
@@ -224,11 +224,11 @@ class _Sweep:
             message = awaited.message if isinstance(awaited, _Receive) else awaited
             if message is None or message.flight is None or message.arrival is None:
                 return False
-            arrivals.append((message.arrival + extra, -message.flight))
+            arrivals.append((message.arrival + extra, message.flight))
         if arrivals:
-            end, flight = max(arrivals)
+            end, flight = latest(arrivals)
             end = max(process.clock, end)
-            process.spend("synchronization", min(max(process.clock, -flight), end))
+            process.spend("synchronization", min(max(process.clock, flight), end))
             process.spend("communication", end)
         process.spend("communication", process.clock + process.overhead)
         return True
@@ -287,7 +287,7 @@ class _Sweep:
         self.ask(at, message.asker, message.order, partial(passes, message))
 
     def ask(self, at: float, rank: int, order: int, serve: Callable[[float], None]) -> None:
-        heapq.heappush(self.pending, (at, rank, order, serve))
+        self.requests.add(at, rank, order, serve)
 
     def hold(self, resource: tuple[str, int], at: float, seconds: float) -> float:
         """Return when a request of ``at`` gets a resource, held for so many seconds."""
@@ -334,13 +334,17 @@ class _Sweep:
         A wildcard is decided after the requests of its time, as these may yet bring a message.
         """
         wildcards = [found for rank in self.wildcards if (found := self.candidate(rank))]
-        if self.pending and all(self.pending[0][0] <= at for at, _ in wildcards):
-            at, _, _, serve = heapq.heappop(self.pending)
-            serve(at)
-            return True
-        if wildcards:
-            self.decide(min(wildcards)[1])
-        return bool(wildcards)
+        asked = self.requests.time()
+        if not wildcards:
+            if asked is not None:
+                self.requests.serve()
+            return asked is not None
+        until = end_of_instant(min(wildcards)[0])
+        if asked is not None and asked <= until:
+            self.requests.serve()
+        else:
+            self.decide(min(rank for at, rank in wildcards if at <= until))
+        return True
 
     def candidate(self, rank: int) -> tuple[float, int] | None:
         """Return when a wildcard can be decided, and its rank."""
@@ -350,8 +354,10 @@ class _Sweep:
 
     def decide(self, rank: int) -> None:
         receive, box = self.wildcards.pop(rank)
-        known = [one for one in box.messages if one.eligible() is not None]
-        message = min(known, key=lambda one: (one.eligible(), one.source, one.order))
+        known = [(at, one) for one in box.messages if (at := one.eligible()) is not None]
+        until = end_of_instant(min(at for at, _ in known))
+        there = [one for at, one in known if at <= until]
+        message = min(there, key=lambda one: (one.source, one.order))
         box.messages.remove(message)
         self.join(message, receive)
 

@@ -71,7 +71,7 @@ class _Run:
         self.where = tree.where or tree.name
         self.blocks: list[Block] = []
         self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
-        self._names: dict[int, tuple[str, ...]] = {}
+        self._names: dict[int, tuple[Expr, frozenset[str]]] = {}
         self._plans: dict[int, _Plan] = {}
         self._open = OpenRequests(self._memo)
         self._operations = self._bytes = self._iterations = 0
@@ -113,20 +113,27 @@ class _Run:
         """Return what ``finish`` makes of an expression's value, made once for equal sources."""
 
         def make() -> Any:
-            try:
-                made = finish(evaluate(expr, scope), scope.lanes.ranks)
-            except LaneError as error:
-                self._fail(line, f"{self.lane} {error.rank} {error}")
+            made = self._evaluated(expr, scope, line, finish)
             self._keep(getattr(made, "nbytes", 0) if use else 0, line)
             return made
 
         if isinstance(expr, Name) and isinstance(scope.origin(expr.id), int):
             return make()  # quicker than to look it up
-        names = self._names.get(id(expr))
-        if names is None:
-            names = self._names[id(expr)] = tuple(names_in(expr))
+        _, names = self._names.get(id(expr)) or self._named(expr)
         sources = (scope.lanes, *[scope.origin(name) for name in names])
-        return self._memo.get((id(expr), use), sources, make)
+        return self._memo.get(expr, sources, make, use)
+
+    def _named(self, expr: Expr) -> tuple[Expr, frozenset[str]]:
+        """Return an expression, held so that its identity stays its own, and its names."""
+        named = self._names[id(expr)] = expr, names_in(expr)
+        return named
+
+    def _evaluated(self, expr: Expr, scope: Scope, line: int, finish: _Finish) -> Any:
+        """Return what ``finish`` makes of an expression's value."""
+        try:
+            return finish(evaluate(expr, scope), scope.lanes.ranks)
+        except LaneError as error:
+            self._fail(line, f"{self.lane} {error.rank} {error}")
 
     def _keep(self, nbytes: int, line: int) -> None:
         self._bytes += nbytes
@@ -158,8 +165,7 @@ class _Run:
                 return index, self._lanes(scope, index, statement.line)
 
             if arm:
-                where = (id(statement), chosen)
-                index, lanes = self._memo.get(where, (scope.lanes, test), part)
+                index, lanes = self._memo.get(statement, (scope.lanes, test), part, chosen)
                 self._narrowed(arm, scope, index, lanes)
 
     def _narrowed(
@@ -182,7 +188,7 @@ class _Run:
             rank = ranks[np.argmin(np.abs(step))]
             self._fail(loop.line, f"rank {rank} has a step of 0 in range(); give another")
         counts, stages = self._memo.get(
-            id(loop), (scope.lanes, start, stop, step), lambda: _stages(start, stop, step, ranks)
+            loop, (scope.lanes, start, stop, step), lambda: _stages(start, stop, step, ranks)
         )
         for first, last in stages:
             uniform = not isinstance(counts, np.ndarray)
@@ -195,7 +201,7 @@ class _Run:
                 index = np.flatnonzero(counts >= least)
                 return index, self._lanes(scope, index, loop.line)
 
-            index, lanes = self._memo.get((id(loop), "part"), (scope.lanes, counts, last), part)
+            index, lanes = self._memo.get(loop, (scope.lanes, counts, last), part, "part")
             inner = scope.narrowed(index, lanes)
             values = _values(take(start, index), take(step, index), first, last)
             self._iterate(loop, inner, values, last - first, "more than ")
@@ -208,7 +214,7 @@ class _Run:
             n for one in nested((pool,)) for e in expressions(one).values() for n in names_in(e)
         }
         outer = {
-            name: self._value(Name(name), scope, pool.line, partial(_uniform, repr(name)))
+            name: self._evaluated(Name(name), scope, pool.line, partial(_uniform, repr(name)))
             for name in sorted(read - own)
         }
         alike = Scope(Lanes(scope.lanes.ranks[:1]), dict(outer))
@@ -291,7 +297,7 @@ class _Run:
             )
             return Block(op.site, op.name, ranks, {**fixed, **columns}, waited)
 
-        self.blocks.append(self._memo.get(id(op), (lanes, *columns.values(), *requests), make))
+        self.blocks.append(self._memo.get(op, (lanes, *columns.values(), *requests), make))
         self._operations += len(lanes.ranks)
         if ordinal == MOST_STEPS:
             count = f"more than {self._operations:,} operations"

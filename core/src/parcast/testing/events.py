@@ -17,12 +17,16 @@ import numpy as np
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
 from parcast.program import ANY, Operation, Unrolled
+from parcast.program.instants import SAME
 from parcast.program.reference import Reference
 from parcast.query import Parts
 
-#: What happens first among the events of one time: processes run and messages arrive, then
+#: What happens first among the events of one instant: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.
 _RUN, _SERVE, _DECIDE = range(3)
+
+#: Of one instant: what kind of event, a rank and a place there; then as they were asked for.
+_Turn = tuple[int, int, int, int]
 
 _PARTS = ("compute", "communication", "io", "synchronization")
 
@@ -73,6 +77,11 @@ class _Letter:
         return self.source if self.by is None else self.by
 
 
+def _end(time: float) -> float:
+    """Return the end of the instant that begins at a time; fractions are exact."""
+    return time * (1 + SAME) if isinstance(time, float) else time
+
+
 class _Simulation:
     def __init__(self, unrolled: Unrolled, costs: Costs) -> None:
         self.unrolled = unrolled
@@ -82,9 +91,12 @@ class _Simulation:
         self.sharing = costs.placement.sharing.tolist()
         self.now: float = 0
         self.start: float = 0
-        self.events: list[tuple[float, int, int, int, int, Callable[[], None]]] = []
+        self.events: list[tuple[float, _Turn, Callable[[], None]]] = []
+        self.instant: list[tuple[_Turn, float, Callable[[], None]]] = []  # of what is now
+        self.until: float = 0  # the end of this instant
         self.counter = count()
         self.processes = [self.process(rank) for rank in range(unrolled.size)]
+        self.clocks: list[float] = [0] * unrolled.size
         self.asleep: set[int] = set()
         self.stands: dict[int, Operation] = {}  # what each process that has not ended is at
         self.ends: list[float] = [0] * unrolled.size
@@ -103,14 +115,27 @@ class _Simulation:
         self.disk_free: dict[int, float] = defaultdict(int)
 
     def at(self, time: float, kind: int, rank: int, order: int, do: Callable[[], None]) -> None:
-        heapq.heappush(self.events, (time, kind, rank, order, next(self.counter), do))
+        turn = kind, rank, order, next(self.counter)
+        if self.instant and time <= self.until:
+            heapq.heappush(self.instant, (turn, time, do))
+        else:
+            heapq.heappush(self.events, (time, turn, do))
+
+    def first(self) -> Callable[[], None]:
+        """Go on to the first event: of one instant by its turn, whatever the last bits say."""
+        if not self.instant:
+            self.until = _end(self.events[0][0])
+            while self.events and self.events[0][0] <= self.until:
+                time, turn, do = heapq.heappop(self.events)
+                heapq.heappush(self.instant, (turn, time, do))
+        _, self.now, do = heapq.heappop(self.instant)
+        return do
 
     def result(self) -> Reference:
         for rank in range(self.unrolled.size):
             self.step(rank)
-        while self.events:
-            self.now, _, _, _, _, do = heapq.heappop(self.events)
-            do()
+        while self.events or self.instant:
+            self.first()()
         if self.stands:
             rank, operation = min(self.stands.items(), key=lambda item: item[0])
             raise InvalidPointError(
@@ -128,16 +153,19 @@ class _Simulation:
         self.spent[rank][part] += max(until, self.start) - max(since, self.start)
 
     def step(self, rank: int) -> None:
+        now = self.now
+        self.now = max(now, self.clocks[rank])  # what wakes it may be behind by last bits
         try:
             until = next(self.processes[rank])
         except StopIteration:
             self.ends[rank] = self.now
             self.stands.pop(rank, None)
-            return
-        if until is None:
-            self.asleep.add(rank)
         else:
-            self.at(until, _RUN, rank, 0, lambda: self.step(rank))
+            if until is None:
+                self.asleep.add(rank)
+            else:
+                self.at(until, _RUN, rank, 0, lambda: self.step(rank))
+        self.clocks[rank], self.now = self.now, now
 
     def wake(self, rank: int) -> None:
         if rank in self.asleep:
@@ -150,7 +178,7 @@ class _Simulation:
             self.stands[rank] = operation
             match operation.op:
                 case "start":
-                    self.start = self.now
+                    self.start = max(self.start, self.now)
                     for spent in self.spent:
                         spent.clear()
                 case "pool":
@@ -248,7 +276,7 @@ class _Simulation:
     def charge_wait(self, rank: int, since: float, ends: list[tuple[float, float]]) -> None:
         """Charge a wait until now by the letter that ended it: its end and when it left."""
         last = max((end for end, _ in ends), default=since)
-        left = min((left for end, left in ends if end == last), default=since)
+        left = min((left for end, left in ends if last <= _end(end)), default=since)
         gone = min(max(since, left), self.now)
         self.charge(rank, "synchronization", since, gone)
         self.charge(rank, "communication", gone, self.now)
@@ -336,7 +364,7 @@ class _Simulation:
     def offer(self, letter: _Letter) -> None:
         """Let a wildcard take a letter from now on."""
         offers = self.offers.setdefault((letter.target, letter.tag), [])
-        heapq.heappush(offers, (self.now, letter.source, letter.order, letter))
+        offers.append((self.now, letter.source, letter.order, letter))
         self.ask(letter.target, letter.tag)
 
     def ask(self, rank: int, tag: int) -> None:
@@ -346,7 +374,11 @@ class _Simulation:
             self.at(self.now, _DECIDE, rank, order, lambda: self.decide(rank, tag))
 
     def decide(self, rank: int, tag: int) -> None:
-        *_, letter = heapq.heappop(self.offers[rank, tag])
+        offers = self.offers[rank, tag]
+        until = _end(min(time for time, *_ in offers))
+        offer = min((offer for offer in offers if offer[0] <= until), key=lambda one: one[1:3])
+        offers.remove(offer)
+        letter = offer[3]
         self.taken[rank] = letter
         self.accept(letter)
         self.wake(rank)

@@ -2,7 +2,8 @@
 
 Every number is dyadic: amounts are whole, rates powers of two and times whole multiples of a
 power of two, so that sums are exact in floats and answers can be compared with ``==``. They are
-coarse besides, so that ties are frequent.
+coarse besides, so that ties are frequent. With ``decimal`` they are as coarse in decimals, whose
+sums are not exact: what is simultaneous is then told by `RandomProgram.exact` alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from parcast.errors import UnknownNameError, did_you_mean
 from parcast.machine import LocalNetwork, Machine, Network, NodeGroup, Nodes, Processor, Storage
 from parcast.program import Program, Unrolled
 from parcast.query import Query
-from parcast.testing.writer import write
+from parcast.testing.exact import exact_costs, exact_program
+from parcast.testing.writer import DECIMAL, DYADIC, Numbers, write
 
 #: What `random_program` can leave out.
 FEATURES = frozenset(
@@ -36,8 +38,6 @@ _ALGORITHMS = (
     "alltoall pairwise, reduce_scatter pairwise",
     "bcast linear, reduce linear, gather linear, scatter linear, scan linear",
 )
-
-_MILLI = 2.0**-10  #: a second's thousandth, nearly: what 1024 operations or bytes often take
 
 
 @attrs.frozen(kw_only=True)
@@ -80,6 +80,11 @@ class RandomProgram:
 
         return expand(self.unrolled, algorithms(self.machine.network.collectives))
 
+    @cached_property
+    def exact(self) -> tuple[Unrolled, Costs]:
+        """The same in fractions, as a reference takes it: what is simultaneous is equal."""
+        return exact_program(self.expanded), exact_costs(self.costs)
+
 
 def random_program(
     seed: int,
@@ -91,6 +96,7 @@ def random_program(
     without: Collection[str] = (),
     wildcards: bool = False,
     pools: bool = False,
+    decimal: bool = False,
 ) -> RandomProgram:
     """Return a program that can run to its end, the same one for the same arguments.
 
@@ -112,6 +118,8 @@ def random_program(
         Whether messages may be received from ``ANY``.
     pools
         Whether there may be tasks that go to whoever is free.
+    decimal
+        Whether its numbers are decimals, not dyadic.
 
     Raises
     ------
@@ -125,7 +133,7 @@ def random_program(
     random = Random(seed)  # noqa: S311  # no secrets
     size = random.randint(1, 8) if size is None else size
     features = FEATURES - set(without)
-    machine = _machine(random, size, features, contention, eager)
+    machine = _machine(random, size, features, contention, eager, DECIMAL if decimal else DYADIC)
     source = write(
         random,
         size,
@@ -134,6 +142,7 @@ def random_program(
         wildcards=wildcards,
         pools=pools,
         algorithms=machine.network.collectives or "",
+        numbers=DECIMAL if decimal else DYADIC,
     )
     dealt = [rank // machine.nodes.cores for rank in range(size)]
     shuffled = tuple(random.sample(dealt, size))
@@ -149,26 +158,33 @@ def random_program(
 
 
 def _machine(
-    random: Random, size: int, features: Collection[str], contention: str | None, eager: bool | None
+    random: Random,
+    size: int,
+    features: Collection[str],
+    contention: str | None,
+    eager: bool | None,
+    numbers: Numbers,
 ) -> Machine:
+    milli, mega = numbers.milli, numbers.mega
+
     def some(feature: str, *values: float | None) -> float | None:
         return random.choice(values) if feature in features else values[0]
 
     cores = int(some("local", 1, 1, 2, 3) or 1)
     nodes = -(-size // cores)
-    weights = [some("weights", 1.0, 1.0, 0.5, 2.0) or 1.0 for _ in range(nodes)]
-    limit = random.choice([None, 0.0, 64.0, 1024.0, 2048.0])
+    weights = [some("weights", 1.0, 1.0, *numbers.weights) or 1.0 for _ in range(nodes)]
+    limit = random.choice([None, 0.0, *numbers.limits])
     if eager is not None:
         limit = None if eager else limit or 0.0
     local = LocalNetwork(
-        startup=random.choice([0.0, _MILLI / 4]), bandwidth=random.choice([None, 2.0**22])
+        startup=random.choice([0.0, milli / 4]), bandwidth=random.choice([None, 4 * mega])
     )
     network = Network(
-        startup=random.choice([0, 1, 1, 2, 3]) * random.choice([_MILLI, _MILLI / 4]),
-        bandwidth=random.choice([2.0**19, 2.0**20, 2.0**21]),
-        overhead=some("overhead", 0.0, 0.0, _MILLI / 2, _MILLI) or 0.0,
-        overhead_receive=some("overhead", None, None, 0.0, _MILLI / 4),
-        overhead_per_byte=some("overhead", 0.0, 0.0, 2.0**-21) or 0.0,
+        startup=random.choice([0, 1, 1, 2, 3]) * random.choice([milli, milli / 4]),
+        bandwidth=random.choice([mega / 2, mega, 2 * mega]),
+        overhead=some("overhead", 0.0, 0.0, milli / 2, milli) or 0.0,
+        overhead_receive=some("overhead", None, None, 0.0, milli / 4),
+        overhead_per_byte=some("overhead", 0.0, 0.0, 0.5 / mega) or 0.0,
         eager_limit=limit,
         contention=contention or random.choice(["none", "endpoint", "bus"]),  # type: ignore[arg-type]
         paid_by="sender" if some("sender", 0, 0, 0, 1) else "wire",
@@ -177,21 +193,21 @@ def _machine(
     )
     parts = {
         "processor": Processor(
-            rate=2.0**20,
+            rate=mega,
             boost=(some("weights", 1.0, 1.0, 2.0) or 1.0) if cores == 2 else 1.0,
         ),
         "nodes": Nodes(
             cores=cores,
-            memory_bandwidth=some("memory", None, 2.0**21),
-            core_bandwidth=some("memory", None, 2.0**20),
+            memory_bandwidth=some("memory", None, mega, 2 * mega),
+            core_bandwidth=some("memory", None, mega),
             groups=tuple(NodeGroup(count=1, weight=weight) for weight in weights),
         ),
         "network": network,
         "storage": Storage(
             layout=random.choice(["bus", "cluster"]),
             disks=random.choice([1, 2, 4]),
-            bandwidth=random.choice([2.0**19, 2.0**21]),
-            startup=random.choice([0.0, _MILLI / 2]),
+            bandwidth=random.choice([mega / 2, 2 * mega]),
+            startup=random.choice([0.0, milli / 2]),
         ),
     }
     return Machine(name="random", parts=parts)

@@ -5,6 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from random import Random
 
+import attrs
+
+
+@attrs.frozen
+class Numbers:
+    """From which numbers are drawn: powers of two, or decimals."""
+
+    milli: float  #: a second's thousandth, or nearly: what a large unit of operations often takes
+    mega: float  #: a rate: a large unit in a ``milli``
+    units: tuple[int, int, int]  #: of operations and bytes, the largest last
+    weights: tuple[float, ...]  #: of nodes that are not as all others
+    parameter: float  #: the value of a parameter that is no whole number
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """Bytes of messages, the largest of them among the smaller ones."""
+        small, _, large = self.units
+        return float(small), float(large), 2.0 * large
+
+
+DYADIC = Numbers(2.0**-10, 2.0**20, (64, 512, 1024), (0.5, 2.0), 1.25)
+DECIMAL = Numbers(1e-3, 1e6, (100, 300, 1000), (0.7, 0.3, 1.1), 1.3)
+
 _ROOTED = ("bcast", "reduce", "gather", "scatter")
 _ROOTLESS = ("allreduce", "allgather", "alltoall", "reduce_scatter", "scan")
 #: A number of bytes that every group of up to eight processes divides.
@@ -20,11 +43,12 @@ def write(
     wildcards: bool,
     pools: bool,
     algorithms: str,
+    numbers: Numbers,
 ) -> str:
     """Return the source of a program for ``size`` processes (see `random_program`)."""
-    written = _Writer(random, size, features, algorithms)
+    written = _Writer(random, size, features, algorithms, numbers)
     written.kinds += [written.collect] * (3 * (wildcards and size > 1))
-    written.kinds += [written.pool] * (3 * pools)
+    written.kinds += [written.pool, written.pool, written.pool, written.assign] * pools
     return written.program(steps)
 
 
@@ -35,8 +59,17 @@ class _Writer:
     in, the first step that anybody is in can be done: nothing waits for ever.
     """
 
-    def __init__(self, random: Random, size: int, features: Collection[str], named: str) -> None:
+    def __init__(
+        self,
+        random: Random,
+        size: int,
+        features: Collection[str],
+        named: str,
+        numbers: Numbers,
+    ) -> None:
         self.random = random
+        self.numbers = numbers
+        self.idle = random.random() < 0.05  #: it computes nothing
         self.size = size
         self.features = features
         self.named = named  #: the algorithms of collectives
@@ -64,7 +97,9 @@ class _Writer:
     def program(self, steps: int) -> str:
         lines = [line for _ in range(steps) for line in self.step()]
         lines += ["waitall()"] if self.open else []
-        return "\n    ".join(["def program(rank, size):", *(lines or ["pass"])]) + "\n"
+        head = f"def program(rank, size, n=3, f={self.numbers.parameter}):"
+        lines = ["x = f * n", *lines] if self.pool in self.kinds else lines or ["pass"]
+        return "\n    ".join([head, *lines]) + "\n"
 
     def step(self) -> list[str]:
         lines: list[str] = []
@@ -89,12 +124,15 @@ class _Writer:
 
     def amount(self, *, alike: bool = False) -> str:
         """Return a whole number, perhaps of the rank or a loop's variable."""
-        amount = f"{self.random.choice([1, 1, 2, 3, 5])} * {self.random.choice([64, 512, 1024])}"
+        amount = f"{self.random.choice([1, 1, 2, 3, 5])} * {self.unit()}"
         if self.loops and self.chance(0.2):
             return f"({self.loops[-1]} + 1) * {amount}"
         if not alike and self.chance(0.3):
             return f"(rank * {self.random.randint(1, 3)} + 1) % 4 * {amount}"
         return self.random.choice([amount, amount, amount, "0", "1"])
+
+    def unit(self) -> int:
+        return self.random.choice(self.numbers.units)
 
     def tag(self) -> str:
         return self.random.choice(["", ", 1", ", tag=2"])
@@ -104,19 +142,45 @@ class _Writer:
         return f"r{self.handles}"
 
     def compute(self) -> list[str]:
-        moved = f", {self.amount()}" if "memory" in self.features and self.chance(0.2) else ""
+        if self.idle:
+            return self.one_rank("compute(0)")
+        moved = f", {self.amount()}" if "memory" in self.features and self.chance(0.3) else ""
         return self.one_rank(f"compute({self.amount()}{moved})")
 
     def elapse(self) -> list[str]:
-        return self.one_rank(f"elapse({self.amount()} / 1048576)")
+        return self.one_rank(f"elapse({0 if self.idle else self.amount()} / {self.mega})")
+
+    @property
+    def mega(self) -> int:
+        return int(self.numbers.mega)
+
+    def assign(self) -> list[str]:
+        """Return another value of the variable that tasks of pools read."""
+        return ["x = x % 4 + f"]
+
+    def weight(self) -> str:
+        """Return how much of a unit a task is: of floats, parameters and a loop's variable."""
+        around = [f"(task + {i} * f)" for i in self.loops]
+        return self.random.choice(
+            [
+                f"task % {self.random.randint(1, 4)}",
+                *("(task + f)", "(task + x)", "abs(n * x - task)", "abs(task - x)", "f", "x"),
+                *around,
+                *around,
+            ]
+        )
 
     def pool(self) -> list[str]:
         """Return tasks of unlike size for all processes or for some."""
-        unit = self.random.choice([64, 512, 1024])
-        work = [f"compute(task % {self.random.randint(1, 4)} * {unit})"]
+        unit, kind = self.unit(), self.random.choice(["compute({})", "elapse({} / mega)"])
+        kind = kind.replace("mega", str(self.mega))
+        work = [kind.format("0" if self.idle else f"{self.weight()} * {unit}")]
+        if self.chance(0.2):
+            work = [f"share = {self.weight()}", f"compute(share * {unit}, share * {unit})", *work]
         if "io" in self.features and self.chance(0.3):
-            work += ["if task % 3 == 0:", f"    write({unit})"]
-        fetched = self.random.choice(["", ", bytes=512", f", bytes=(task + 1) * {unit}"])
+            file = self.random.choice(["", ', "shared"'])
+            work += ["if task % 3 == 0:", f"    write({self.weight()} * {unit}{file})"]
+        fetched = self.random.choice(["", f", bytes={unit}", f", bytes={self.weight()} * {unit}"])
         loop = f"for task in pool(range({self.random.randint(0, 9)}){fetched}):"
         lines = [loop, *_indented(work)]
         first, *rest = self.one_rank("pass")

@@ -51,7 +51,7 @@ class Arrays:
         transitions, pools, queues = len(self.tie), len(self.pools), len(self.queues)
         columns = {**self.columns, **self._changed(slots, room)}
         sizes = {at: len(column) for at, column in columns.items()}
-        m, ends = [0] * k.HEADER, {False: k.HEADER, True: 1}
+        m, ends = [0] * k.HEADER, {False: k.HEADER, True: k.SAME + 1}
         for at in range(k.PRE_AT, k.HEADER):
             m[at] = ends[at in k.REAL]
             ends[at in k.REAL] += sizes[at]
@@ -60,12 +60,14 @@ class Arrays:
                   k.COUNTED: len(columns[k.MARKING])}  # fmt: skip
         for at, value in {**counts, **self.options}.items():
             m[at] = value
+        same = 0.0 if self.form == "exact" else self.net.same
+        times = [0.0, 0.0, 0.0, same]
         whole = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at not in k.REAL]
         real = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at in k.REAL]
         if self.form == "compiled":
             return Memory(
                 np.concatenate([np.asarray(one, np.int64) for one in (m, *whole)]),
-                np.concatenate([np.asarray(one, np.float64) for one in ([0], *real)]),
+                np.concatenate([np.asarray(one, np.float64) for one in (times, *real)]),
                 sizes,
                 slots,
             )
@@ -74,13 +76,13 @@ class Arrays:
             [x for one in ones for x in (one.tolist() if isinstance(one, np.ndarray) else one)]
             for ones in (whole, real)
         )
-        return Memory([*m, *listed], [*map(exactly, (0, *numbers))], sizes, slots)
+        return Memory([*m, *listed], [*map(exactly, (*times, *numbers))], sizes, slots)
 
     def grown(self, old: Memory) -> Memory:
         """Return a memory in the same state with room for twice as many timers."""
         new = self.memory(old.sizes[k.TRACE], 2 * old.slots + 64)
         new.m[: k.TRANSITIONS] = old.m[: k.TRANSITIONS]
-        new.f[k.CLOCK] = old.f[k.CLOCK]
+        new.f[: k.SAME] = old.f[: k.SAME]
         for at in range(k.MARKING, k.HEADER):
             if at not in (k.FREE, k.HEAP, k.KEY, k.BASE) and not k.DELAY <= at < k.LAST:
                 new.fill(at, old.column(at))

@@ -136,6 +136,8 @@ class Net:
     initial: Mapping[str, int] = attrs.field(converter=_marked)  #: places without tokens left out
     name: str = "net"
     links: tuple[Link, ...] = ()  #: what speeds of `Tokens.fair` are shares of
+    #: How much later than a time another may be, relative to it, and still be of one instant
+    same: float = 0.0
     #: The index of each transition that has more than arcs and a constant delay: seldom many
     special: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
 

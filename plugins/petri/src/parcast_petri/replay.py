@@ -95,7 +95,7 @@ class Beginnings:
         the outset to come to theirs.
         """
         if settling := self.others.settling:
-            memory.f[k.CLOCK] = -settling.seconds
+            memory.f[k.CLOCK] = memory.f[k.SINCE] = memory.f[k.UNTIL] = -settling.seconds
             self._mark(memory, settling.before, 1)
             for place in settling.outset:
                 self._mark(memory, place, 0)

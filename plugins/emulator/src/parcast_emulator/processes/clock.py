@@ -24,26 +24,58 @@ _EVENTS = 50_000
 
 
 class Clock:
-    """Simulated time, in seconds, and what is to happen."""
+    """Simulated time, in seconds, and what is to happen.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    same
+        How much later than a time another may be, relative to it, and still be the same one
+        (`parcast.program.instants`). What happens then has its own time nevertheless.
+    """
+
+    def __init__(self, same: float = 0.0) -> None:
         self.now = 0.0
         self.handled = 0
+        self._same = same
         self._events: list[tuple[float, int, Key, int, Callable[[], Any]]] = []
+        self._instant: list[tuple[int, Key, int, float, Callable[[], Any]]] = []
+        self._until = 0.0
         self._counter = count()
 
     def at(self, time: float, phase: int, key: Key, do: Callable[[], Any]) -> None:
         """Let something happen; at one time by phase, then by key, then as it was asked for."""
-        heapq.heappush(self._events, (time, phase, key, next(self._counter), do))
+        number = next(self._counter)
+        if self._instant and time <= self._until:
+            heapq.heappush(self._instant, (phase, key, number, time, do))
+        else:
+            heapq.heappush(self._events, (time, phase, key, number, do))
 
     def run(self, progress: Progress = lambda _time, _done: None) -> None:
         """Let everything happen."""
-        while self._events:
-            self.now, _, _, _, do = heapq.heappop(self._events)
+        while self._events or self._instant:
+            if self._instant:
+                _, _, _, self.now, do = heapq.heappop(self._instant)
+            else:
+                self.now, _, _, _, do = self._first()
             do()
             self.handled += 1
             if self.handled % _EVENTS == 0:
                 progress(self.now, self.handled)
+
+    def _first(self) -> tuple[float, int, Key, int, Callable[[], Any]]:
+        """Return what happens next, which begins an instant; note what else is in it."""
+        first = heapq.heappop(self._events)
+        self._until = first[0] * (1.0 + self._same)
+        if not (self._same and self._events and self._events[0][0] <= self._until):
+            return first
+        instant = [first]
+        while self._events and self._events[0][0] <= self._until:
+            instant.append(heapq.heappop(self._events))
+        self._instant = sorted(
+            (phase, key, number, time, do) for time, phase, key, number, do in instant
+        )
+        phase, key, number, time, do = heapq.heappop(self._instant)
+        return time, phase, key, number, do
 
 
 class Process:
@@ -53,18 +85,26 @@ class Process:
         self.clock = clock
         self._steps, self._ended = steps, ended
         self._asleep = False
+        self._reached = 0.0
 
     def go(self) -> None:
-        """Run until it sleeps, or to its end."""
+        """Run until it sleeps, or to its end; never back behind where it was.
+
+        What wakes it may be behind by last bits, within one instant.
+        """
+        now = self.clock.now
+        if now < self._reached:
+            self.clock.now = self._reached
         try:
             until = next(self._steps)
         except StopIteration:
             self._ended()
-            return
-        if until is None:
-            self._asleep = True
         else:
-            self.clock.at(until, RUN, (), self.go)
+            if until is None:
+                self._asleep = True
+            else:
+                self.clock.at(until, RUN, (), self.go)
+        self._reached, self.clock.now = self.clock.now, now
 
     def wake(self) -> None:
         """Run on, if it sleeps; it looks itself whether what it waits for is there."""

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from parcast.costs import Costs
+from parcast.program.instants import end_of_instant
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports
@@ -26,6 +27,7 @@ class Message:
     size: float
     place: int  #: of its send, among the operations of the source
     eager: bool
+    ready: float = 0.0  #: when it could go
     left: float = 0.0  #: when its transfer began
     arrival: float | None = None  #: set when it is there
     asker: tuple[int, int] | None = None  #: process and place that ask for its way, if not its send
@@ -36,6 +38,7 @@ class Receive:
     """A receive that has been posted."""
 
     message: Message | None = None
+    posted: float = 0.0
 
     @property
     def arrival(self) -> float | None:
@@ -69,6 +72,7 @@ class Post:
 
     def send(self, message: Message) -> None:
         """Hand over a message that is ready now."""
+        message.ready = self.clock.now
         if message.eager:
             self._leave(message)
         if (message.target, message.tag) in self._offers:
@@ -87,7 +91,7 @@ class Post:
 
     def receive(self, source: int, target: int, tag: int) -> Receive:
         """Post a receive."""
-        receive, channel = Receive(), (source, target, tag)
+        receive, channel = Receive(posted=self.clock.now), (source, target, tag)
         if self._sent[channel]:
             self._pair(self._sent[channel].popleft(), receive)
         else:
@@ -96,15 +100,17 @@ class Post:
 
     def receive_any(self, target: int, tag: int, place: int) -> Receive:
         """Post a receive of what is there first."""
-        receive = Receive()
+        receive = Receive(posted=self.clock.now)
         self._wanting[target, tag] = (place, receive)
         self._ask(target, tag)
         return receive
 
     def _pair(self, message: Message, receive: Receive) -> None:
         receive.message = message
-        if not message.eager:
+        if not message.eager:  # the later of both is not always the last to be looked at
+            now, self.clock.now = self.clock.now, max(message.ready, receive.posted)
             self._leave(message)
+            self.clock.now = now
 
     def _offer(self, message: Message) -> None:
         """Let a receive of any message take this one from now on."""
@@ -121,8 +127,7 @@ class Post:
             self.clock.at(self.clock.now, DECIDE, (rank, place), decide)
 
     def _decide(self, rank: int, tag: int, receive: Receive) -> None:
-        *_, message = heapq.heappop(self._offers[rank, tag])
-        self._pair(message, receive)
+        self._pair(_first(self._offers[rank, tag]), receive)
         self.wake(rank)
 
     # the network
@@ -157,6 +162,19 @@ class Post:
         self.wake(message.target)
         if not message.eager:
             self.wake(message.source)
+
+
+def _first(offers: list[tuple[float, int, int, Message]]) -> Message:
+    """Take out the message that was there first; of one instant, that of the lowest source."""
+    until = end_of_instant(offers[0][0])
+    there = []
+    while offers and offers[0][0] <= until:
+        there.append(heapq.heappop(offers))
+    first = min(there, key=lambda offer: offer[1:3])
+    for offer in there:
+        if offer is not first:
+            heapq.heappush(offers, offer)
+    return first[3]
 
 
 def _ignore(*_times: float) -> None:

@@ -18,6 +18,7 @@ from parcast import Parts
 from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
 from parcast.program import ANY, Operation, Unrolled
+from parcast.program.instants import latest
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.messages import Message, Post, Receive
@@ -106,7 +107,7 @@ class _Rank(Process):
                 case "compute" | "elapse" | "read" | "write" | "region":
                     yield from self.alone(operation)
                 case "start":
-                    self.run.start = self.clock.now
+                    self.run.start = max(self.run.start, self.clock.now)
                     for rank in self.run.ranks:
                         rank.spent.clear()
                 case "pool":
@@ -217,9 +218,8 @@ class _Rank(Process):
             yield noticed(since, done, each)
             self.charge("communication", done, self.clock.now)
 
-    def charge_wait(self, since: float, ends: Sequence[tuple[float, float]]) -> None:
-        last = max((end for end, _ in ends), default=since)
-        left = min((left for end, left in ends if end == last), default=since)
+    def charge_wait(self, since: float, ends: list[tuple[float, float]]) -> None:
+        _, left = latest(ends) if ends else (since, since)
         gone = min(max(since, left), self.clock.now)
         self.charge("synchronization", since, gone)
         self.charge("communication", gone, self.clock.now)

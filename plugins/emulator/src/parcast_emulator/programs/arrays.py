@@ -22,11 +22,12 @@ _Numbers = NDArray[np.int64]
 RECEIVER, SENDER, MET, HEAD = 1, 2, 4, 8
 
 #: Entries of ``State.scalars``: events in the heap (where the queues look for it), ranks that
-#: can go on, accesses to disks of nodes, all that has been handled.
-EVENTS, READY, ACCESSES, HANDLED = range(4)
+#: can go on, accesses to disks of nodes, all that has been handled, events put together.
+EVENTS, READY, ACCESSES, HANDLED, TOGETHER = range(5)
 
-#: Entries of ``State.times``: when the bus is free, the latest ``start()``, the last event.
-BUS_FREE, STARTED, NOW = range(3)
+#: Entries of ``State.times``: when the bus is free, the latest ``start()``, the last event, when
+#: this instant begins and ends.
+BUS_FREE, STARTED, NOW, INSTANT, UNTIL = range(5)
 
 #: No rank, no operation.
 NONE = -1
@@ -75,6 +76,7 @@ class State(NamedTuple):
     scalars: _Numbers
     times: Floats
     heap: Any  #: events
+    together: Any  #: those of one instant whose times are not all equal
     ready: _Numbers  #: ranks that can go on
     rank: Any
     spent: Floats  #: of each rank: compute, communication, io, synchronization
@@ -85,6 +87,8 @@ class State(NamedTuple):
     end_of_files: Floats  #: on each disk of a node
     accessed: _Numbers  #: operations, in the order of their accesses to disks of nodes
     first: _Numbers  #: of each box, the message there first: the root of a heap
+    alike: _Numbers  #: those there at one instant: the root of a heap by operation
+    until: Floats  #: the end of that instant
     links: Any  #: of each message in a box, the heaps below it
 
 
@@ -196,6 +200,7 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
     size, count = len(columns.offsets) - 1, len(program.op)
     accesses = np.isin(program.op, [CODE[name] for name in _ACCESSES])
     timed = count if len(program.box) else 0
+    boxes = int(program.box.max()) + 1 if timed else 0
     rank, message, links = (
         _records(*made) for made in ((size, _RANK), (count, _MESSAGE), (timed, _LINKS))
     )
@@ -205,9 +210,10 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
     message.arrival = np.nan
     links.lower = links.upper = NONE
     return State(
-        scalars=np.array([0, size, 0, 0]),
-        times=np.zeros(3),
+        scalars=np.array([0, size, 0, 0, 0]),
+        times=np.array([0.0, 0.0, 0.0, -1.0, -1.0]),
         heap=_records(4 * size + 1024, _EVENT),
+        together=_records(4 * size + 1024, _EVENT),
         ready=np.arange(size)[::-1].copy(),
         rank=rank,
         spent=np.zeros((size, 4)),
@@ -217,16 +223,20 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
         turn=np.zeros(len(cluster.disks) - 1, np.int64),
         end_of_files=np.zeros(len(cluster.node_of)),
         accessed=np.empty(int(accesses.sum()), np.int64),
-        first=np.full(int(program.box.max()) + 1 if timed else 0, NONE),
+        first=np.full(boxes, NONE),
+        alike=np.full(boxes, NONE),
+        until=np.zeros(boxes),
         links=links,
     )
 
 
 def with_room(state: State, room: int) -> State:
     """Return the state with room for so many more events, at least."""
-    heap = _records(max(2 * len(state.heap), int(state.scalars[EVENTS]) + room), _EVENT)
-    heap[: len(state.heap)] = state.heap
-    return state._replace(heap=heap)
+    events = int(state.scalars[EVENTS] + state.scalars[TOGETHER])
+    length = max(2 * len(state.heap), events + room)
+    heap, together = _records(length, _EVENT), _records(length, _EVENT)
+    heap[: len(state.heap)], together[: len(state.heap)] = state.heap, state.together
+    return state._replace(heap=heap, together=together)
 
 
 def _records(count: int, fields: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_emulator.compilation import step
-from parcast_emulator.engines.queues import push
 from parcast_emulator.programs.arrays import (
     BUS_FREE,
     CONTENTION,
@@ -16,6 +15,7 @@ from parcast_emulator.programs.arrays import (
     RECEIVER,
     SENDER,
 )
+from parcast_emulator.programs.instants import WHILE, push
 
 # Arguments are untyped: they are the named tuples of `parcast_emulator.programs.arrays`.
 
@@ -107,12 +107,16 @@ def there(message: int, program: Any, charges: Any, state: Any) -> Any:
 
 
 @step
-def melded(one: int, other: int, program: Any, charges: Any, state: Any) -> Any:
-    """Return the root of two skew heaps made one: messages by time, then by operation."""
+def melded(one: int, other: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
+    """Return the root of two skew heaps made one: by time, then by operation, or by that alone."""
     root, above = NONE, NONE
     while one >= 0 and other >= 0:
-        first, second = there(one, program, charges, state), there(other, program, charges, state)
-        if second < first or (second == first and other < one):
+        later = other < one
+        if timed:
+            first = there(one, program, charges, state)
+            second = there(other, program, charges, state)
+            later = second < first or (second == first and later)
+        if later:
             one, other = other, one
         if above == NONE:
             root = one
@@ -130,14 +134,51 @@ def melded(one: int, other: int, program: Any, charges: Any, state: Any) -> Any:
 
 
 @step
+def without(root: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
+    """Return the root of a heap without its root, which is by itself then."""
+    lower, upper = state.links.lower[root], state.links.upper[root]
+    state.links.lower[root] = state.links.upper[root] = NONE
+    return melded(lower, upper, program, charges, state, timed)
+
+
+@step
+def foremost(box: int, state: Any) -> Any:
+    """Return the message of a box that a receive takes first."""
+    return state.first[box] if state.alike[box] == NONE else state.alike[box]
+
+
+@step
+def take_from(box: int, program: Any, charges: Any, state: Any) -> Any:
+    """Take out the message that is there first; of one instant, that of the lowest source."""
+    if state.alike[box] == NONE:
+        message = state.first[box]
+        state.first[box] = without(message, program, charges, state, True)
+        rest = state.first[box]
+        until = there(message, program, charges, state) * WHILE
+        if rest == NONE or there(rest, program, charges, state) > until:
+            return message
+        state.alike[box], state.until[box] = message, until
+        while rest != NONE and there(rest, program, charges, state) <= until:
+            state.first[box] = without(rest, program, charges, state, True)
+            state.alike[box] = melded(state.alike[box], rest, program, charges, state, False)
+            rest = state.first[box]
+    message = state.alike[box]
+    state.alike[box] = without(message, program, charges, state, False)
+    return message
+
+
+@step
 def offer(message: int, program: Any, charges: Any, state: Any) -> None:
     """Put a message into its box, and see whether a receive may take it."""
     box, target = program.box[message], program.target[message]
-    state.first[box] = melded(state.first[box], message, program, charges, state)
+    time = there(message, program, charges, state)
+    if state.alike[box] != NONE and time <= state.until[box]:
+        state.alike[box] = melded(state.alike[box], message, program, charges, state, False)
+    else:
+        state.first[box] = melded(state.first[box], message, program, charges, state, True)
     wanting = state.rank.wanting[target]
-    if wanting != NONE and program.box[wanting] == box and state.first[box] == message:
-        time = max(state.rank.clock[target], there(message, program, charges, state))
-        push(state, time, DECIDE, wanting, 0)
+    if wanting != NONE and program.box[wanting] == box and foremost(box, state) == message:
+        push(state, max(state.rank.clock[target], time), DECIDE, wanting, 0)
 
 
 @step
@@ -145,27 +186,24 @@ def want(receive: int, program: Any, charges: Any, state: Any) -> None:
     """A rank waits for any message."""
     rank = program.rank[receive]
     state.rank.wanting[rank] = receive
-    first = state.first[program.box[receive]]
+    first = foremost(program.box[receive], state)
     if first != NONE:
         time = max(state.rank.clock[rank], there(first, program, charges, state))
         push(state, time, DECIDE, receive, 0)
 
 
 @step
-def decide(receive: int, now: float, program: Any, charges: Any, state: Any) -> None:
+def decide(receive: int, program: Any, charges: Any, state: Any) -> None:
     """A rank takes the message that is there first, unless it has taken one before."""
     rank = program.rank[receive]
     if state.rank.wanting[rank] != receive:
         return
     state.rank.wanting[rank] = NONE
-    box = program.box[receive]
-    message = state.first[box]
-    state.first[box] = melded(
-        state.links.lower[message], state.links.upper[message], program, charges, state
-    )
+    message = take_from(program.box[receive], program, charges, state)
     program.received_from[receive] = message
     if program.amount[message] <= charges.eager_limit:
         known(rank, state)
     else:
         state.message.met[message] |= RECEIVER
-        leave(message, now, program, charges, state)
+        time = max(state.rank.clock[rank], state.message.left[message])
+        leave(message, time, program, charges, state)

@@ -8,7 +8,7 @@ from typing import Any
 from parcast.program.columns import CODE
 from parcast.program.matching import TIMING
 from parcast_emulator.compilation import kernel, step
-from parcast_emulator.engines.queues import KIND, pop, push
+from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.service import access
 from parcast_emulator.programs.arrays import (
     ACCESSES,
@@ -19,7 +19,9 @@ from parcast_emulator.programs.arrays import (
     RECEIVER,
     SENDER,
     STARTED,
+    TOGETHER,
 )
+from parcast_emulator.programs.instants import WHILE, push, take
 from parcast_emulator.programs.messages import (
     CARRY,
     DECIDE,
@@ -152,16 +154,16 @@ def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
         spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op == _EXCHANGE:
         message = program.received_from[x]
-        received = state.message.arrival[message] + charges.receiving
-        last, left = received, state.message.left[message]
-        if late(x, program, charges) and state.message.arrival[x] >= last:
-            left = (
-                state.message.left[x]
-                if state.message.arrival[x] > last
-                else min(left, state.message.left[x])
-            )
-            last = state.message.arrival[x]
-        waited(rank, left, max(last, state.message.arrival[message]), charges, state)
+        last = state.message.arrival[message] + charges.receiving
+        left = state.message.left[message]
+        if late(x, program, charges):
+            own, its = state.message.arrival[x], state.message.left[x]
+            if own > last * WHILE:
+                left = its
+            elif last <= own * WHILE:
+                left = min(left, its)
+            last = max(last, own)
+        waited(rank, left, last, charges, state)
 
 
 @step
@@ -178,25 +180,32 @@ def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> Non
     """End a wait for requests, when a round of checks finds them done."""
     since = state.rank.clock[rank]
     first = place = state.rank.wait[rank]
-    last, left = -math.inf, since
+    last, left = -math.inf, math.inf
     while place < len(program.waited) and program.waiting[place] == x:
-        message = program.waited[place]
-        own = program.op[message] == _ISEND
-        if not own:
-            message = program.received_from[message]
-        if not own or late(message, program, charges):
-            end = state.message.arrival[message]
-            if end > last:
-                last, left = end, state.message.left[message]
-            elif end == last:
-                left = min(left, state.message.left[message])
+        last = max(last, awaited(place, program, charges, state)[0])
         place += 1
+    for one in range(first, place):
+        end, begin = awaited(one, program, charges, state)
+        if last <= end * WHILE:
+            left = min(left, begin)
     state.rank.wait[rank] = place
     waited(rank, left, last, charges, state)
     each = charges.polling * (place - first)
     if each > 0:
         found = noticed(since, state.rank.clock[rank], each)
         spend(rank, COMMUNICATION, found, charges, state)
+
+
+@step
+def awaited(place: int, program: Any, charges: Any, state: Any) -> tuple[float, float]:
+    """Return when what a wait is for has arrived and had left, if it is waited for at all."""
+    message = program.waited[place]
+    own = program.op[message] == _ISEND
+    if own and not late(message, program, charges):
+        return -math.inf, math.inf
+    if not own:
+        message = program.received_from[message]
+    return state.message.arrival[message], state.message.left[message]
 
 
 @step
@@ -275,24 +284,24 @@ def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
             left = state.rank.end[rank] - state.rank.at[rank]
-            if state.scalars[EVENTS] + 2 * left > room:
+            if state.scalars[EVENTS] + state.scalars[TOGETHER] + 2 * left > room:
                 return FULL
             state.scalars[READY] -= 1
             go_on(rank, program, charges, state)
             continue
-        if state.scalars[EVENTS] == 0:
+        events = state.scalars[EVENTS] + state.scalars[TOGETHER]
+        if events == 0:
             return DONE
-        if state.scalars[EVENTS] > room:
+        if events > room:
             return FULL
-        now, code, tie = state.heap.time[0], state.heap.code[0], state.heap.tie[0]
-        pop(state)
+        now, code, tie = take(state)
         state.times[NOW] = now
         state.scalars[HANDLED] += 1
         kind, x = code // KIND, code % KIND
         if kind == CARRY:
             carry_file(x, state.accessed[tie], now, program, charges, state, cluster, servers)
         elif kind == DECIDE:
-            decide(x, now, program, charges, state)
+            decide(x, program, charges, state)
         elif program.op[x] in (_READ, _WRITE):
             read(x, now, program, charges, state, cluster, servers)
         else:

@@ -63,9 +63,11 @@ from parcast_petri.kernel.layout import (
     RANDOM,
     READY,
     ROOM,
+    SAME,
     SAVED,
     SAVES,
     SERVERS,
+    SINCE,
     SIZE,
     SPARE,
     SPEED,
@@ -81,6 +83,7 @@ from parcast_petri.kernel.layout import (
     TRACES,
     TRANSITIONS,
     UNBOUNDED,
+    UNTIL,
     UPDATED,
     VIRTUAL,
     WAITING,
@@ -279,8 +282,12 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
         more = m[FIRINGS] < firings
         if m[m[SIZE] + IMMEDIATE] > 0:
             found = fire(m, f, m[m[HEAP] + m[m[BASE] + IMMEDIATE]], draw) if more else LIMIT
-        elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[BASE] + MAIN]] <= f[CLOCK]:
-            found = expire(m, f, draw) if more else LIMIT
+        elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[BASE] + MAIN]] <= f[UNTIL]:
+            if more:
+                f[CLOCK] = max(f[CLOCK], f[m[KEY] + m[m[BASE] + MAIN]])
+                found = expire(m, f, draw)
+            else:
+                found = LIMIT
         elif m[DIRTIES] > 0:
             refresh(m, f)
             continue
@@ -294,7 +301,8 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
         elif m[m[SIZE] + MAIN] == 0:
             return DEAD
         else:
-            f[CLOCK] = f[m[KEY] + m[m[BASE] + MAIN]]
+            f[CLOCK] = f[SINCE] = f[m[KEY] + m[m[BASE] + MAIN]]
+            f[UNTIL] = f[CLOCK] + abs(f[CLOCK]) * f[SAME]
             m[INSTANT] = 0
             m[SAVES] = 0
             continue

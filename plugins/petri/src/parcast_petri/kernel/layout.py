@@ -28,8 +28,9 @@ GENERAL = 8
 NOT_ASKED, ASKING, IN_LINE, GRANTED = range(4)
 #: Where an item is that stands in no heap
 OUT, WAITING = -1, -2
-#: The place in ``f`` of the present time
-CLOCK = 0
+#: The places in ``f`` of the present time, of the begin and the end of its instant, and of how much
+#: later than a time another may be, relative to it, and still be of one instant
+CLOCK, SINCE, UNTIL, SAME = range(4)
 
 #: The first entries of ``m``: what a run changes.
 FIRINGS, INSTANT, TRACES, PENDINGS, DIRTIES, SPARE, STARTED, CULPRIT, SAVES, SERIAL = range(10)

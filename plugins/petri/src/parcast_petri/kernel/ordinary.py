@@ -33,6 +33,7 @@ from parcast_petri.kernel.layout import (
     PRE_AT,
     PRE_PLACE,
     PRE_WEIGHT,
+    SINCE,
     SIZE,
     STOP_PLACE,
     STOP_TOKENS,
@@ -40,6 +41,7 @@ from parcast_petri.kernel.layout import (
     TOUCH,
     TOUCH_AT,
     UNBOUNDED,
+    UNTIL,
 )
 
 #: So many firings without time passing are looked at by the general loop.
@@ -92,7 +94,7 @@ def play_ordinary(m: Any, f: Any, draw: Any, firings: int) -> int:
             return DEAD
         now = f[keys + first]
         if now > f[CLOCK]:
-            f[CLOCK] = now
+            f[CLOCK] = f[SINCE] = f[UNTIL] = now
             m[INSTANT] = 0
         if m[FIRINGS] >= firings:
             return LIMIT

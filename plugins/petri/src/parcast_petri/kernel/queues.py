@@ -27,6 +27,7 @@ from parcast_petri.kernel.layout import (
     READY,
     RESOURCE,
     SERIAL,
+    SINCE,
     SIZE,
     TIE,
     TRANSITIONS,
@@ -90,7 +91,7 @@ def request(m: Any, f: Any, t: int) -> None:
     wanted = enabling(m, t, m[m[RESOURCE] + q]) > 0
     if wanted and m[m[ACTIVE] + t] == NOT_ASKED:
         m[m[ACTIVE] + t] = ASKING
-        push(m, f, m[HEAPS] - 2 * m[QUEUES] + q, t, f[CLOCK])
+        push(m, f, m[HEAPS] - 2 * m[QUEUES] + q, t, f[SINCE])
         update_ready(m, f, q)
     elif not wanted and m[m[ACTIVE] + t] != NOT_ASKED:
         leave(m, f, t)

@@ -11,6 +11,7 @@ import numpy as np
 from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.program.columns import CODE, OPS
+from parcast.program.instants import SAME
 from parcast.program.matching import NOTHING, TIMING
 from parcast.program.ready import matched
 from parcast.query import Query
@@ -142,7 +143,7 @@ class _Lowering:
         )  # fmt: skip
         for rates in self.rates:
             self.sketch.links += rates.net_links()
-        net = self.sketch.net(self.query.workload.name)
+        net = self.sketch.net(self.query.workload.name, SAME)
         return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
 
     def _operation(self, process: Process, id_: int) -> None:

@@ -10,6 +10,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.program.instants import SAME, end_of_instant
+
 _PARTS = ("compute", "communication", "io", "synchronization")
 _CODE = {name: code for code, name in enumerate(_PARTS)}
 _COMMUNICATION, _SYNCHRONIZATION = _CODE["communication"], _CODE["synchronization"]
@@ -87,7 +89,7 @@ class Records:
         ends, flights = times[ending], times[leaving]
         awaited = np.full(len(begun), -np.inf)
         np.maximum.at(awaited, owner, ends)
-        last = ends == awaited[owner]
+        last = ends * (1.0 + SAME) >= awaited[owner]  # those that end at that instant
         left[owner] = np.inf
         np.minimum.at(left, owner[last], flights[last])
         ended = np.maximum(begun, awaited)
@@ -119,8 +121,8 @@ class Records:
     def _charge_wild(
         self, inbox: Inbox, receives: Sequence[tuple[int, int, int]], times: Times, ledger: _Ledger
     ) -> None:
-        offers = sorted((times[taken], times[at], send) for taken, at, send in self._offers[inbox])
-        for (rank, since, until), (*_, send) in zip(receives, offers, strict=True):
+        offers = [(times[taken], times[at], send) for taken, at, send in self._offers[inbox]]
+        for (rank, since, until), send in zip(receives, _in_order(offers), strict=True):
             begun = times[since]
             ended = max(begun, times[self.arrival[send]])
             ledger.wait(rank, begun, ended, times[self.flight[send]])
@@ -135,6 +137,20 @@ class Account:
     start: float
     ends: Times
     spent: NDArray[np.float64]  #: by rank: compute, communication, io, synchronization
+
+
+def _in_order(offers: Sequence[tuple[float, float, int]]) -> list[int]:
+    """Return sends as they are taken: by when that is, the instant when they are there, and rank.
+
+    Each is given with the first two, in seconds.
+    """
+    order: list[tuple[int, int]] = []
+    group, now, until = 0, -1.0, -1.0
+    for taken, there, send in sorted(offers):
+        if taken > now or there > until:
+            group, now, until = group + 1, taken, end_of_instant(there)
+        order.append((group, send))
+    return [send for _, send in sorted(order)]
 
 
 @attrs.frozen(eq=False)

@@ -49,8 +49,8 @@ class Sketch:
         assert isinstance(post, dict)
         post[place] = 1
 
-    def net(self, name: str) -> Net:
-        """Return what has been drawn."""
+    def net(self, name: str, same: float = 0.0) -> Net:
+        """Return what has been drawn; ``same`` as in `Net`."""
         initial = {place: tokens for place, tokens in self.places.items() if tokens}
         return Net(
             name=name,
@@ -58,6 +58,7 @@ class Sketch:
             transitions=tuple(self.transitions),
             initial=initial,
             links=tuple(self.links),
+            same=same,
         )
 
 

@@ -1,0 +1,64 @@
+"""What is simultaneous: the one rule by which every engine puts requests in order.
+
+Sums of the same numbers in another order differ in their last bits, so two times that are equal
+in exact arithmetic need not be in floats. Times that differ by less than `SAME`, relative to the
+earlier, are one instant; what asks at one instant is served in the order of ranks and places
+(``docs/program.md``). Fractions are compared exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+#: Relative to a time, how much later another one may be and still be the same: 1.2e-10. A million
+#: additions keep below it.
+SAME = 2.0**-33
+
+
+def end_of_instant(time: Any) -> Any:
+    """Return the latest time that is the same as this one."""
+    return time * (1.0 + SAME) if isinstance(time, float) else time
+
+
+def latest(ends: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return the last end, and the smallest beginning of those that end at that instant."""
+    last, _ = max(ends)
+    return last, min(begin for end, begin in ends if end_of_instant(end) >= last)
+
+
+class Requests:
+    """What asks to be served, in the order in which it is.
+
+    The requests of one instant are by rank and place; those that come up while it lasts go
+    among them.
+    """
+
+    def __init__(self) -> None:
+        self._later: list[tuple[Any, int, int, Callable[[Any], None]]] = []
+        self._now: list[tuple[int, int, Any, Callable[[Any], None]]] = []
+        self._until: Any = 0  #: the end of the instant of what is in ``_now``
+
+    def add(self, time: Any, rank: int, place: int, serve: Callable[[Any], None]) -> None:
+        """Ask to be served at a time or after it."""
+        if self._now and time <= self._until:
+            heapq.heappush(self._now, (rank, place, time, serve))
+        else:
+            heapq.heappush(self._later, (time, rank, place, serve))
+
+    def time(self) -> Any:
+        """Return when the first of all asks, or None if there is none."""
+        if self._now:
+            return self._now[0][2]
+        return self._later[0][0] if self._later else None
+
+    def serve(self) -> None:
+        """Serve the first."""
+        if not self._now:
+            self._until = end_of_instant(self._later[0][0])
+            while self._later and self._later[0][0] <= self._until:
+                time, rank, place, serve = heapq.heappop(self._later)
+                heapq.heappush(self._now, (rank, place, time, serve))
+        *_, time, serve = heapq.heappop(self._now)
+        serve(time)

@@ -1,0 +1,64 @@
+"""Programs and costs in fractions: the numbers that were meant, which floats round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.program import Operation, Unrolled
+from parcast.program.unrolled import Pool
+
+_AMOUNTS = frozenset({"bytes", "flops", "seconds"})
+
+#: Numbers that are meant have no larger denominator, and no larger product with the numerator.
+_DENOMINATOR, _PRODUCT = 10**8, 10**12
+
+
+def exact_costs(costs: Costs) -> Costs:
+    """Return costs as fractions."""
+    numbers: dict[str, Any] = {
+        field.name: exactly(value)
+        for field in attrs.fields(Costs)
+        if isinstance(value := getattr(costs, field.name), float) and value < np.inf
+    }
+    speed = np.array([exactly(one) for one in costs.placement.speed.tolist()], dtype=object)
+    return attrs.evolve(costs, placement=attrs.evolve(costs.placement, speed=speed), **numbers)
+
+
+def exact_program(unrolled: Unrolled) -> Unrolled:
+    """Return a program with its amounts as fractions, which keep all else exact."""
+    lists = [[_exact(one) for one in listed] for listed in unrolled.by_rank()]
+    pools = tuple(
+        Pool(_column(pool.bytes, pool.tasks), exact_program(pool.work)) for pool in unrolled.pools
+    )
+    return attrs.evolve(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), pools=pools)
+
+
+def exactly(value: float) -> Fraction:
+    """Return the fraction of small denominator that a float stands for.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    found = Fraction(value).limit_denominator(_DENOMINATOR)
+    product = abs(found.numerator * found.denominator)
+    if product > _PRODUCT or abs(float(found) - value) > 1e-12 * abs(value):
+        raise ValueError(f"{value!r} stands for no fraction of small numbers")
+    return found
+
+
+def _exact(operation: Operation) -> Operation:
+    given: Mapping[str, Any] = operation.arguments
+    numbers = {name: exactly(value) for name, value in given.items() if name in _AMOUNTS}
+    return attrs.evolve(operation, arguments={**given, **numbers})
+
+
+def _column(values: Any, count: int) -> Any:
+    return np.array([exactly(one) for one in np.broadcast_to(values, count).tolist()], object)
