@@ -27,7 +27,7 @@ def test_what_timing_decides_is_decided_alike(programs):
 
 
 def assert_agrees(made):
-    drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"))
+    drawn = program_net(made.query, Options(sharing="fcfs"))
     account = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
     reference = by_sweep(made.expanded, made.costs)
     assert (account.time, account.start) == (reference.time, reference.start), made.source
@@ -46,7 +46,7 @@ def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
         nodes = made.costs.placement.nodes
         loaded = seed % nodes
         load = {loaded: Load(1, utilization, (Law("exp", (1.0,)),), (1.0,))}
-        drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"), Nodes(load))
+        drawn = program_net(made.query, Options(sharing="fcfs"), Nodes(load))
         found = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
         placement = made.costs.placement
         slower = np.where(placement.node == loaded, 1 - utilization, 1.0)

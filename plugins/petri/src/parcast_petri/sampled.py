@@ -65,7 +65,8 @@ class Sampled:
         details = {"transitions": len(made.net.transitions)}
         if not loads:
             play = questions.played(query, made)
-            return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
+            account = made.records.read(play.memory.column(k.LAST))
+            return of_run(account, questions.notes(made), details)
         tables = _tables(made.computing, loads, idle=options.begin == "idle")
         replay = Replay(
             questions.playable(query, made, "compiled"),
@@ -81,6 +82,7 @@ class Sampled:
 
         found = replicate(sample, tolerance=options.tolerance, most=options.most)
         notes = ["each computation meets a background of its own, drawn anew"]
+        notes += questions.notes(made)
         return of_runs(
             query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
         )
