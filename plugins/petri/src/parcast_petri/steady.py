@@ -83,8 +83,7 @@ class Steady:
 
 def _listed(title: str, means: Mapping[str, Mean]) -> list[str]:
     rows = (
-        f"  {name}: {one.mean:.6g} ({one.low:.6g} .. {one.high:.6g})"
-        for name, one in means.items()
+        f"  {name}: {one.mean:.6g} ({one.low:.6g} .. {one.high:.6g})" for name, one in means.items()
     )
     return [f"{title}:", *rows]
 
@@ -182,7 +181,9 @@ def steady(made: Arrays, seed: int = 0, most: int = MOST_STEADY) -> Steady | Non
     """
     net = made.net
     play = Play(made, generator(seed, 0), memory=made.memory(room=_FIRST))
-    batches = _Batches(play, _change(net), np.array([net.initial.get(p, 0) for p in net.places], float))
+    batches = _Batches(
+        play, _change(net), np.array([net.initial.get(p, 0) for p in net.places], float)
+    )
     size = _FIRST
     while True:
         while len(batches.seconds) < _BATCHES:

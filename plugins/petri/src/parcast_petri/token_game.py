@@ -84,9 +84,7 @@ class Play:
         self._check(self._advance(MOST_TOKENS))
         count = int(self.memory.m[k.TRACES])
         self.memory.m[k.TRACES] = 0
-        return tuple(
-            np.asarray(self.memory.column(at, 0, count)) for at in (k.TRACE_TIME, k.TRACE)
-        )
+        return tuple(np.asarray(self.memory.column(at, 0, count)) for at in (k.TRACE_TIME, k.TRACE))
 
     def finish(self) -> Run:
         """Run to the end.
