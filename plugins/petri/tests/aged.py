@@ -8,14 +8,14 @@ from random import Random
 from parcast_petri.net import Net, Tokens, Transition
 
 
-class Tie(Exception):
+class TieError(Exception):
     """Two timers are due at one time: who goes first is not what is looked at here."""
 
 
 def value(text: str, names) -> Fraction:
     """Return what arithmetic of tokens comes to, by Python's own."""
     exact = {name: Fraction(number) for name, number in names.items()}
-    return Fraction(eval(text, {"min": min, "max": max}, exact))  # noqa: S307
+    return Fraction(eval(text, {"min": min, "max": max}, exact))
 
 
 def degree(one: Transition, marking) -> int:
@@ -24,12 +24,12 @@ def degree(one: Transition, marking) -> int:
     return min((marking[place] // number for place, number in one.pre.items()), default=1)
 
 
-def played(net: Net, most: int = 200) -> list[tuple[Fraction, str]]:
+def played(net: Net, most: int = 200) -> list[tuple[Fraction, str]]:  # noqa: PLR0912  (one loop)
     """Return when each transition fired.
 
     Raises
     ------
-    Tie
+    TieError
         If two timers are due at one time.
     """
     marking = {place: net.initial.get(place, 0) for place in net.places}
@@ -62,10 +62,10 @@ def played(net: Net, most: int = 200) -> list[tuple[Fraction, str]]:
                 return trace
             step = min(due.values())
             if sum(time == step for time in due.values()) > 1:
-                raise Tie
+                raise TieError
             now += step
-            for name in speed:
-                left[name] -= step * speed[name]
+            for name, per_second in speed.items():
+                left[name] -= step * per_second
             (first,) = [one for one in running if due.get(one.name) == step]
             del left[first.name]
         for place, number in first.pre.items():

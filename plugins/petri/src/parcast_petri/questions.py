@@ -59,11 +59,12 @@ def notes(made: ProgramNet) -> list[str]:
     """Return what is to be said of how a program's net was drawn."""
     if not any(load.startswith(MOVING) for load in made.net.loads):
         return []
-    return [
+    note = (
         "petri.memory=ps: the processes that move bytes at the time share their node's memory; "
         "with all of the node, as the table of costs has it (petri.memory=fixed), a computation "
         "takes as long or longer"
-    ]
+    )
+    return [note]
 
 
 @contextmanager

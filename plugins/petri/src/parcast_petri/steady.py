@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from parcast.replications import generator
 from parcast_petri.arrays import Arrays
-from parcast_petri.kernel import layout as k
 from parcast_petri.markings import searched
 from parcast_petri.net import Net, NetError, Transition
 from parcast_petri.token_game import Play
@@ -27,7 +26,7 @@ Array = NDArray[np.float64]
 _FIRST, _BATCHES, _WARM = 4096, 64, 16
 #: The quantile of 0.975 of Student's law with 47 degrees of freedom.
 _STUDENT = 2.0117
-#: Half widths of intervals to stop at, relative to a throughput, or to a mean marking of 1 and more.
+#: Half widths of intervals to stop at, relative to a throughput, or to a mean marking of 1 or more.
 _TOLERANCE = 0.01
 #: Batches one after another are alike by chance up to this correlation.
 _ALIKE = 0.5
@@ -70,9 +69,12 @@ class Steady:
 
     def report(self) -> str:
         """Return the same for people."""
-        lines = [
+        title = (
             f"{self.net.name}: never ends; its long run by {self.firings:,} firings in "
-            f"{self.seconds:.6g} s, with 95 % intervals",
+            f"{self.seconds:.6g} s, with 95 % intervals"
+        )
+        lines = [
+            title,
             *_listed("firings a second", self.throughput),
             *_listed("tokens in the mean", self.marking),
         ]
@@ -92,8 +94,8 @@ def never_ends(net: Net) -> bool:
     """Tell whether a net goes on for ever, times left aside.
 
     It does where something is enabled in each of its markings. Where these are too many to look at,
-    none of those looked at may be a halt, and some numbers of firings must bring a marking back: the
-    nets of programs and of loops that count have none.
+    none of those looked at may be a halt, and some numbers of firings must bring a marking back:
+    the nets of programs and of loops that count have none.
     """
     if any(not one.pre and not one.inhibitor for one in net.transitions):
         return True
@@ -140,19 +142,20 @@ class _Batches:
 
     def one(self, size: int) -> bool:
         """Observe a batch of so many firings, a multiple of `_FIRST`; tell whether all happened."""
-        fired, held, begun = 0.0, 0.0, self.began
+        transitions, places = self.change.shape
+        fired, held, begun = np.zeros(transitions), np.zeros(places), self.began
         for _ in range(size // _FIRST):
             times, which = self.play.trace()
             if len(which) < _FIRST:
                 return False
-            number = np.bincount(which, minlength=self.change.shape[0]).astype(float)
-            left = np.bincount(which, times[-1] - times, minlength=self.change.shape[0])
+            number = np.bincount(which, minlength=transitions).astype(float)
+            left = np.bincount(which, times[-1] - times, minlength=transitions)
             held = held + self.marking * (times[-1] - self.began) + self.change.T @ left
             self.marking = self.marking + self.change.T @ number
             fired, self.began = fired + number, times[-1]
         self.seconds.append(self.began - begun)
-        self.fired.append(np.asarray(fired))
-        self.held.append(np.asarray(held))
+        self.fired.append(fired)
+        self.held.append(held)
         return True
 
     def merge(self) -> None:

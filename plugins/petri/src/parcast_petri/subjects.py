@@ -52,7 +52,7 @@ def subject(
     *,
     folded: bool = False,
 ) -> Subject:
-    """Return the net of a file, or of a program at p processes, its loops ``folded`` or written out.
+    """Return the net of a file, or of a program at p processes, its loops written out or kept.
 
     Raises
     ------

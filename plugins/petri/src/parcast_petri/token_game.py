@@ -84,7 +84,8 @@ class Play:
         self._check(self._advance(MOST_TOKENS))
         count = int(self.memory.m[k.TRACES])
         self.memory.m[k.TRACES] = 0
-        return tuple(np.asarray(self.memory.column(at, 0, count)) for at in (k.TRACE_TIME, k.TRACE))
+        times = np.asarray(self.memory.column(k.TRACE_TIME, 0, count))
+        return times, np.asarray(self.memory.column(k.TRACE, 0, count))
 
     def finish(self) -> Run:
         """Run to the end.

@@ -12,7 +12,6 @@ from parcast_petri.programs.nodes import Nodes, own, own_speed
 from parcast_petri.programs.round_robin import core, draw_turns
 from parcast_petri.programs.sketch import Sketch, timed
 
-
 #: How the names of loads begin that count a node's processes whose bytes move.
 MOVING = "moving_"
 

@@ -205,6 +205,6 @@ def _refuse_words(options: Options, costs: Costs) -> None:
             raise UnsupportedError(f"the folded net has no petri.{option}={word}")
     if costs.contention == "bus" and options.sharing in ("max_min", "fcfs"):
         raise UnsupportedError(
-            f"the folded net has no petri.sharing={options.sharing}; set it to ps_transfer, ps_all, "
-            "fixed_batch, fixed_sequential or none"
+            f"the folded net has no petri.sharing={options.sharing}; set it to ps_transfer, "
+            "ps_all, fixed_batch, fixed_sequential or none"
         )

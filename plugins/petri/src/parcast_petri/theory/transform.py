@@ -9,8 +9,8 @@ Where k jobs are there at first, outlast the demand, and no other comes, the tim
 takes each of these values with a positive probability, and its density jumps there. No sum of waves
 converges beside a jump, so the transform is taken apart. One eigenvalue of the matrix, z =
 lambda (1 - P(s)) with P that of a busy period, is right of -s, and all others left of it; with
-the part of the first in front the transform is G_0/(1 - Q e^-sx), the sum of the G_0 Q^k e^-ksx, each
-of which is a smooth function that begins at k x.
+the part of the first in front the transform is G_0/(1 - Q e^-sx), the sum of the G_0 Q^k e^-ksx,
+each of which is that of a smooth function that begins at k x.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from parcast_petri.theory.phases import Jobs, exponentials
 _NOTHING, _UNSEEN = 1e-11, 1e-8
 #: Times so near a multiple of the demand, relative to themselves, are that multiple.
 _ROUNDING = 1e-12
+#: So many entries of matrices are held at a time.
+_ENTRIES = 1_000_000
 #: With a mean so many standard deviations long the law is taken as normal, which it is within some
 #: thousandths of one.
 _NORMAL = 500
@@ -78,10 +80,12 @@ class SharedCore:
         z = jobs.rate * (1 - before @ jobs.exits)
         whole = 1.0 if idle else 1 - rho
         first = whole * np.exp(-demand * z) / ((1 - after @ known) * weight)
-        matrix = jobs.phases + jobs.rate * jobs.exits[:, None] * before[:, None, :]
-        rest = exponentials(demand * matrix) @ (1 - after * weight[:, None])[:, :, None]
-        lag = (jobs.rate * before - known)[:, None, :] @ rest
-        return np.asarray(first, np.complex128), -lag[:, 0, 0] * first / whole
+        lag = np.empty_like(first)
+        for few in np.array_split(np.arange(len(s)), 1 + len(s) * len(known) ** 2 // _ENTRIES):
+            matrix = jobs.phases + jobs.rate * jobs.exits[:, None] * before[few, None, :]
+            rest = exponentials(demand * matrix) @ (1 - (after * weight[:, None])[few])[:, :, None]
+            lag[few] = ((jobs.rate * before[few] - known)[:, None, :] @ rest)[:, 0, 0]
+        return np.asarray(first, np.complex128), -lag * first / whole
 
     def probability(self, demand: float, times: Array, *, idle: bool = False) -> Array:
         """Return the probabilities that a demand is done by these times."""
@@ -132,7 +136,7 @@ class SharedCore:
     def _terms(
         self, demand: float, t: Array, atom: float, ratio: float, *, idle: bool
     ) -> Iterator[Array]:
-        """Yield what each term is at times after it began, without its atom, until it is nothing."""
+        """Yield what each term is at times after it began, without its atom, while it is any."""
         terms = self._waves(demand, t)
         s = points(t, terms)
         parts = self.parts(demand, s.ravel(), idle=idle)
@@ -160,7 +164,8 @@ class SharedCore:
 
     def _waves(self, demand: float, t: Array) -> int:
         """Return how many terms the inversion needs."""
-        return max(LEAST_TERMS, math.ceil(2 * t.max(initial=0.0) / self.spread(demand)))
+        last = float(t.max(initial=0.0))
+        return max(LEAST_TERMS, math.ceil(2 * last / self.spread(demand)))
 
     def quantile(self, demand: float, level: float, *, idle: bool = False) -> float:
         """Return the time by which a demand is done with this probability."""
