@@ -38,7 +38,7 @@ def test_what_is_simultaneous_is_as_in_exact_arithmetic(form, programs):
 
 
 def played(made, form):
-    drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"))
+    drawn = program_net(made.query, Options(sharing="fcfs"))
     return drawn.records.read(Play(arrays(drawn.net, form)).finish().last)
 
 
@@ -61,7 +61,7 @@ def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
         nodes = made.costs.placement.nodes
         loaded = seed % nodes
         load = {loaded: Load(1, utilization, (Law("exp", (1.0,)),), (1.0,))}
-        drawn = program_net(made.query, Options(sharing="fcfs", memory="fixed"), Nodes(load))
+        drawn = program_net(made.query, Options(sharing="fcfs"), Nodes(load))
         found = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
         placement = made.costs.placement
         slower = np.where(placement.node == loaded, 1 - utilization, 1.0)

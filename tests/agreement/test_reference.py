@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 import pytest
 
+from parcast import Registry
 from parcast.costs import Costs
 from parcast.placement import Placement
 from parcast.program import Operation, Site, Unrolled
@@ -348,3 +349,17 @@ def in_whole_numbers(unrolled: Unrolled) -> Unrolled:
         for listed in unrolled.by_rank()
     ]
     return Unrolled.of_ranks(lists, unrolled.sites)
+
+
+@pytest.mark.parametrize(("p", "time"), [(1, 4), (2, 8)])
+def test_a_process_that_has_ended_keeps_its_core_from_boosting_another(p, time):
+    """docs/files.md: the mapping counts, all along."""
+    registry = Registry()
+    text = "def program(rank, size):\n    if rank == 0:\n        compute(8)\n"
+    source = read_source(text, "b.py", "b")
+    machine = {"name": "m", "processor": {"rate": 1, "boost": 2}, "nodes": {"count": 1, "cores": 2},
+               "network": {"startup": 1, "bandwidth": 1}}  # fmt: skip
+    rows = registry.compare(source, machine, p=p).rows
+    times = {row.solver: row.time for row in rows if row.time is not None}
+    assert {"emulator.tc", "petri.mean", "perturb.clocked"} <= times.keys()
+    assert set(times.values()) == {time}

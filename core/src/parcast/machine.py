@@ -22,7 +22,8 @@ class Processor:
     """One process's processor."""
 
     rate: Annotated[float, Unit("FLOP/s", positive=True)] | None = None
-    boost: Annotated[float, Unit("1", positive=True)] = 1.0  #: while the node's other cores idle
+    #: Times faster, where the other cores of the node have no process
+    boost: Annotated[float, Unit("1", positive=True)] = 1.0
 
 
 @attrs.frozen(kw_only=True)

@@ -18,6 +18,7 @@ def random_net(random: Random) -> Net:
         post = {random.choice(places): 1} if sum(pre.values()) > 1 else {}
         delay = random.choice([None, 0, 1, 2, Fraction(3, 2), Tokens.read("1 + bus + a")])
         speed = random.choice([None, Tokens.read("1/max(1, bus)"), Tokens.read("1/(1 + b)")])
+        servers = 1 if delay is None else random.choice([1, 2, None])
         transitions.append(
             Transition(
                 name=f"t{index}",
@@ -27,7 +28,8 @@ def random_net(random: Random) -> Net:
                 priority=random.randint(0, 2),
                 delay=delay,
                 speed=None if delay is None else speed,
-                servers=1 if delay is None else random.choice([1, 2, None]),
+                servers=servers,
+                memory=random.choice(["age", "enabling"]) if servers == 1 else "enabling",
                 load=None if delay is None else "bus",
             )
         )

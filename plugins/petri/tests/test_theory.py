@@ -174,3 +174,15 @@ def test_loads_without_a_meaning_are_refused_with_a_sentence(laws, utilization, 
 def test_the_command_exits_2_without_a_meaning(capsys):
     assert main(["petri", "slowdown", "--demand", "10", "--background", "exp:1"]) == 2
     assert "no --utilization" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--scheduling", "rr:10ms"], ["--begin", "idle"]])
+@pytest.mark.parametrize(
+    ("option", "value", "shown"),
+    [("demand", "-10s", "-10 s"), ("demand", "0", "0 s"), ("deadline", "-1ms", "-0.001 s")],
+)
+def test_times_that_are_none_are_refused(capsys, option, value, shown, more):
+    asked = {"demand": "1s", "background": "exp:1", "utilization": "0.5", option: value}
+    options = [text for name, one in asked.items() for text in (f"--{name}", one)]
+    assert main(["petri", "slowdown", *options, *more]) == 2
+    assert f"{option} {shown} must be above 0" in capsys.readouterr().err

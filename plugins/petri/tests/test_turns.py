@@ -110,6 +110,10 @@ def test_memory_is_shared_among_those_who_move_bytes(memory, ends):
     asked = {"p": 3, "solvers": "petri.mean", "settings": {"petri.memory": memory}}
     (row,) = REGISTRY.compare(read_source(MEMORY, "m.py", "m"), machine, **asked).rows
     assert row.details["ends"] == ends
+    assert any("petri.memory=ps" in note for note in row.notes) == (memory == "ps")
+    del asked["settings"]  # the default is the table of costs
+    (row,) = REGISTRY.compare(read_source(MEMORY, "m.py", "m"), machine, **asked).rows
+    assert row.details["ends"] == [12, 7, 8]
 
 
 def test_a_loaded_node_shares_its_memory_too():
@@ -119,7 +123,8 @@ def test_a_loaded_node_shares_its_memory_too():
         "nodes": {"count": 1, "cores": 3, "memory_bandwidth": 4},
         "background": {"utilization": 0.01, "demand": "const:1ms"},
     }
-    asked = {"p": 3, "solvers": ["petri.mean", "petri.sampled", "petri.explicit"], "settings": {}}
+    asked = {"p": 3, "solvers": ["petri.mean", "petri.sampled", "petri.explicit"]}
+    asked["settings"] = {"petri.memory": "ps"}
     rows = REGISTRY.compare(read_source(MEMORY, "m.py", "m"), machine, **asked).rows
     for row in (rows[0], rows[2]):
         assert row.time == pytest.approx(8, rel=0.02)

@@ -24,7 +24,8 @@ def parcast_parts() -> Iterator[PartEntry]:
 
 
 #: Messages share a network by equal parts; in turn, as the other families have them, without.
-#: Processes share memory with those that move bytes at the time; with all of the node, without.
+#: With ``petri.memory=ps`` processes share memory with those that move bytes at the time; with all
+#: of the node, without.
 SHARES = {
     "equal shares of the network": {"sharing": "fcfs"},
     "memory shared anew": {"memory": "fixed"},

@@ -47,7 +47,10 @@ def solve(
     seed: Annotated[int, typer.Option(help="Of random delays.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs."""
+    """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs.
+
+    Of a net that never ends the long run is told: firings a second, and tokens in the mean.
+    """
     from parcast_petri.solution import solution
     from parcast_petri.subjects import read_net
 

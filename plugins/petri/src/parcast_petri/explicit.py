@@ -47,12 +47,14 @@ class Explicit:
         details = {"transitions": len(made.net.transitions)}
         if not random(made):
             play = questions.played(query, made)
-            return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
+            account = made.records.read(play.memory.column(k.LAST))
+            return of_run(account, questions.notes(made), details)
         runs = replications(query, made)
         nodes = f"{len(loads)} loaded nodes, their" if len(loads) > 1 else "1 loaded node, its"
         notes = [f"{nodes} jobs in the net"] if loads else []
         if random_traffic(query):
             notes.append("traffic of others in the net")
+        notes += questions.notes(made)
         return of_runs(query, runs.found, runs.spent, notes, {**details, "firings": runs.firings})
 
 

@@ -24,7 +24,7 @@ class Mean:
         loads = questions.loads(query)
         made = questions.drawn(query, Nodes(loads))
         play = questions.played(query, made)
-        notes = []
+        notes = questions.notes(made)
         if len(loads) > 1 and query.p > 1:
             notes.append(
                 f"{len(loads)} loaded nodes: processes that wait for each other take the maximum "

@@ -20,11 +20,17 @@ Settings = Annotated[
 
 
 def _subject(
-    context: typer.Context, what: str, machine: str | None, p: int, settings: list[str] | None
+    context: typer.Context,
+    what: str,
+    machine: str | None,
+    p: int,
+    settings: list[str] | None,
+    *,
+    folded: bool = False,
 ) -> Subject:
     from parcast_petri.subjects import subject
 
-    found = subject(context.obj, what, machine, p, settings or [])
+    found = subject(context.obj, what, machine, p, settings or [], folded=folded)
     for note in found.notes:
         typer.echo(f"parcast: note: {note}", err=True)
     return found
@@ -37,6 +43,10 @@ def net(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where it goes: .svg, .dot, .pnml or .json.")
     ],
+    folded: Annotated[
+        bool,
+        typer.Option("--folded", help="As the paper draws it: loops kept, by places that count."),
+    ] = False,
     machine: MachineName = None,
     p: Processes = 4,
     settings: Settings = None,
@@ -50,7 +60,7 @@ def net(
     suffix = output.suffix.lower()
     if suffix not in (".svg", ".dot", ".pnml", ".json"):
         raise FileError(f"{output}: end the name in .svg, .dot, .pnml or .json")
-    found = _subject(context, what, machine, p, settings)
+    found = _subject(context, what, machine, p, settings, folded=folded)
     try:
         if suffix == ".svg":
             output.write_text(drawing.svg(found.net), encoding="utf-8")

@@ -15,7 +15,7 @@ Sharing = Literal[
 Startup = Literal["outside", "inside"]
 Servers = Literal["infinite", "single"]
 Sends = Literal["nonblocking", "blocking"]
-Memory = Literal["ps", "fixed"]
+Memory = Literal["fixed", "ps"]
 
 
 @attrs.frozen(kw_only=True)
@@ -35,9 +35,9 @@ class Options:
     #: Whether a sender goes on at once (above ``network.eager_limit`` it never does) or waits
     #: until its message has arrived
     sends: Sends = "nonblocking"
-    #: How processes share their node's memory bandwidth: ``ps`` among those that move bytes
-    #: at the time, ``fixed`` among all of the node, as the other families do
-    memory: Memory = "ps"
+    #: How processes share their node's memory bandwidth: ``fixed`` among all of the node, as the
+    #: other families do, ``ps`` among those that move bytes at the time
+    memory: Memory = "fixed"
 
 
 @attrs.frozen(kw_only=True)

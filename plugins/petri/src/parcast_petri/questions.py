@@ -14,6 +14,7 @@ from parcast.query import Query
 from parcast_petri.arrays import Arrays, arrays
 from parcast_petri.load import Load, loads_of
 from parcast_petri.options import Options
+from parcast_petri.programs.computing import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import drawn_operations
@@ -52,6 +53,18 @@ def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     options: Options = query.options or Options()
     with _collecting_nothing():
         return program_net(query, options, nodes)
+
+
+def notes(made: ProgramNet) -> list[str]:
+    """Return what is to be said of how a program's net was drawn."""
+    if not any(load.startswith(MOVING) for load in made.net.loads):
+        return []
+    note = (
+        "petri.memory=ps: the processes that move bytes at the time share their node's memory; "
+        "with all of the node, as the table of costs has it (petri.memory=fixed), a computation "
+        "takes as long or longer"
+    )
+    return [note]
 
 
 @contextmanager

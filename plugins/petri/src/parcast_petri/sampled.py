@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -65,7 +66,8 @@ class Sampled:
         details = {"transitions": len(made.net.transitions)}
         if not loads:
             play = questions.played(query, made)
-            return of_run(made.records.read(play.memory.column(k.LAST)), (), details)
+            account = made.records.read(play.memory.column(k.LAST))
+            return of_run(account, questions.notes(made), details)
         tables = _tables(made.computing, loads, idle=options.begin == "idle")
         replay = Replay(
             questions.playable(query, made, "compiled"),
@@ -81,6 +83,7 @@ class Sampled:
 
         found = replicate(sample, tolerance=options.tolerance, most=options.most)
         notes = ["each computation meets a background of its own, drawn anew"]
+        notes += questions.notes(made)
         return of_runs(
             query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
         )
@@ -129,11 +132,26 @@ def _tables(
 
 
 def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array]:
-    """Return probabilities and times, dense where either end of the law needs it."""
+    """Return probabilities and times, dense where either end of the law needs it.
+
+    Multiples of the demand that are taken with a probability of their own stand there twice: with
+    the probability to end before, and by then.
+    """
     last = core.quantile(demand, 1 - _TAIL, idle=idle)
     beyond = (last - demand) * np.linspace(0, 1, _POINTS) ** 2
-    reached = core.probability(demand, demand + beyond, idle=idle)
-    return np.maximum.accumulate(reached), demand + beyond
+    near = demand * core.smooth_from(demand)
+    part = demand / max(2, math.ceil(_POINTS * demand / near))  # what terms have in common
+    summed = (beyond > demand) & (beyond < near)
+    times = demand + np.where(summed, part * np.round(beyond / part), beyond)
+    atom, ratio = core.atoms(demand, idle=idle)
+    jumps = atom * ratio ** np.arange(1, max(2, math.floor(last / demand)))
+    jumps = jumps[jumps > _TAIL]
+    after = demand * np.arange(2, 2 + len(jumps))
+    apart = [np.abs(times - one) > 1e-9 * one for one in after]
+    times = np.sort(np.append(times[np.all(apart, axis=0)], after))
+    reached = np.maximum.accumulate(core.probability(demand, times, idle=idle))
+    at = np.searchsorted(times, after, side="right") - 1
+    return np.insert(reached, at, np.maximum(reached[at] - jumps, 0)), np.insert(times, at, after)
 
 
 def _stretch(

@@ -11,10 +11,13 @@ from parcast.replications import generator
 from parcast_petri.arrays import arrays
 from parcast_petri.deadlock import Ending
 from parcast_petri.net import Net, NetError
+from parcast_petri.steady import LEAST_STEADY, MOST_STEADY, Steady, never_ends, steady
 from parcast_petri.token_game import MOST_FIRINGS, MOST_TOKENS, Play, Run
 
 #: A net is played with fractions up to so many firings; longer runs are given again in floats.
 MOST_EXACT = 200_000
+#: A net that has not ended by then is looked at: it may never end.
+SOON = 10_000
 
 
 @attrs.frozen
@@ -61,27 +64,39 @@ def solution(
     bound: int = MOST_TOKENS,
     firings: int = MOST_FIRINGS,
     seed: int = 0,
-) -> Solution:
+) -> Solution | Steady:
     """Play a net until nothing is enabled: with fractions, or with floats where delays are drawn.
 
     Runs of more than `MOST_EXACT` firings are played with floats too, which the answer says by
-    having no exact time.
+    having no exact time. The long run of a net that never ends is found instead, see `steady`.
 
     Raises
     ------
     NetError
         If the net has no end within the bound and the firings.
     """
-    run = None
-    if not net.random:
-        made = arrays(net, "exact", evaluation=evaluation, bound=bound)
-        exact = Play(made, most=min(firings, MOST_EXACT))
-        try:
-            run = exact.finish()
-        except NetError:
-            if exact.firings < MOST_EXACT or firings <= MOST_EXACT:
-                raise
+    exact = not net.random
+    shape: Any = {"evaluation": evaluation, "bound": bound}
+    play = Play(arrays(net, "exact" if exact else "compiled", **shape), generator(seed, 0))
+    run = _finished(play, min(SOON, MOST_EXACT), firings)
+    if run is None and firings >= LEAST_STEADY and never_ends(net):
+        found = steady(arrays(net, "compiled", **shape), seed, min(firings, MOST_STEADY))
+        if found is not None:
+            return found
+    if run is None and exact:
+        run = _finished(play, MOST_EXACT, firings)
     if run is None:
-        made = arrays(net, "compiled", evaluation=evaluation, bound=bound)
+        made = arrays(net, "compiled", **shape)
         run = Play(made, generator(seed, 0), firings).finish()
     return Solution(net, run, Ending(net, run.marking), evaluation)
+
+
+def _finished(play: Play, soon: int, firings: int) -> Run | None:
+    """Return a run that goes on and ends after so many firings in all; None where it does not."""
+    play.most = min(soon, firings)
+    try:
+        return play.finish()
+    except NetError:
+        if play.firings < soon or firings <= soon:
+            raise
+    return None

@@ -17,6 +17,7 @@ from parcast_petri.net import Net
 from parcast_petri.net_files import read_json
 from parcast_petri.options import Options
 from parcast_petri.pnml.reading import read_pnml
+from parcast_petri.programs.folded import folded_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.questions import drawn, loads, playable
 
@@ -43,9 +44,15 @@ class Subject:
 
 
 def subject(
-    registry: Registry, what: str, machine: str | None, p: int, settings: Sequence[str]
+    registry: Registry,
+    what: str,
+    machine: str | None,
+    p: int,
+    settings: Sequence[str],
+    *,
+    folded: bool = False,
 ) -> Subject:
-    """Return the net of a file, or of a program at p processes.
+    """Return the net of a file, or of a program at p processes, its loops written out or kept.
 
     Raises
     ------
@@ -54,12 +61,18 @@ def subject(
     """
     path = Path(what)
     if path.suffix.lower() in _NETS and path.exists():
+        if folded:
+            raise FileError(f"{path} is a net already: --folded is for programs; leave it out")
         found = read_net(path)
         return attrs.evolve(found, made=arrays(found.net, "plain"))
     notes = []
     if machine is None:
         notes.append("no --machine: 1 GFLOP/s, 1 us and 1 GB/s are assumed")
     query = query_of(registry, what, machine or ASSUMED, p, settings)
+    if folded:
+        kept = folded_net(query)
+        net = attrs.evolve(kept.net, name=f"{kept.net.name} folded")
+        return Subject(net, arrays(net, "plain"), (*notes, *kept.notes))
     program = drawn(query, Nodes(loads(query)))
     return Subject(program.net, playable(query, program), tuple(notes))
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import attrs
+import numpy as np
 
 from parcast.replications import generator
 from parcast_petri.arrays import Arrays, Form, arrays
@@ -74,6 +75,17 @@ class Play:
             if code != k.TRACED:
                 self._check(code)
                 return
+
+    def trace(self) -> tuple[Any, Any]:
+        """Return times and transitions of the next firings: as many as the memory has room for.
+
+        They are fewer where the net ends.
+        """
+        self._check(self._advance(MOST_TOKENS))
+        count = int(self.memory.m[k.TRACES])
+        self.memory.m[k.TRACES] = 0
+        times = np.asarray(self.memory.column(k.TRACE_TIME, 0, count))
+        return times, np.asarray(self.memory.column(k.TRACE, 0, count))
 
     def finish(self) -> Run:
         """Run to the end.

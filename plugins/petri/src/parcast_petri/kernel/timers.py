@@ -136,9 +136,9 @@ def stop(m: Any, f: Any, item: int, t: int) -> None:
         remove(m, f, MAIN, item)
     else:
         advance(m, f, pool)
+        now = f[m[VIRTUAL] + pool]  # which an empty pool forgets
         remove(m, f, FIRST_POOL + pool, item)
         reschedule(m, f, pool, m[TRANSITIONS] + pool)
-        now = f[m[VIRTUAL] + pool]
     if m[m[AGE] + t]:
         f[m[LEFT] + t] = max(due - now, now * 0)
 

@@ -12,6 +12,9 @@ from parcast_petri.programs.nodes import Nodes, own, own_speed
 from parcast_petri.programs.round_robin import core, draw_turns
 from parcast_petri.programs.sketch import Sketch, timed
 
+#: How the names of loads begin that count a node's processes whose bytes move.
+MOVING = "moving_"
+
 
 @attrs.frozen
 class Computing:
@@ -68,7 +71,7 @@ class Computations:
     def _moving(self, work: Work, load: Load | None) -> dict[str, Any] | None:
         """Return how the memory traffic is drawn beside the work, or None where it is not."""
         if work.traffic:
-            moving = f"moving_{work.node}"
+            moving = f"{MOVING}{work.node}"
             speed = Tokens.read(f"1/max({work.drawing!r}, {moving})")
             return {"delay": work.traffic, "load": moving, "speed": speed}
         if load is not None and self.nodes.explicit and work.seconds > work.cpu:

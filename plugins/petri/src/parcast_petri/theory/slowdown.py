@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import attrs
 import numpy as np
 
-from parcast.errors import UnsupportedError
+from parcast.errors import ParcastError, UnsupportedError
 from parcast.replications import replicate
 from parcast.tasks import Tell, silent
 from parcast_petri.arrays import arrays
@@ -35,7 +36,13 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 @attrs.frozen(kw_only=True)
 class Slowdown:
-    """The time of one demand beside background jobs and other processes that never stop."""
+    """The time of one demand beside background jobs and other processes that never stop.
+
+    Raises
+    ------
+    ParcastError
+        If the demand or the deadline is not above 0.
+    """
 
     load: Load
     demand: float
@@ -44,6 +51,11 @@ class Slowdown:
     deadline: float | None = None
     seed: int = 0
     runs: int | None = None  #: where it must be simulated; None: as many as take seconds
+
+    def __attrs_post_init__(self) -> None:
+        for name, seconds in (("demand", self.demand), ("deadline", self.deadline)):
+            if seconds is not None and not 0 < seconds < math.inf:
+                raise ParcastError(f"{name} {seconds:g} s must be above 0, such as 250ms")
 
     def answer(self, tell: Tell = silent) -> dict[str, Any]:
         """Return factor, mean, std, quantiles and how each was found.

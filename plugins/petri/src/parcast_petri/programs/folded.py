@@ -1,0 +1,210 @@
+"""A program as the paper draws it: segments between messages, and loops that are kept as loops."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from parcast.costs import Costs
+from parcast.errors import UnsupportedError
+from parcast.program.columns import OPS
+from parcast.program.matching import NOTHING, TIMING
+from parcast.program.ready import matched
+from parcast.query import Query
+from parcast_petri.load import loads_of
+from parcast_petri.net import Net
+from parcast_petri.options import Options
+from parcast_petri.paper import Loop, Segment, Send, paper_net
+from parcast_petri.programs.charges import Charges, Ways
+from parcast_petri.programs.networks import networks_of
+
+#: Loops of more segments than these are not looked for.
+_LONGEST = 64
+
+
+@attrs.frozen
+class Folded:
+    """A program's folded net, and what of the program it may tell otherwise."""
+
+    net: Net
+    notes: tuple[str, ...] = ()
+
+
+def folded_net(query: Query) -> Folded:
+    """Return the net of a program with its loops kept (Anglano 1998, section 3.1).
+
+    Raises
+    ------
+    UnsupportedError
+        If the program or the machine has what the paper's nets have no way to say.
+    """
+    options: Options = query.options or Options()
+    drawing = _Drawing(query, options)
+    processes = [folded(drawing.segments(rank)) for rank in range(query.p)]
+    sharing = options.sharing if drawing.costs.contention == "bus" else "none"
+    servers = 1 if options.servers == "single" else None
+    net, _ = paper_net(processes, sharing, servers)  # type: ignore[arg-type]
+    return Folded(attrs.evolve(net, name=query.workload.name), tuple(drawing.notes()))
+
+
+def folded(segments: Sequence[Segment]) -> list[Segment | Loop]:
+    """Return segments with those that come again and again as loops, the longest stretch first."""
+    found: list[Segment | Loop] = []
+    at = 0
+    while at < len(segments):
+        count, length = 1, 1
+        for period in range(1, min(_LONGEST, (len(segments) - at) // 2) + 1):
+            body, times = segments[at : at + period], 1
+            while segments[at + times * period : at + (times + 1) * period] == body:
+                times += 1
+            if times > 1 and times * period > count * length:
+                count, length = times, period
+        if count == 1:
+            found.append(segments[at])
+        else:
+            found.append(Loop(count, tuple(segments[at : at + length])))
+        at += count * length
+    return found
+
+
+class _Drawing:
+    """What the operations of each process are as segments."""
+
+    def __init__(self, query: Query, options: Options) -> None:
+        found = matched(query, pools=True)
+        self.sequential = options.sharing == "fixed_sequential"
+        self.table, self.matching = found.columns, found.matching
+        self.costs = Costs.of(query, found.unrolled.needs())
+        _refuse_words(options, self.costs)
+        self.node = self.costs.placement.node
+        self.loads = loads_of(query, self.node.tolist())
+        self.cores = query.machine.nodes.cores
+        self.ranks = np.repeat(np.arange(query.p), np.diff(self.table.offsets))
+        self.charges = Charges.of(self.table, self.costs, self.ranks)
+        networks = networks_of(query, self.costs)
+        if len(networks) > 1:
+            raise UnsupportedError("the folded net has one network; leave links.networks out")
+        targets = np.maximum(self.table.dst, 0)
+        self.ways = Ways.of(self.costs, networks, self.ranks, targets, self.table.amount)
+        self.requests: dict[int, list[int]] = defaultdict(list)
+        for wait, request in zip(self.table.wait_op, self.table.wait_request, strict=True):
+            self.requests[int(wait)].append(int(request))
+
+    def notes(self) -> list[str]:
+        """Return what the net may tell otherwise than the program."""
+        sizes: dict[str, set[float]] = defaultdict(set)
+        for id_ in np.flatnonzero(self.table.dst >= 0).tolist():
+            sizes[self._buffer(id_)].add(float(self.table.amount[id_]))
+        found = []
+        if any(len(one) > 1 for one in sizes.values()):
+            found.append(
+                "tokens have no names: of messages of unequal lengths from one process to another, "
+                "one that overtakes is taken for the one before it; the net without --folded "
+                "tells them apart"
+            )
+        if self.sequential and self.costs.contention == "bus":
+            found.append(
+                "messages that begin at one time are counted in the net's order, which is another "
+                "without --folded; play the file with --evaluation sequential"
+            )
+        return found
+
+    def segments(self, rank: int) -> list[Segment]:
+        """Return the segments of a process."""
+        found = [Segment(work=0.0)]
+        for id_ in range(int(self.table.offsets[rank]), int(self.table.offsets[rank + 1])):
+            self._operation(found, rank, id_)
+        if len(found) > 1 and found[0] == Segment(work=0.0):
+            return found[1:]
+        return found
+
+    def _operation(self, found: list[Segment], rank: int, id_: int) -> None:
+        overhead = float(self.costs.overhead_receive)
+        match OPS[self.table.op[id_]]:
+            case "compute" | "elapse":
+                _work(found, self._seconds(rank, id_))
+            case "send" | "isend":
+                self._send(found, rank, id_)
+            case "sendrecv":
+                if overhead:
+                    self._refuse(id_, "a sendrecv where network.overhead_receive is not 0")
+                self._send(found, rank, id_)
+                self._receive(found, id_, 0.0)
+            case "recv":
+                self._receive(found, id_, overhead)
+            case "irecv":
+                _work(found, overhead)
+            case "wait" | "waitall":
+                for request in self.requests[id_]:
+                    if self.matching.received_from[request] != NOTHING:
+                        self._receive(found, request, 0.0)
+                _work(found, overhead)
+            case "region" | "start":
+                pass
+            case word:
+                self._refuse(id_, f"{word}()")
+
+    def _seconds(self, rank: int, id_: int) -> float:
+        """Return what a computation takes, as `petri.mean` has it."""
+        whole, load = self.charges.seconds[id_], self.loads.get(int(self.node[rank]))
+        if load is None or not self.charges.cpu[id_]:
+            return whole
+        own = int(self.costs.placement.sharing[rank])
+        cpu = self.charges.cpu[id_] * min(1.0, self.cores / own)
+        return max(cpu * load.factor(own), whole)
+
+    def _send(self, found: list[Segment], rank: int, id_: int) -> None:
+        if self.table.amount[id_] > self.costs.eager_limit:
+            self._refuse(id_, "a message over network.eager_limit")
+        if self.costs.contention != "none" and self.node[rank] == self.node[self.table.dst[id_]]:
+            self._refuse(id_, "a message within a node, beside a bus,")
+        _work(found, self.charges.seconds[id_])
+        send = Send(
+            self._buffer(id_), float(self.ways.startup[id_]), float(self.ways.transfer[id_])
+        )
+        found[-1] = attrs.evolve(found[-1], sends=(*found[-1].sends, send))
+
+    def _receive(self, found: list[Segment], id_: int, overhead: float) -> None:
+        send = int(self.matching.received_from[id_])
+        if send == TIMING:
+            self._refuse(id_, "a receive of any message")
+        found.append(Segment(work=overhead, receives=self._buffer(send)))
+
+    def _buffer(self, send: int) -> str:
+        tag = int(self.table.tag[send])
+        return f"buf {self.table.dst[send]} from {self.ranks[send]}" + f" tag {tag}" * (tag != 0)
+
+    def _refuse(self, id_: int, what: str) -> None:
+        raise UnsupportedError(
+            f"{self.table.line(id_)}: {what} is not in the paper's nets; leave --folded out"
+        )
+
+
+def _work(found: list[Segment], seconds: float) -> None:
+    """Let a process compute, before what the segment sends, or in a new one."""
+    if not seconds:
+        return
+    if found[-1].sends:
+        found.append(Segment(work=0.0))
+    found[-1] = attrs.evolve(found[-1], work=found[-1].work + seconds)
+
+
+def _refuse_words(options: Options, costs: Costs) -> None:
+    """Refuse words of the model that the paper's nets do not have."""
+    if costs.contention == "endpoint":
+        raise UnsupportedError(
+            "the folded net has one medium, and network.contention is endpoint; set it to bus or "
+            "none"
+        )
+    refused = {"startup": "inside", "sends": "blocking", "memory": "ps"}
+    for option, word in refused.items():
+        if getattr(options, option) == word:
+            raise UnsupportedError(f"the folded net has no petri.{option}={word}")
+    if costs.contention == "bus" and options.sharing in ("max_min", "fcfs"):
+        raise UnsupportedError(
+            f"the folded net has no petri.sharing={options.sharing}; set it to ps_transfer, "
+            "ps_all, fixed_batch, fixed_sequential or none"
+        )

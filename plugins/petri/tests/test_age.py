@@ -1,0 +1,52 @@
+"""Work that is kept while a transition is disabled, under every policy; exact."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from random import Random
+
+import pytest
+from aged import TieError, aged_net, played
+
+from parcast_petri.arrays import arrays
+from parcast_petri.net import Net, Tokens, Transition
+from parcast_petri.token_game import Play
+
+#: Nets by chance; .ci/nightly asks more.
+NETS = int(os.environ.get("PARCAST_PROGRAMS", "300"))
+
+
+@pytest.mark.parametrize("policy", ["fixed", "ps"])
+@pytest.mark.parametrize("form", ["exact", "plain", "compiled"])
+def test_work_done_is_kept_while_its_transition_is_held_back(policy, form):
+    """5 s of work, held back from 7/2 to 7 s: 3/2 s of it are left."""
+    speed, work = (None, 5) if policy == "fixed" else (Tokens.read("1/2"), Fraction(5, 2))
+    net = Net(
+        places=("a", "b", "hold", "free"),
+        initial={"a": 1, "b": 1},
+        transitions=(
+            Transition(name="w", pre={"a": 1}, inhibitor={"hold": 1}, delay=work, speed=speed,
+                       memory="age"),
+            Transition(name="on", pre={"b": 1}, post={"hold": 1}, delay=Fraction(7, 2)),
+            Transition(name="off", pre={"hold": 1}, delay=Fraction(7, 2)),
+        ),
+    )  # fmt: skip
+    assert [*Play(arrays(net, form)).events()][-1] == (8.5, "w")
+
+
+@pytest.mark.parametrize("form", ["exact", "plain"])
+def test_every_firing_is_that_of_a_plain_implementation(form):
+    compared = 0
+    for seed in range(NETS):
+        net = aged_net(Random(seed))
+        try:
+            expected = played(net)
+        except TieError:
+            continue
+        found = [*Play(arrays(net, form)).events()]
+        assert [name for _, name in found] == [name for _, name in expected], seed
+        times = [float(time) for time, _ in expected]
+        assert [float(time) for time, _ in found] == pytest.approx(times, rel=1e-12), seed
+        compared += 1
+    assert compared > NETS / 2
