@@ -156,7 +156,7 @@ class Demands:
                     if low is other.low and high is other.high:
                         renamed.append(other)
                         continue
-                    name = self.kernel.index(low, high, [*done, outer, new, *renamed])
+                    name = self.kernel.index(low, high, [*done, outer, new, *inner, *renamed])
                     again = {other: self.kernel.value(name)}
                     indices = tuple(self._replaced(e, again) for e in indices)
                     time = self._replaced(time, again)
@@ -313,9 +313,10 @@ class Demands:
     def _each(self, demands: Sequence[Demand], instances: Instances) -> Polynomial:
         labels: list[Symbol] = []
         values: list[Polynomial] = []
+        seen = {s for one in demands for e in (one.time, *one.indices) for s in e.free}
+        seen.update(s for one in demands for s in one.loops)
         for low, high in instances.ranges:
-            seen = {s for one in demands for s in (*one.loops, *one.time.free)}
-            label = self.kernel.index(low, high, [*labels, *(s for s in seen if s.level)])
+            label = self.kernel.index(low, high, [*labels, *seen])
             labels.append(label)
             values.append(self.kernel.value(label))
         total = self.kernel.number(0)

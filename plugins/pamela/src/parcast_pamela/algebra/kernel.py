@@ -14,7 +14,7 @@ from parcast_pamela.algebra.polynomials import (
     Polynomial,
     Symbol,
 )
-from parcast_pamela.errors import ModelError
+from parcast_pamela.errors import TooLargeError
 from parcast_pamela.language.functions import Exact
 
 #: Products of sums of more terms are refused.
@@ -146,7 +146,7 @@ class Kernel:
             if (factor := first.constant) is not None:
                 return self.scaled(second, factor)
         if len(one.terms) * len(other.terms) > MOST_PRODUCTS:
-            raise ModelError(
+            raise TooLargeError(
                 "the formula becomes too large; let a parameter stand for a part of it"
             )
         terms: dict[Monomial, Exact] = {}
