@@ -90,6 +90,12 @@ FOUND = {
         "L = seq (i = 1, N) par (j = 1, N) use(r[j], tb*max(i, j))",
         {"N": 3, "P": 1, "tb": 1}, 9, 9,
     ),
+    # an index that came into a maximum was taken for the one that is bound there
+    "index bound within": (
+        "L = seq (i = -N, P-1) par (j = i, P) if (j <= i)"
+        " use(ring[((3*j+1) mod 2) mod P], tb*max(0, 2*i+1)*max(0, -i))",
+        {"N": 3, "P": 3, "tb": 1}, 0, 0,
+    ),
 }  # fmt: skip
 
 
@@ -97,6 +103,6 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_wrong_in_a_nest(name, make):
     source, point, contention, bound = FOUND[name]
-    declared = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400]\n"
+    declared = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400], ring[0..P-1]\n"
     found = make(model_of(declared + source)).values(point)
     assert (found.contention, found.bound) == (contention, bound)
