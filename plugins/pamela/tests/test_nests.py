@@ -92,8 +92,8 @@ FOUND = {
     ),
     # an index that came into a maximum was taken for the one that is bound there
     "index bound within": (
-        "L = seq (i = -N, P-1) par (j = i, P) if (j <= i)"
-        " use(ring[((3*j+1) mod 2) mod P], tb*max(0, 2*i+1)*max(0, -i))",
+        ("L = seq (i = -N, P-1) par (j = i, P) if (j <= i)"
+        " use(ring[((3*j+1) mod 2) mod P], tb*max(0, 2*i+1)*max(0, -i))"),
         {"N": 3, "P": 3, "tb": 1}, 0, 0,
     ),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from parcast_pamela.language.model import Model
 
 _QUANTITIES = ("critical_path", "contention", "bound", "upper")
 #: Points that take more steps to enumerate, or by a formula with loops left in it, are passed over.
-_MOST_STEPS = 4000
+_MOST_STEPS = 1200
 _UNCHECKED = (
     "no formula was compared with enumeration: the model has no small parameters that fit, or "
     "takes too many steps there"

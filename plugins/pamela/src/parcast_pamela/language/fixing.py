@@ -58,13 +58,12 @@ def _with(model: Model, name: str, value: Any) -> Model:
 
 def _number(model: Model, parameter: Parameter, value: Any) -> Any:
     """Return a value of the parameter's type, within those limits that are numbers."""
-    limits = {
-        side: limit if isinstance(limit, Number) else None
-        for side, limit in (("low", parameter.low), ("high", parameter.high))
-    }
-    alone = attrs.evolve(
-        model, parameters={parameter.name: attrs.evolve(parameter, **limits)}, assumptions=()
+    numbers = attrs.evolve(
+        parameter,
+        low=parameter.low if isinstance(parameter.low, Number) else None,
+        high=parameter.high if isinstance(parameter.high, Number) else None,
     )
+    alone = attrs.evolve(model, parameters={parameter.name: numbers}, assumptions=())
     return Bindings(alone, {parameter.name: value})[parameter.name]
 
 
