@@ -113,6 +113,25 @@ def test_what_is_never_reached_may_divide_by_zero():
     assert found.values({}).bound == Fraction(11, 6)
 
 
+def test_a_parameter_without_default_is_checked_too(monkeypatch):
+    model = model_of("param N : int >= 1, t : time, a[1..N] : time\nL = seq (i = 1, N) delay(i*t)")
+    right = sums.Sums.powers
+    monkeypatch.setattr(sums.Sums, "powers", lambda *given: right(*given) + 1)
+    assert compile_checked(model).notes[0].startswith("the simplified formula was wrong at {")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "param N : int >= 9\nassume N == 1000\nL = seq (i = 1, N) delay(i)",
+        "param N : int >= 9000\nL = seq (i = 1, N) delay(i)",
+    ],
+)
+def test_where_nothing_can_be_checked_a_note_says_so(text):
+    (note,) = compile_checked(model_of(text)).notes
+    assert note.startswith("no formula was compared with enumeration: ")
+
+
 def test_a_right_formula_has_no_note():
     assert compile_checked(model_of(MRM)).notes == ()
 

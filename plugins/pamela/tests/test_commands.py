@@ -29,6 +29,34 @@ def test_compile(file, capsys):
     assert "binds          s" in lines
 
 
+def test_a_fixed_parameter_is_a_number_of_the_formulas(file, capsys):
+    assert main(["pamela", "compile", file, "--fix", "P=12", "--fix", "tl=9", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["bound"] == "N*max(12*ts, ts + 9)"
+    assert main(["pamela", "compile", file, "--fix", "P=12", "--python"]) == 0
+    assert "def model(N, tl, ts):" in capsys.readouterr().out
+
+
+def test_what_a_fixed_parameter_divides_stays_whole(capsys):
+    line = ["pamela", "compile", "adi-j", "--fix", "P=4", "--json"]
+    assert main(line) == 0
+    assert json.loads(capsys.readouterr().out)["bound"] == "N^2*tu/4 - N*tu/2"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--fix P=0", "P=0 must be 1 or more"),
+        ("--fix P=1/2", "P=0.5 must be a whole number"),
+        ("--fix P=2 --set P=3", "P: --fix makes it a number; leave out its --set"),
+        ("--fix Q=2", "has no parameter 'Q'. Known: P, N, tl, ts."),
+    ],
+)
+def test_what_cannot_be_fixed_is_said(file, capsys, options, sentence):
+    assert main(["pamela", "compile", file, *options.split()]) == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_compile_json(file, tmp_path, capsys):
     bindings = tmp_path / "b.json"
     bindings.write_text('{"P": 3, "ts": "1/3"}')

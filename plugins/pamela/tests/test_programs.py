@@ -67,8 +67,34 @@ def test_a_shipped_program_has_this_formula(name):
     assert formula(name) == FORMULAS[name]
 
 
+ALL_TO_ALL = """
+for k in range(1, size):
+    isend((rank + k) % size, 16 * n * n / size**2)
+for k in range(1, size):
+    recv((rank - k) % size)
+waitall()
+"""
+
+
+@pytest.mark.parametrize(
+    ("contention", "form"),
+    [
+        ("endpoint", "16*n^2*per_byte/P - 16*n^2*per_byte/P^2"),
+        ("bus", "16*n^2*per_byte - 16*n^2*per_byte/P"),
+    ],
+)
+def test_a_transpose_of_single_messages_is_closed_in_p(contention, form):
+    for p in (1, 2, 3, 7):
+        query = query_of(ALL_TO_ALL, p, contention=contention)
+        found = bound(query)
+        assert found.details["formula"] == form
+        assert found.time <= reference(query) * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
-@pytest.mark.parametrize("name", ["allreduce-steps", "master-worker", "checkpointing-stencil"])
+@pytest.mark.parametrize(
+    "name", ["allreduce-steps", "master-worker", "checkpointing-stencil", "transpose"]
+)
 def test_no_run_of_a_shipped_program_is_faster(name, contention):
     machine = REGISTRY.machine("ibm-sp2")
     network = attrs.evolve(

@@ -57,6 +57,10 @@ def compile_(
     settings: Settings = None,
     bindings: BindingsFile = None,
     machine_model: MachineModel = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option("--fix", metavar="NAME=VALUE", help="A parameter as a number in formulas."),
+    ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="Print SymPy expressions.")] = False,
     python: Annotated[bool, typer.Option("--python", help="Print a Python function.")] = False,
@@ -76,8 +80,10 @@ def compile_(
     }  # fmt: skip
     if len(chosen) > 1:
         raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
-    compiled = _compiled(context, file, machine_model)
-    given = _given(settings, bindings)
+    given, constants = _given(settings, bindings), _given(fix, None)
+    if twice := sorted(given.keys() & constants):
+        raise ParcastError(f"{', '.join(twice)}: --fix makes it a number; leave out its --set")
+    compiled = _compiled(context, file, machine_model, constants)
     if chosen & {"python", "numpy", "numba", "c"}:
         print(_source(compiled, chosen.pop()), end="")
     elif chosen & {"latex", "sympy"}:
@@ -203,10 +209,16 @@ def _model(context: typer.Context, file: str, machine: str | None) -> Model:
     return read_model(path, machine)
 
 
-def _compiled(context: typer.Context, file: str, machine: str | None) -> Compiled:
+def _compiled(
+    context: typer.Context,
+    file: str,
+    machine: str | None,
+    constants: Mapping[str, Any] | None = None,
+) -> Compiled:
     from parcast_pamela.compilation.checked import compile_checked
+    from parcast_pamela.language.fixing import fixed
 
-    model = _model(context, file, machine)
+    model = fixed(_model(context, file, machine), constants or {})
     for warning in model.warnings:
         print(f"parcast: warning: {warning}", file=sys.stderr)
     return compile_checked(model)

@@ -57,7 +57,9 @@ class _Part:
     load: Exact = 0  #: the sum of all demands per server
 
 
-def enumerate_bounds(model: Model, given: Mapping[str, Any], *, most: int = MOST_STEPS) -> Bounds:
+def enumerate_bounds(
+    model: Model, given: Mapping[str, Any], *, most: int = MOST_STEPS, transfers: str = ""
+) -> Bounds:
     """Return phi, delta, omega, T^l and T^u of a model.
 
     Parameters
@@ -68,13 +70,15 @@ def enumerate_bounds(model: Model, given: Mapping[str, Any], *, most: int = MOST
         Values of parameters; see `parcast_pamela.bindings.bind`.
     most
         How many steps it may take.
+    transfers
+        An equation whose calls take their own T^l on the critical path.
 
     Raises
     ------
     ModelValueError
         If the model has no value there, or takes more steps.
     """
-    walk = _Enumeration(model, Evaluator(model, bind(model, given), most))
+    walk = _Enumeration(model, Evaluator(model, bind(model, given), most), transfers)
     whole = walk.part(model.equations[model.root].body, {})
     return Bounds(
         critical_path=whole.path,
@@ -86,8 +90,8 @@ def enumerate_bounds(model: Model, given: Mapping[str, Any], *, most: int = MOST
 
 
 class _Enumeration:
-    def __init__(self, model: Model, evaluator: Evaluator) -> None:
-        self.model, self.evaluator = model, evaluator
+    def __init__(self, model: Model, evaluator: Evaluator, transfers: str) -> None:
+        self.model, self.evaluator, self.transfers = model, evaluator, transfers
         self.servers: dict[Instance, Exact] = {}
 
     def contention(self, demand: Mapping[Instance, Exact]) -> Exact:
@@ -119,7 +123,9 @@ class _Enumeration:
                 self.evaluator.spend(1, node.place)
                 values = [self.evaluator.value(one, local) for one in node.arguments]
                 equation = self.model.equations[node.name]
-                return self.part(equation.body, dict(zip(equation.formals, values, strict=True)))
+                part = self.part(equation.body, dict(zip(equation.formals, values, strict=True)))
+                own = node.name == self.transfers
+                return attrs.evolve(part, path=part.bound) if own else part
 
     def _time(self, node: Use | Delay, local: Local) -> Exact:
         time = self.evaluator.value(node.time, local)

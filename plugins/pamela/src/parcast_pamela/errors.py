@@ -14,9 +14,17 @@ class ModelError(FileError):
         self.place, self.excerpt = place, place.caret if place else ""
 
 
+class TooLargeError(ModelError):
+    """The formula of a model has too many terms."""
+
+
 class ModelValueError(InvalidPointError):
     """A model has no value at these parameters."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(f"{place}: {message}" if place else message)
         self.place, self.excerpt = place, place.caret if place else ""
+
+
+class TooManyStepsError(ModelValueError):
+    """The value takes more steps than were allowed."""

@@ -104,13 +104,16 @@ class Brackets:
     ) -> Polynomial | None:
         """[(i + c) mod M == r] holds for i = M q + r - c, if 0 <= r < M."""
         floors = {
-            atom for monomial, _ in inner.terms for atom, e in monomial
-            if atom.kind == "floor" and index in atom.free and e == 1
+            atom for monomial, _ in inner.terms for atom, _ in monomial
+            if atom.kind == "floor" and index in atom.free
         }  # fmt: skip
         if len(floors) != 1:
             return None
         (atom,) = floors
-        factor, outside = split(self.kernel, inner, atom)
+        parts = split(self.kernel, inner, atom)
+        if parts is None:
+            return None
+        factor, outside = parts
         found = self.sums.block(atom.arguments[0], index)
         line = self.sums.linear(outside, index)
         if found is None or line is None or line.factor.constant not in {1, -1}:
@@ -128,7 +131,7 @@ class Brackets:
             return inside
         first, last = (low + offset, high + offset) if sign > 0 else (offset - high, offset - low)
         low, high = self.rules.ceil((first - r) / size), self.rules.floor((last - r) / size)
-        q = self.sums.index_over(index, low, high)
+        q = self.sums.index_over(index, low, high, rest, r, offset)
         place = sign * (self.kernel.value(q) * size + r - offset)
         return inside * self.sums.sum(q, self.rules.replaced(rest, index, place))
 
@@ -140,17 +143,17 @@ class Brackets:
         if len(moving) != 1 or next(iter(moving)).kind != "floor":
             return None
         (atom,) = moving
-        if any(dict(m).get(atom, 1) != 1 for m, _ in one.terms):
+        parts = split(self.kernel, one, atom)
+        if parts is None:
             return None
-        factor, rest = split(self.kernel, one, atom)
         found = self.sums.block(atom.arguments[0], index)
-        return None if found is None else (factor, rest, found)
+        return None if found is None else (*parts, found)
 
     def _over(
         self, index: Symbol, low: Polynomial, high: Polynomial, body: Polynomial
     ) -> Polynomial:
         """Return the sum of a body over another range of its index."""
-        new = self.sums.index_over(index, low, high)
+        new = self.sums.index_over(index, low, high, body)
         return self.sums.sum(new, self.rules.replaced(body, index, self.kernel.value(new)))
 
     def _total(self, one: Polynomial, index: Symbol) -> bool:

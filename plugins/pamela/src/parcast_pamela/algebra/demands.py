@@ -1,4 +1,17 @@
-"""The largest demand on any instance of a resource: omega, equation (4) of the paper."""
+"""The largest demand on any instance of a resource: omega, equation (4) of the paper.
+
+The demand on instance x is delta(x) = sum over the loops of t [place = x], with t >= 0. Each rule
+below is an identity of this sum, and needs no more than what it says:
+
+- W1 exchanges two sums. i in a(k)..b(k) becomes i in a hull free of k, which holds a(k)..b(k) for
+  every k, times [i >= a(k)] [i <= b(k)]; so every pair (k, i) counts once, empty ranges never.
+- W2 to W4 take a loop of their own for each dimension, its range free of other loops, and a t free
+  of the loops, or monotone in the only one: then delta is t times the number of iterations of a
+  class, or the sum of t over the class that holds the largest times, element by element.
+- W6 is the sum itself for a label x, and the maximum over all labels. It is always right.
+
+What fits none of W2 to W4 is left to W6. A new index is none that occurs in the places or times.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +169,7 @@ class Demands:
                     if low is other.low and high is other.high:
                         renamed.append(other)
                         continue
-                    name = self.kernel.index(low, high, [*done, outer, new, *renamed])
+                    name = self.kernel.index(low, high, [*done, outer, new, *inner, *renamed])
                     again = {other: self.kernel.value(name)}
                     indices = tuple(self._replaced(e, again) for e in indices)
                     time = self._replaced(time, again)
@@ -313,9 +326,10 @@ class Demands:
     def _each(self, demands: Sequence[Demand], instances: Instances) -> Polynomial:
         labels: list[Symbol] = []
         values: list[Polynomial] = []
+        seen = {s for one in demands for e in (one.time, *one.indices) for s in e.free}
+        seen.update(s for one in demands for s in one.loops)
         for low, high in instances.ranges:
-            seen = {s for one in demands for s in (*one.loops, *one.time.free)}
-            label = self.kernel.index(low, high, [*labels, *(s for s in seen if s.level)])
+            label = self.kernel.index(low, high, [*labels, *seen])
             labels.append(label)
             values.append(self.kernel.value(label))
         total = self.kernel.number(0)

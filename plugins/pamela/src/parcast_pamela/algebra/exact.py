@@ -15,11 +15,15 @@ from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError,
 MOST_STEPS = 50_000_000
 
 
+class StepsRefusedError(ArithmeticRefusedError):
+    """Sums without a closed form take too many steps."""
+
+
 class ExactValues:
     """Evaluates expressions at one set of parameters; equal parts are evaluated once."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = dict(values)
+    def __init__(self, values: Mapping[str, Any], most: int = MOST_STEPS) -> None:
+        self.values, self.most = dict(values), most
         #: The loops under way, each with what is known of this iteration
         self.loops: list[tuple[Symbol, dict[Any, Exact]]] = []
         self.known: dict[Any, Exact] = {}  # outside of all loops
@@ -31,7 +35,7 @@ class ExactValues:
         Raises
         ------
         ArithmeticRefusedError
-            If it has none, or takes more than 50 million steps.
+            If it has none, or takes more than ``most`` steps, by default 50 million.
         """
         known = self._store(one.free)
         found = known.get(one)
@@ -106,9 +110,9 @@ class ExactValues:
     ) -> Exact:
         span = range(int(self.value(low)), int(self.value(high)) + 1)
         self.steps += max(0, int(self.value(high)) - int(self.value(low)) + 1)
-        if self.steps > MOST_STEPS:
-            raise ArithmeticRefusedError(
-                f"sums without a closed form take more than {MOST_STEPS:,} steps here"
+        if self.steps > self.most:
+            raise StepsRefusedError(
+                f"sums without a closed form take more than {self.most:,} steps here"
             )
         found = []
         for i in span:

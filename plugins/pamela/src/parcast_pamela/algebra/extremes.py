@@ -71,9 +71,10 @@ class Extremes:
             if atom.kind == "max" and exponent == 1 and index in atom.free
         }
         for atom in found:
-            factor, rest = split(self.kernel, body, atom)
-            if atom_in(atom, factor) or atom_in(atom, rest) or not self.signs.nonneg(factor):
+            parts = split(self.kernel, body, atom)
+            if parts is None or not self.signs.nonneg(parts[0]):
                 continue
+            factor, rest = parts
             arms = [factor * arm + rest for arm in atom.arguments]
             if all(map(self.signs.nonneg, arms)):
                 return arms
@@ -97,8 +98,3 @@ class Extremes:
         ]
         total = self.kernel.total(moving)
         return body - total, total
-
-
-def atom_in(atom: object, one: Polynomial) -> bool:
-    """Return whether an atom is a factor of some term."""
-    return any(found is atom for monomial, _ in one.terms for found, _ in monomial)

@@ -14,7 +14,7 @@ from parcast_pamela.algebra.polynomials import (
     Polynomial,
     Symbol,
 )
-from parcast_pamela.errors import ModelError
+from parcast_pamela.errors import TooLargeError
 from parcast_pamela.language.functions import Exact
 
 #: Products of sums of more terms are refused.
@@ -146,7 +146,7 @@ class Kernel:
             if (factor := first.constant) is not None:
                 return self.scaled(second, factor)
         if len(one.terms) * len(other.terms) > MOST_PRODUCTS:
-            raise ModelError(
+            raise TooLargeError(
                 "the formula becomes too large; let a parameter stand for a part of it"
             )
         terms: dict[Monomial, Exact] = {}
@@ -234,8 +234,9 @@ class Kernel:
             return make(atom.kind, *arguments)  # type: ignore[no-any-return]
         index, low, high, body = atom.arguments
         low, high = self.rebuilt(low, values, make), self.rebuilt(high, values, make)
-        free = {symbol for one in values.values() for symbol in one.free}
-        new = self.index(low, high, [s for s in (*free, *body.free) if s is not index])
+        free = [symbol for one in values.values() for symbol in one.free]
+        # what comes in may be named as what is bound here is, the ranges being equal
+        new = self.index(low, high, [*free, *(s for s in body.free if s is not index)])
         inner = {s: e for s, e in values.items() if s is not index} | {index: self.value(new)}
         return make(atom.kind, new, low, high, self.rebuilt(body, inner, make))  # type: ignore[no-any-return]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast_pamela.algebra.polynomials import Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import Atom, Polynomial, Symbol
 from parcast_pamela.algebra.sums import Sums
 from parcast_pamela.algebra.terms import split
 
@@ -90,14 +90,10 @@ class Patterns:
 
         S is 1 or -1, or an expression that is whole.
         """
-        floors = {
-            atom for m, _ in place.terms for atom, _ in m
-            if atom.kind == "floor" and index in atom.free
-        }  # fmt: skip
-        if len(floors) != 1:
+        found = self._floor(place, index)
+        if found is None:
             return None
-        (atom,) = floors
-        factor, outside = split(self.kernel, place, atom)
+        atom, factor, outside = found
         size = -factor
         line = self.sums.linear(outside, index)
         if line is None or index in size.free or not self.signs.integer(size):
@@ -116,15 +112,28 @@ class Patterns:
         self, place: Polynomial, index: Symbol
     ) -> tuple[tuple[int, Polynomial, Polynomial], Polynomial] | None:
         """Return (block, rest) if the instance is floor(block) plus what is free of i, or None."""
-        floors = {a for m, _ in place.terms for a, _ in m if index in a.free}
-        if len(floors) != 1 or next(iter(floors)).kind != "floor":
+        found = self._floor(place, index)
+        if found is None:
             return None
-        (atom,) = floors
-        factor, rest = split(self.kernel, place, atom)
+        atom, factor, rest = found
         if factor.constant != 1 or index in rest.free:
             return None
         block = self.sums.block(atom.arguments[0], index)
         return None if block is None else (block, rest)
+
+    def _floor(
+        self, place: Polynomial, index: Symbol
+    ) -> tuple[Atom, Polynomial, Polynomial] | None:
+        """Return (floor, f, rest) with place = f floor + rest, the only floor of the index."""
+        floors = {
+            atom for monomial, _ in place.terms for atom, _ in monomial
+            if atom.kind == "floor" and index in atom.free
+        }  # fmt: skip
+        if len(floors) != 1:
+            return None
+        (atom,) = floors
+        parts = split(self.kernel, place, atom)
+        return None if parts is None else (atom, *parts)
 
     def divides(self, size: Polynomial, one: Polynomial) -> bool:
         """Return whether an expression is certainly a multiple of a whole number."""

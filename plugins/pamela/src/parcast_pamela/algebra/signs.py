@@ -14,7 +14,7 @@ from parcast_pamela.algebra.growth import direction
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.samples import POINTS, Sample
-from parcast_pamela.algebra.terms import denominators, linear_atoms, split
+from parcast_pamela.algebra.terms import atoms_to_choose, denominators, split
 from parcast_pamela.language.functions import Exact
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
@@ -221,8 +221,11 @@ class Signs:
 
     def _by_choice(self, one: Polynomial, facts: Facts, depth: int) -> bool:
         """Replace a max by its arms, a floor by its bounds, a bracket by 0 and 1."""
-        for atom in linear_atoms(one):
-            factor, rest = split(self.kernel, one, atom)
+        for atom in atoms_to_choose(one):
+            parts = split(self.kernel, one, atom)
+            if parts is None:
+                continue
+            factor, rest = parts
             if factor.constant is None and len(factor.terms) > 8:
                 continue
             rising = self._sign_of(factor, facts, depth)
@@ -285,12 +288,12 @@ class Signs:
                         return False  # no value there, so it bounds nothing
                     return self._prove(moved, facts, depth)
                 continue
-            powers = [e for m, _ in one.terms for a, e in m if a is atom]
-            if min(powers) < 0:
+            if any(a is atom and e < 0 for m, _ in one.terms for a, e in m):
                 continue
             low, high = self._shift(index.low), self._shift(index.high)
-            if max(powers) == 1:
-                factor, rest = split(self.kernel, one, atom)
+            parts = split(self.kernel, one, atom)
+            if parts is not None:
+                factor, rest = parts
                 rising = self._sign_of(factor, facts, depth)
                 ends = (low, high) if rising is None else ((low,) if rising else (high,))
                 if all(self._prove(factor * end + rest, facts, depth) for end in ends):

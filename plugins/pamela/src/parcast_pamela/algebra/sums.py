@@ -119,12 +119,10 @@ class Sums:
     def linear(self, one: Polynomial, index: Symbol) -> Linear | None:
         """Return an expression as a linear one of the index, or None."""
         symbol = self.kernel.atom("sym", index)
-        factor, rest = split(self.kernel, one, symbol)
-        if index in factor.free or index in rest.free:
+        parts = split(self.kernel, one, symbol)
+        if parts is None or any(index in part.free for part in parts):
             return None
-        if any(dict(monomial).get(symbol, 1) != 1 for monomial, _ in one.terms):
-            return None
-        return Linear(factor, rest)
+        return Linear(*parts)
 
     # S2: sum of i^k, by Faulhaber's polynomials
 
@@ -223,17 +221,22 @@ class Sums:
             return None
         if not line.factor.terms:
             return None
-        inner = self.index_over(index, low, high)
+        inner = self.index_over(index, low, high, one, other, rest)
         moved = [
             self.rules.replaced(e, index, self.kernel.value(inner)) for e in (one, other, rest)
         ]
         above = self.rules.nonnegative(moved[0] - moved[1]) * (moved[0] - moved[1]) * moved[2]
         return self.sum(inner, moved[1] * moved[2]) + self.sum(inner, above)
 
-    def index_over(self, index: Symbol, low: Polynomial, high: Polynomial) -> Symbol:
-        """Return an index over another range."""
-        avoiding = [s for s in (*low.free, *high.free) if s.level]
-        return self.kernel.index(low, high, [*avoiding, index])
+    def index_over(
+        self, index: Symbol, low: Polynomial, high: Polynomial, *bodies: Polynomial
+    ) -> Symbol:
+        """Return an index over another range that occurs in none of the bodies.
+
+        A body may hold indices of any level besides ``index``, and one of the same range and
+        level would be the same symbol.
+        """
+        return self.kernel.index(low, high, [index, *(s for body in bodies for s in body.free)])
 
 
 @cache

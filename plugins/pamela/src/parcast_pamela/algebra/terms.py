@@ -9,25 +9,26 @@ from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Polynomial
 
 
-def linear_atoms(one: Polynomial) -> Iterable[Atom]:
-    """Return the atoms to choose for, each only where it stands to the power 1 alone."""
-    powers: dict[Atom, set[int]] = {}
-    for monomial, _ in one.terms:
-        for atom, exponent in monomial:
-            if atom.kind in {"max", "floor", "ge0", "eq0"}:
-                powers.setdefault(atom, set()).add(exponent)
+def atoms_to_choose(one: Polynomial) -> Iterable[Atom]:
+    """Return the factors that a proof replaces by one of a few values."""
     order = {"max": 0, "floor": 1, "ge0": 2, "eq0": 3}
-    chosen = [atom for atom, found in powers.items() if found == {1}]
+    chosen = {atom for monomial, _ in one.terms for atom, _ in monomial if atom.kind in order}
     return sorted(chosen, key=lambda atom: (order[atom.kind], -atom.serial))
 
 
-def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial]:
-    """Return (factor, rest) with one = factor * atom + rest, the atom standing to the power 1."""
+def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial] | None:
+    """Return (factor, rest), neither with the atom as a factor, or None where there is no such.
+
+    one = factor * atom + rest; so the atom stands nowhere to another power than 1.
+    """
     factor: list[Polynomial] = []
     rest: list[Polynomial] = []
     for monomial, coefficient in one.terms:
-        kept = tuple(pair for pair in monomial if pair[0] is not atom)
-        (factor if len(kept) < len(monomial) else rest).append(kernel.monomial(kept, coefficient))
+        exponent = next((power for other, power in monomial if other is atom), 0)
+        if exponent not in {0, 1}:
+            return None
+        others = tuple(pair for pair in monomial if pair[0] is not atom) if exponent else monomial
+        (factor if exponent else rest).append(kernel.monomial(others, coefficient))
     return kernel.total(factor), kernel.total(rest)
 
 

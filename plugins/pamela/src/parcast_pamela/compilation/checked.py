@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from typing import Any
-
 import attrs
 
 from parcast.errors import ParcastError
+from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import Compiled, compile_model
 from parcast_pamela.compilation.plain import compile_plainly
-from parcast_pamela.enumeration import enumerate_bounds
-from parcast_pamela.errors import ModelError
+from parcast_pamela.compilation.points import Point, points
+from parcast_pamela.enumeration import Bounds, enumerate_bounds
+from parcast_pamela.errors import ModelError, TooLargeError, TooManyStepsError
 from parcast_pamela.language.model import Model
 
 _QUANTITIES = ("critical_path", "contention", "bound", "upper")
+#: Points that take more steps to enumerate, or by a formula with loops left in it, are passed over.
+_MOST_STEPS = 1200
+_UNCHECKED = (
+    "no formula was compared with enumeration: the model has no small parameters that fit, or "
+    "takes too many steps there"
+)
 
 
-def compile_checked(model: Model, check: int = 2, seed: int = 0, transfers: str = "") -> Compiled:
+def compile_checked(model: Model, check: int = 8, seed: int = 0, transfers: str = "") -> Compiled:
     """Return a model's formulas, compared with enumeration at ``check`` small parameters.
 
-    Where they differ, which would be an error of parcast, or where a rule divides by zero, the
-    formulas without any simplification are returned, with a note.
+    Where they differ, which would be an error of parcast, where a rule divides by zero or a
+    formula becomes too large, the formulas without any simplification are returned, with a note;
+    they are compared too. Where nothing can be compared a note says so.
 
     Parameters
     ----------
@@ -33,64 +38,62 @@ def compile_checked(model: Model, check: int = 2, seed: int = 0, transfers: str 
     seed
         Which points.
     transfers
-        As `compile_model` takes it; enumeration does not know it, so that nothing is compared.
+        As `compile_model` takes it.
 
     Raises
     ------
     ModelError
-        If the model has no formulas.
+        If the model has no formulas, or none that agree with enumeration.
     """
     try:
         compiled = compile_model(model, transfers=transfers)
+    except TooLargeError:
+        return _plain(model, "the formula becomes too large; it is not simplified", transfers)
     except ArithmeticError:
         note = "simplifying divided by zero; the formula is not simplified"
         return _plain(model, note, transfers)
-    if transfers:
-        return compiled
-    for point in _points(model, check, seed):
-        try:
-            exact = enumerate_bounds(model, point, most=_MOST_STEPS)
-        except ParcastError:
-            continue  # no value at this point
-        try:
-            found: Any = compiled.values(point)
-        except (ParcastError, ArithmeticError):
-            found = None
-        if any(getattr(found, name, None) != getattr(exact, name) for name in _QUANTITIES):
+    compared = 0
+    for point in points(model, check, seed):
+        agrees = _agrees(compiled, point, transfers)
+        if agrees is False:
             note = (
                 f"the simplified formula was wrong at {point}; the formula is not simplified. "
                 "Please report this model"
             )
-            return _plain(model, note)
-    return compiled
+            return _plain(model, note, transfers, point)
+        compared += agrees is not None
+    return compiled if compared else attrs.evolve(compiled, notes=(_UNCHECKED,))
 
 
-def _plain(model: Model, note: str, transfers: str = "") -> Compiled:
+def _agrees(compiled: Compiled, point: Point, transfers: str) -> bool | None:
+    """Return whether formulas have the values of enumeration; None where there are none."""
+    model = compiled.model
     try:
-        return attrs.evolve(compile_plainly(model, transfers), notes=(note,))
+        expected = enumerate_bounds(model, point, most=_MOST_STEPS, transfers=transfers)
+    except ParcastError:
+        return None  # no value at this point, or none in so few steps
+    try:
+        values = compiled.values_at(bind(model, point), _MOST_STEPS)
+    except TooManyStepsError:
+        return None
+    except (ParcastError, ArithmeticError):
+        return False
+    return _rows(values) == _rows(expected)
+
+
+def _rows(values: object | Bounds) -> list[object]:
+    return [getattr(values, name) for name in _QUANTITIES]
+
+
+def _plain(model: Model, note: str, transfers: str, point: Point | None = None) -> Compiled:
+    try:
+        compiled = attrs.evolve(compile_plainly(model, transfers), notes=(note,))
     except ArithmeticError:
         raise ModelError(f"{model.name}: an expression of it divides by zero") from None
-
-
-#: Points that take longer to enumerate are passed over.
-_MOST_STEPS = 4000
-
-
-def _points(model: Model, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield random small whole numbers for the int parameters; others keep their defaults."""
-    draw = random.Random(seed)  # noqa: S311  (points of a test)
-    whole = [
-        name for name, one in model.parameters.items() if one.type == "int" and not one.dims
-    ]  # fmt: skip
-    for _ in range(8 * count):
-        point: dict[str, Any] = {name: draw.choice((1, 2, 3, 4, 6, 8)) for name in whole}
-        try:
-            from parcast_pamela.bindings import bind
-
-            bind(model, point)
-        except ParcastError:
-            continue
-        yield point
-        count -= 1
-        if not count:
-            return
+    for one in (point,) if point is not None else points(model, 2, 0):
+        if _agrees(compiled, one, transfers) is False:
+            raise ModelError(
+                f"{model.name}: its formulas differ from enumeration at {one}, simplified or not, "
+                "which is an error of parcast; please report this model"
+            )
+    return compiled

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.algebra.exact import ExactValues
+from parcast_pamela.algebra.exact import MOST_STEPS, ExactValues, StepsRefusedError
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.bindings import bind
@@ -17,7 +17,7 @@ from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.compilation.guards import Guard
 from parcast_pamela.compilation.processes import Processes
 from parcast_pamela.compilation.scope import Scope
-from parcast_pamela.errors import ModelError, ModelValueError
+from parcast_pamela.errors import ModelError, ModelValueError, TooManyStepsError
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact
 from parcast_pamela.language.model import Model
 
@@ -75,12 +75,14 @@ class Compiled:
         """
         return self.values_at(bind(self.model, given))
 
-    def values_at(self, bound: Mapping[str, Any]) -> Values:
-        """Return the values at parameters that are bound already."""
-        evaluate = ExactValues(bound)
+    def values_at(self, bound: Mapping[str, Any], most: int = MOST_STEPS) -> Values:
+        """Return the values at parameters that are bound already, in at most so many steps."""
+        evaluate = ExactValues(bound, most)
         for guard in self.guards:
             try:
                 violated = evaluate.value(guard.violation)
+            except StepsRefusedError as error:
+                raise TooManyStepsError(str(error), guard.place) from None
             except ArithmeticRefusedError as error:
                 raise ModelValueError(str(error), guard.place) from None
             if violated:
@@ -89,6 +91,8 @@ class Compiled:
             return Values(
                 *map(evaluate.value, (self.critical_path, self.contention, self.bound, self.upper))
             )
+        except StepsRefusedError as error:
+            raise TooManyStepsError(f"{self.model.name}: {error}") from None
         except ArithmeticRefusedError as error:
             raise ModelValueError(f"{self.model.name}: {error}") from None
 

@@ -55,22 +55,35 @@ class Parameters:
         if not (isinstance(over, Name) and isinstance(under, Name)):
             return
         n, p = over.name, under.name
-        if n == p or not {n, p} <= self.values.keys():
+        size = self._divisor(p)
+        if n == p or size is None or not self._plain(n):
             return
-        symbols = self.symbols[n], self.symbols[p]
-        plain = all(self.values[name] is self.kernel.value(self.symbols[name]) for name in (n, p))
-        whole = all(symbol.integer for symbol in symbols)
-        used = {s for one in self.quotients.values() for s in one.free}
-        if not plain or not whole or symbols[1].low is None or symbols[1].low < 1:
-            return
-        if symbols[0] in used:  # it divides another parameter
-            return
-        least = symbols[0].low
+        symbol = self.symbols[n]
+        if symbol in {s for one in self.quotients.values() for s in one.free}:
+            return  # it divides another parameter
+        least = symbol.low
         low = None if least is None or least < 0 else min(1, least)
         quotient = self.kernel.parameter(f"{n}/{p}", integer=True, low=low)
-        shown = self.values[n] / self.values[p]
-        self.values[n] = self.kernel.value(quotient) * self.values[p]
+        shown = self.values[n] / size
+        self.values[n] = self.kernel.value(quotient) * size
         self.quotients[quotient] = shown
+
+    def _plain(self, name: str) -> bool:
+        """Return whether a name is a whole parameter that stands for itself alone."""
+        if name not in self.values or not self.symbols[name].integer:
+            return False
+        return self.values[name] is self.kernel.value(self.symbols[name])
+
+    def _divisor(self, name: str) -> Polynomial | None:
+        """Return a whole parameter, or a constant, that is certainly 1 or more, else None."""
+        constant = self.model.lets.get(name)
+        if constant is not None and isinstance(constant.body, Number):
+            number = constant.body.value
+            return self.kernel.number(number) if number >= 1 == number.denominator else None
+        if not self._plain(name):
+            return None
+        low = self.symbols[name].low
+        return self.values[name] if low is not None and low >= 1 else None
 
     def assume(self, lower: Callable[[Expression], Polynomial]) -> None:
         """Take as facts what declarations and assumptions say."""

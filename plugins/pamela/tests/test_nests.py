@@ -1,0 +1,108 @@
+"""Nests of loops, triangular and rectangular, against a plain reference of their own."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from random import Random
+
+import pytest
+
+from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.compilation.plain import compile_plainly
+from parcast_pamela.errors import ModelError, ModelValueError, TooLargeError
+from parcast_pamela.language.model import link
+from parcast_pamela.language.parser import parse
+from parcast_pamela.language.reading import model_of
+
+from .plain_models import HEAD, RefusedError, draw_model, draw_point, quantities, text
+
+MODELS, CHUNK, POINTS = int(os.environ.get("PARCAST_MODELS", "120")), 20, 5
+
+
+@cache
+def head():
+    return parse(HEAD)[0]
+
+
+def nested(source):
+    return link("nest", [*head(), *parse(f"L = {source}")[0]], lambda _: None)
+
+
+def check(node, points, make=compile_model):
+    """Compare formulas with the reference; what has no value there has none by the formulas."""
+    model = nested(text(node))
+    try:
+        compiled = make(model)
+    except TooLargeError:
+        return
+    except ModelError:
+        refusals = [refused(node, point) for point in points]
+        assert all(refusals), text(node)
+        return
+    for point in points:
+        if refused(node, point):
+            with pytest.raises(ModelValueError):
+                compiled.values(point)
+            continue
+        expected, found = quantities(node, point), compiled.values(point)
+        for name in ("critical_path", "bound", "upper"):
+            assert getattr(found, name) == getattr(expected, name), (name, text(node), point)
+        assert found.contention == expected.contention(point), (text(node), point)
+
+
+def refused(node, point):
+    try:
+        quantities(node, point)
+    except RefusedError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("chunk", range(MODELS // CHUNK))
+def test_formulas_of_nests_equal_their_loops(chunk):
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        draw = Random(seed)
+        node = draw_model(draw)
+        check(node, [draw_point(draw) for _ in range(POINTS)])
+
+
+#: A time by one index on an instance by another, and the values of N, P and tb
+FOUND = {
+    # a minimum to the first and second power was taken for one factor of it, which is 0
+    "triangle": (
+        "L = par (i = 1, P) par (j = i, N) use(r[j], tb*i)",
+        {"N": 6, "P": 5, "tb": 7}, 105, 105,
+    ),
+    "blocks": (
+        "L = seq (i = 0, N) par (j = 0, N) use(r[floor(j/2)], tb*max(0, j-i))",
+        {"N": 6, "P": 1, "tb": 7}, 175, 189,
+    ),
+    # a floor squared is no block
+    "squares": ("L = par (i = -N, N) use(r[floor(i/2)^2], tb)", {"N": 4, "P": 1, "tb": 1}, 4, 4),
+    # the instances were numbered by the loop's own index, the range being the same
+    "same range": (
+        "L = seq (i = 0, 400) { use(r[i], tb) || use(r[floor(i/2)], 2*tb) }",
+        {"N": 1, "P": 1, "tb": 1}, 5, 803,
+    ),
+    # and so were the iterations on the two sides of where a maximum changes its arm
+    "equal loops": (
+        "L = seq (i = 1, N) par (j = 1, N) use(r[j], tb*max(i, j))",
+        {"N": 3, "P": 1, "tb": 1}, 9, 9,
+    ),
+    # an index that came into a maximum was taken for the one that is bound there
+    "index bound within": (
+        ("L = seq (i = -N, P-1) par (j = i, P) if (j <= i)"
+        " use(ring[((3*j+1) mod 2) mod P], tb*max(0, 2*i+1)*max(0, -i))"),
+        {"N": 3, "P": 3, "tb": 1}, 0, 0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [compile_model, compile_plainly])
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_wrong_in_a_nest(name, make):
+    source, point, contention, bound = FOUND[name]
+    declared = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400], ring[0..P-1]\n"
+    found = make(model_of(declared + source)).values(point)
+    assert (found.contention, found.bound) == (contention, bound)
