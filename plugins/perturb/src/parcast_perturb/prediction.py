@@ -13,6 +13,7 @@ from parcast.replications import Estimate
 from parcast_perturb.path import Path, critical_path
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate
+from parcast_perturb.span import last_end, makespans, spans
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path unasked: it takes 8 bytes an event.
@@ -42,9 +43,8 @@ class Forecast:
         return found
 
     def makespans(self, policy: str) -> Floats:
-        """Return the latest end of each replication."""
-        found: Floats = self.ends(policy).max(axis=0, initial=0.0)
-        return found
+        """Return how long the run takes in each replication, from its first call on."""
+        return makespans(self.trace, self.delays[policy].final)
 
 
 def policies(trace: Trace, recorded: Recorded, asked: str, semantics: Semantics) -> list[str]:
@@ -79,6 +79,11 @@ def forecast(
         raise UnsupportedError(
             f"{trace.where} has no times; time it on a machine first (--machine)"
         )
+    if trace.modeled and semantics.collectives == "butterfly":
+        raise UnsupportedError(
+            "--collectives butterfly: on a machine collectives are messages of its algorithms "
+            "(network.collectives), whose stages wait for each other as it is; leave it away"
+        )
     taken = [*perturbation.latency, *perturbation.per_byte]
     if recorded.latency is None and any(_takes(one) for one in taken):
         notes += (_FASTER,)
@@ -96,7 +101,7 @@ def forecast(
     main = found[asked[0]]
     path = None
     if walk and main.cause is not None and trace.count:
-        last = int((trace.ends + main.final[:, 0]).argmax())
+        last = int(spans(trace, main.final)[:, 0].argmax())
         path = critical_path(trace, main.cause, last)
     clipped = tuple(
         f"{name}: {count:,} times less was taken away than asked, as nothing gets shorter than 0"
@@ -147,8 +152,12 @@ def as_json(found: Forecast) -> dict[str, Any]:
         "before": trace.ends.tolist(),
         "delay": main.final.mean(axis=1).tolist(),
         "makespan": {
-            "before": float(trace.ends.max(initial=0.0)),
+            "before": float(makespans(trace)[0]),
             **{one: spread(found.makespans(one)) for one in found.delays},
+        },
+        "last_end": {
+            "before": last_end(trace),
+            **{one: spread(found.ends(one).max(axis=0, initial=0.0)) for one in found.delays},
         },
         "where": {
             "sites": _where(trace.sites, moved),

@@ -159,10 +159,12 @@ def _rules(
             "upper and lower"
         )
     receive = recorded.overhead_receive
+    protocol = semantics.protocol or ("rendezvous" if trace.modeled else "acknowledge")
     return Rules(
         policy=PAPER if paper else POLICIES[policy],
-        rendezvous=semantics.protocol == "rendezvous",
+        rendezvous=protocol == "rendezvous",
         butterfly=semantics.collectives == "butterfly",
+        modeled=trace.modeled,
         eager_max=-math.inf if paper else float(recorded.eager_max),
         overhead=float(recorded.overhead),
         overhead_per_byte=float(recorded.overhead_per_byte),
