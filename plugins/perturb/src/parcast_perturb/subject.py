@@ -17,6 +17,7 @@ from parcast_perturb.trace.columns import Trace
 
 if TYPE_CHECKING:
     from parcast import Registry
+    from parcast.machine import Machine
 
 _OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
@@ -93,7 +94,17 @@ def subject(registry: Registry, file: Path, options: Known) -> Subject:
                 f"{option} {value}: --machine {options.machine} says what calls and messages cost; "
                 f"leave {option} away, or change the machine"
             )
-    machine = registry.machine(options.machine)
+    return on_machine(trace, registry.machine(options.machine))
+
+
+def on_machine(trace: Trace, machine: Machine) -> Subject:
+    """Return a trace of work as the run of a machine, whose noise is kept apart.
+
+    Raises
+    ------
+    ParcastError
+        As `timed_on` does, or if the noise is no distribution.
+    """
     trace, known = timed_on(trace, machine)
     calls, gaps = noise_of(machine, trace)
     return Subject(trace=trace, known=known, calls=calls, gaps=gaps)
