@@ -26,10 +26,11 @@ Swept = StrEnum("Swept", ["latency", "per_byte", "noise", "compute"])
 
 
 class RuleName(StrEnum):
-    """The corrected rules, or the paper's own."""
+    """The corrected rules, the paper's first equation, or its second one for waits."""
 
     corrected = "corrected"
     paper = "paper"
+    equation_2 = "equation-2"
 
 
 class CollectiveName(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-Rule = Literal["corrected", "paper"]
+Rule = Literal["corrected", "paper", "equation-2"]
 Collectives = Literal["paper", "butterfly"]
 Protocol = Literal["acknowledge", "rendezvous"]
 

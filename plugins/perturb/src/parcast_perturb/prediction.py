@@ -49,11 +49,14 @@ class Forecast:
 
 def policies(trace: Trace, recorded: Recorded, asked: str, semantics: Semantics) -> list[str]:
     """Return the policies to run, the one that is shown first in front."""
+    if semantics.rules == "equation-2":  # beside the corrected rules
+        corrected = attrs.evolve(semantics, rules="corrected")
+        return ["equation-2", *policies(trace, recorded, asked, corrected)]
     if asked != "auto":
         return ["upper", "lower"] if asked == "interval" else [asked]
-    known = recorded.latency is not None
     if semantics.rules == "paper":
         return ["upper"]
+    known = recorded.latency is not None
     return ["clocked", "upper", "lower"] if trace.comparable and known else ["upper", "lower"]
 
 
@@ -87,14 +90,20 @@ def forecast(
     taken = [*perturbation.latency, *perturbation.per_byte]
     if recorded.latency is None and any(_takes(one) for one in taken):
         notes += (_FASTER,)
-    walk = semantics.rules != "paper" and semantics.collectives != "butterfly"
+    if semantics.rules == "equation-2" and trace.count > MOST_PATH:
+        raise UnsupportedError(
+            f"{trace.where} has {trace.count:,} events; equation (2) is for up to {MOST_PATH:,}"
+        )
+    walk = semantics.rules == "corrected" and semantics.collectives != "butterfly"
     if trace.count > MOST_PATH:
         walk = False
         notes += (f"no critical path: it is kept for up to {MOST_PATH:,} events",)
+    beside = attrs.evolve(semantics, rules="corrected")
     found = {
         policy: propagate(
-            trace, perturbation, recorded, policy, semantics, replications=replications,
-            seed=seed, causes=walk and policy == asked[0],
+            trace, perturbation, recorded, policy,
+            beside if semantics.rules == "equation-2" != policy else semantics,
+            replications=replications, seed=seed, causes=walk and policy == asked[0],
         )
         for policy in asked
     }  # fmt: skip
@@ -140,6 +149,8 @@ def as_json(found: Forecast) -> dict[str, Any]:
     trace, main = found.trace, found.delays[found.main]
     moved = main.moved
     names = {"upper": "clockfree_final", "lower": "lower_final", "clocked": "clocked_final"}
+    if "equation-2" in found.delays:
+        names["equation-2"] = "equation_2_final"
     finals = {names[one]: found.ends(one).mean(axis=1).tolist() for one in found.delays}
     return {
         "schema": 1,

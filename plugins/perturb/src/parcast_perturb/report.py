@@ -109,7 +109,7 @@ def _makespan(found: Forecast) -> Iterator[str]:
         values = found.makespans(policy)
         said = spread(values)
         change = f", {said['mean'] / before - 1:+.2%}" if before > 0 else ""
-        line = f"{policy:10}{_time(found, said['mean'])}{change}"
+        line = f"{policy:9} {_time(found, said['mean'])}{change}"
         if "ci" in said:
             low, high = (_time(found, one) for one in said["ci"])
             levels = ", ".join(_time(found, one) for one in said["quantiles"].values())

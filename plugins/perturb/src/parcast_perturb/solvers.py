@@ -14,6 +14,7 @@ from parcast.machine import Count
 from parcast.replications import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import noise_of, signature
+from parcast_perturb.asynchronous import warned
 from parcast_perturb.moving import refuse, slower, unlike
 from parcast_perturb.parts import parts_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
@@ -211,10 +212,10 @@ def _moved(query: Query, trace: Trace) -> _Question:
     assert here.per_byte is not None
     assert there.per_byte is not None
     first, second = before.processor.rate, query.machine.processor.rate
-    notes: tuple[str, ...] = ()
+    notes = tuple(warned(trace))
     removed = None
     if first is None or second is None:
-        notes = ("computation takes as long as recorded: one of the machines states no rate",)
+        notes += ("computation takes as long as recorded: one of the machines states no rate",)
     else:
         removed = slower(query, before, trace, first / second)
     return _Question(

@@ -9,6 +9,7 @@ import attrs
 
 from parcast.errors import ParcastError, UnsupportedError
 from parcast_perturb.asking import Known, noise_of, recorded_on
+from parcast_perturb.asynchronous import warned
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.protocol import protocol
 from parcast_perturb.readers import read_trace
@@ -119,5 +120,6 @@ def _recorded(registry: Registry, trace: Trace, options: Known) -> Subject:
         notes += (_OWN_COST,)
     if machine is not None and (contention := machine.network.contention or "none") != "none":
         notes += (_QUEUES.format(name=machine.name, contention=contention),)
+    notes += tuple(warned(trace))
     known = recorded_on(trace, machine, options.overhead, limit)
     return Subject(trace=trace, known=known, notes=notes)

@@ -17,6 +17,7 @@ from parcast.program.frozen import frozen
 from parcast.program.operations import ANY, SENDS
 from parcast.program.ready import matched
 from parcast.program.unrolled import Block, Unrolled
+from parcast_perturb.asynchronous import warned
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.trace.calls import CALLS, CODES, WAIT
@@ -157,7 +158,9 @@ def of_work(query: Query) -> Query:
     made, notes = program(query.workload, query)
     timed, decided = of_program(made, attrs.evolve(query, workload=made))
     content: Traced = timed.content
-    trace = attrs.evolve(content.trace, notes=(*work.trace.notes, *notes, *decided))
+    trace = attrs.evolve(
+        content.trace, notes=(*work.trace.notes, *warned(work.trace), *notes, *decided)
+    )
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
 

@@ -144,7 +144,7 @@ def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: in
     """End an event if that can be; return whether it ended."""
     kind = table.whole[row, KIND]
     if kind in (ACCESS, LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:
-        end_alone(state, outcome, rank, row)
+        end_alone(table, state, rules, outcome, rank, row)
         return True
     if kind >= ALL:
         return end_call(table, deltas, state, rules, outcome, rank, row)

@@ -52,6 +52,7 @@ class Rules(NamedTuple):
     rendezvous: bool  #: a late message flies once its receive is posted; else it is acknowledged
     butterfly: bool  #: collectives take the maximum at every stage
     modeled: bool  #: see `Trace.modeled`
+    printed: bool  #: waits for messages that do not block end by the paper's equation (2)
     eager_max: float
     overhead: float
     overhead_per_byte: float
