@@ -10,10 +10,12 @@ from parcast.costs import Costs
 from parcast.lowering import lower
 from parcast.program.frozen import is_decided_by_timing
 from parcast.program.ready import matched
+from parcast.program.unrolled import Operation, Unrolled
 from parcast.testing import by_sweep, random_program
+from parcast_perturb.asking import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.solvers import Clocked, Lower, Upper
+from parcast_perturb.solvers import Clocked, Lower, Options, Upper
 from parcast_perturb.traced import ZERO
 
 REGISTRY = Registry()
@@ -42,8 +44,58 @@ def test_every_end_is_that_of_the_reference(eager, programs):
         assert done.time == reference.time, made.source
         means = np.mean([one.values() for one in reference.parts], axis=0)
         assert done.parts.values() == pytest.approx(tuple(means), rel=1e-9, abs=1e-9), made.source
-        if not reference.start:  # a warm-up has bounds of its own
-            assert Lower().solve(ready).time <= reference.time <= Upper().solve(ready).time
+        assert Lower().solve(ready).time <= reference.time <= Upper().solve(ready).time
+
+
+def test_files_take_the_time_of_the_reference_at_every_p(programs):
+    for seed in range(programs // 4):
+        made = random_program(
+            seed, size=1 + seed % 8, contention="none", without=["start", "collectives", "loops"]
+        )
+        reference = by_sweep(made.expanded, made.costs)
+        found = Clocked().solve(lower(REGISTRY.lowerings, made.query, "trace")[0])
+        assert found.time == pytest.approx(reference.time, rel=1e-13), made.source
+        assert found.parts.values() == pytest.approx(reference.mean_parts.values(), abs=1e-12)
+
+
+def disturbed(made, gap):
+    """Return a program in which every stretch of computation that lasts takes longer by ``gap``."""
+    speed, lists = made.costs.placement.speed.tolist(), []
+    for rank, operations in enumerate(made.expanded.by_rank()):
+        found, place, busy = [], [], 0.0
+        more = Operation(0, "elapse", {"seconds": gap * speed[rank]})
+        for one in operations:
+            if one.op == "compute":
+                busy += made.costs.compute(rank, one.arguments["flops"], one.arguments["bytes"])
+            elif one.op == "elapse":
+                busy += one.arguments["seconds"]
+            elif one.op != "region":
+                found += [more] * bool(busy > 0)
+                busy = 0.0
+            place.append(len(found))
+            found.append(attrs.evolve(one, requests=tuple(place[back] for back in one.requests)))
+        lists.append(found + [more] * bool(busy > 0))
+    return Unrolled.of_ranks(lists, made.expanded.sites)
+
+
+def noisy(made, **noise):
+    machine = attrs.evolve(made.machine, parts={**made.machine.parts, "noise": Noise(**noise)})
+    query = attrs.evolve(made.query, machine=machine, options=Options(replications=1))
+    return Clocked().solve(lower(REGISTRY.lowerings, query, "trace")[0]).time
+
+
+def test_noise_falls_on_what_is_computed_and_on_calls_and_on_nothing_else(programs):
+    for seed in range(programs // 3):
+        made = random_program(seed, contention="none", without=WITHOUT)
+        in_gaps = by_sweep(disturbed(made, 2.0**-9), made.costs)
+        assert noisy(made, computation="0.001953125 s") == in_gaps.time, made.source
+        costs = attrs.evolve(
+            made.costs,
+            overhead=made.costs.overhead + 2.0**-9,
+            overhead_receive=made.costs.overhead_receive + 2.0**-9,
+        )
+        in_calls = by_sweep(made.expanded, costs)
+        assert noisy(made, calls="0.001953125 s") == in_calls.time, made.source
 
 
 def test_what_timing_decides_is_as_in_the_reference(programs):

@@ -142,7 +142,8 @@ class _Run:
         index = self.at[rank]
         gap, call, given = self.ranks[rank][index]
         if (rank, index) not in self.entered:
-            delta = self.extra.get((rank, index), 0) + (self.costs.compute if index else 0)
+            noisy = index and gap > 0  # nothing computed, nothing to disturb
+            delta = self.extra.get((rank, index), 0) + (self.costs.compute if noisy else 0)
             start = self.clock[rank] + max(0, gap + delta) if index else max(0, delta)
             self.entered[rank, index] = (start, self.enter(rank, start, call, given))
         start, needs = self.entered[rank, index]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import attrs
+
 from parcast.costs import Costs
 from parcast.program.operations import ANY
 from parcast.program.played import Step, steps_of
@@ -29,7 +31,15 @@ def _takes_any(block: Block) -> bool:
     return isinstance(source, int) and source == ANY
 
 
-def frozen(unrolled: Unrolled, costs: Costs) -> Unrolled:
+@attrs.frozen(eq=False)
+class Frozen:
+    """A program in which nothing is left to timing."""
+
+    unrolled: Unrolled
+    was: tuple[str, ...]  #: what each operation was before, rank after rank
+
+
+def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
     """Return a program in which nothing is left to timing, and which takes as long here.
 
     Access to files, and what it takes to fetch a task, become ``elapse``.
@@ -47,10 +57,10 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Unrolled:
         If processes wait for each other for ever.
     """
     speed = costs.placement.speed.tolist()
-    lists = [
-        list(_fixed(steps, speed[rank])) for rank, steps in enumerate(steps_of(unrolled, costs))
-    ]
-    return Unrolled.of_ranks(lists, unrolled.sites, unrolled.where)
+    played = steps_of(unrolled, costs)
+    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(played)]
+    was = tuple(step.operation.op for steps in played for step in steps)
+    return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
 
 
 def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:

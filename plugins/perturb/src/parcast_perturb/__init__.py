@@ -67,7 +67,7 @@ def parcast_readers() -> Iterator[Reader]:
 def parcast_parts() -> Iterator[PartEntry]:
     """Add what a machine's operating system does."""
     yield PartEntry(
-        "noise", "parcast_perturb.solvers:Noise", "What is added to calls and gaps.", choice="noise"
+        "noise", "parcast_perturb.asking:Noise", "What is added to calls and gaps.", choice="noise"
     )
 
 

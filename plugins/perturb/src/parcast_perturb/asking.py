@@ -24,6 +24,24 @@ _ADDED = {"os", "lat", "per_byte", "comp", "extra"}
 
 
 @attrs.frozen(kw_only=True)
+class Noise:
+    """What a machine's operating system adds: distributions as ``exp:25us``."""
+
+    calls: str | None = None  #: to every call
+    computation: str | None = None  #: to every gap between calls
+
+
+@attrs.frozen(kw_only=True)
+class Known:
+    """The options that say what a run was recorded on, or is to be timed on."""
+
+    machine: str | None = None  #: --machine
+    recorded: str | None = None  #: --recorded-on
+    overhead: str | None = None  #: --overhead
+    eager: str | None = None  #: --eager
+
+
+@attrs.frozen(kw_only=True)
 class Wanted:
     """The options of a perturbation, as texts."""
 
@@ -65,8 +83,8 @@ def perturbation_of(trace: Trace, wanted: Wanted) -> tuple[Perturbation, tuple[s
     ), tuple(notes)
 
 
-def from_file(path: Path) -> tuple[Perturbation, Recorded]:
-    """Return the perturbation and the recording machine of a JSON file.
+def from_file(path: Path, wanted: Wanted, options: Known) -> tuple[Perturbation, Recorded]:
+    """Return the perturbation and the recording machine of a JSON file, which says them alone.
 
     It has an object ``perturbation`` (``os``, ``lat``, ``per_byte``, ``comp``, and ``extra``, a
     list of rank, event and delta) and an object ``params`` (``o``, ``L``, ``G``,
@@ -76,7 +94,14 @@ def from_file(path: Path) -> tuple[Perturbation, Recorded]:
     ------
     FileError
         If it cannot be read.
+    ParcastError
+        If options say something of it too.
     """
+    if wanted != Wanted() or options != Known():
+        raise ParcastError(
+            "--perturbation says everything that is added and what the machine was; leave "
+            "the other options about these away"
+        )
     data = load(path)
     if not isinstance(data, dict):
         raise FileError(f"{path} must be an object with perturbation and params")
@@ -184,13 +209,30 @@ def signature(machine: Machine, tick: float) -> Recorded:
     """
     network, reason = machine.network, "a trace recorded on it"
     startup = machine.need("network.startup", reason)
-    bandwidth = machine.need("network.bandwidth", reason)
-    receive = network.overhead_receive
+    each = 1.0 / machine.need("network.bandwidth", reason)
+    own, by_sender = network.overhead, network.paid_by == "sender"
+    receive = own if network.overhead_receive is None else network.overhead_receive
     return Recorded(
-        overhead=network.overhead / tick,
-        overhead_per_byte=network.overhead_per_byte / tick,
-        overhead_receive=None if receive is None else receive / tick,
-        latency=startup / tick,
-        per_byte=1.0 / bandwidth / tick,
+        overhead=(own + startup if by_sender else own) / tick,
+        overhead_per_byte=(network.overhead_per_byte + (each if by_sender else 0.0)) / tick,
+        overhead_receive=receive / tick,
+        latency=0.0 if by_sender else startup / tick,
+        per_byte=0.0 if by_sender else each / tick,
         eager_max=float("inf") if network.eager_limit is None else network.eager_limit,
     )
+
+
+def noise_of(machine: Machine, trace: Trace) -> tuple[tuple[Addition, ...], tuple[Addition, ...]]:
+    """Return what the machine's noise adds to calls and to gaps.
+
+    Raises
+    ------
+    ParcastError
+        If it is no distribution.
+    """
+    part = machine.part("noise", Noise) or Noise()
+
+    def read(text: str | None, name: str) -> tuple[Addition, ...]:
+        return () if text is None else (addition(text, trace.tick, f"noise.{name}")[0],)
+
+    return read(part.calls, "calls"), read(part.computation, "computation")

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from parcast_perturb.asking import Wanted
-    from parcast_perturb.perturbation import Perturbation, Recorded
     from parcast_perturb.prediction import Forecast
-    from parcast_perturb.trace.columns import Trace
-
-_OWN_COST = (
-    "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
-    "receives and waits is taken to be waiting"
-)
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Perturbations of recorded runs."
@@ -34,10 +26,11 @@ Swept = StrEnum("Swept", ["latency", "per_byte", "noise", "compute"])
 
 
 class RuleName(StrEnum):
-    """The corrected rules, or the paper's own."""
+    """The corrected rules, the paper's first equation, or its second one for waits."""
 
     corrected = "corrected"
     paper = "paper"
+    equation_2 = "equation-2"
 
 
 class CollectiveName(StrEnum):
@@ -70,9 +63,13 @@ RemoveNoise = Annotated[
 ]
 InFile = Annotated[Path | None, typer.Option(help="JSON with perturbation and params, in ticks.")]
 TimedOn = Annotated[
-    str | None, typer.Option(help="Time a trace that has no times on this machine first.")
+    str | None,
+    typer.Option("--machine", help="Time a trace that has no times on this machine first."),
 ]
-Replications = Annotated[int, typer.Option(min=1, max=100_000, help="How many draws.")]
+Replications = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="How many draws: 1, or 100 of a machine's noise."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
 Keep = Annotated[Path | None, typer.Option("--keep", help="A folder that keeps every answer.")]
 
@@ -102,41 +99,37 @@ def run(
     collectives: Annotated[
         CollectiveName, typer.Option(help="How stages add up.")
     ] = CollectiveName.paper,
-    replications: Replications = 1,
+    replications: Replications = None,
     seed: Seed = 0,
     folder: Keep = None,
     as_json: Json = False,
 ) -> None:
     """Say how a traced run's time changes, and where the change went."""
-    from parcast_perturb.asking import Wanted
+    from parcast_perturb.asking import Known, Wanted, from_file, perturbation_of
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import forecast, policies
+    from parcast_perturb.subject import subject
 
     wanted = Wanted(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
         compute_noise=compute_noise or (), remove_noise=remove_noise,
     )  # fmt: skip
-    trace, limit, told = protocol_of(_timed(context, file, machine), eager)
-    given = (recorded or machine, overhead, limit)
-    added, known, notes = _asked(context, trace, wanted, perturbation, given)
+    options = Known(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
+    asked_of = subject(context.obj, file, options)
+    trace, known, notes = asked_of.trace, asked_of.known, asked_of.notes
+    if perturbation is None:
+        added, told = perturbation_of(trace, wanted)
+    else:
+        (added, known), told = from_file(perturbation, wanted, options), ()
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
     asked = policies(trace, known, policy.value, semantics)
     if perturbation is not None and policy is Policy.auto:  # a file of ticks says clocks are one
         asked = ["upper", "lower", *(["clocked"] if known.latency is not None else [])]
     found = forecast(
-        trace, added, known, semantics, asked,
-        replications=replications, seed=seed, notes=told + notes,
+        trace, asked_of.with_noise(added), known, semantics, asked,
+        replications=replications or (100 if asked_of.noisy else 1), seed=seed, notes=told + notes,
     )  # fmt: skip
     _tell(context, found, folder, as_json)
-
-
-def _timed(context: typer.Context, file: Path, machine: str | None) -> Trace:
-    """Return the trace in a file, timed on a machine where one is named."""
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.timing import timed_on
-
-    trace = read_trace(file)
-    return trace if machine is None else timed_on(trace, context.obj.machine(machine))
 
 
 def _tell(context: typer.Context, found: Forecast, folder: Path | None, as_json: bool) -> None:
@@ -169,48 +162,6 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int)) else str(value)
 
 
-def _asked(
-    context: typer.Context,
-    trace: Trace,
-    wanted: Wanted,
-    file: Path | None,
-    known: tuple[str | None, str | None, float | None],
-) -> tuple[Perturbation, Recorded, tuple[str, ...]]:
-    """Return the perturbation, the recording machine and notes, from options or a file."""
-    from parcast.errors import ParcastError
-    from parcast_perturb.asking import Wanted, from_file, perturbation_of
-
-    if file is not None:
-        if wanted != Wanted() or any(one is not None for one in known):
-            raise ParcastError(
-                "--perturbation says everything that is added and what the machine was; leave "
-                "the other options about these away"
-            )
-        return (*from_file(file), ())
-    added, notes = perturbation_of(trace, wanted)
-    machine, more = known_of(context, trace, known)
-    return added, machine, notes + more
-
-
-def known_of(
-    context: typer.Context, trace: Trace, given: tuple[str | None, str | None, float | None]
-) -> tuple[Recorded, tuple[str, ...]]:
-    """Return what is known of the recording machine, and what is to be said of what is not."""
-    from parcast_perturb.asking import recorded_on
-
-    machine, overhead, eager = given
-    found = context.obj.machine(machine) if machine is not None else None
-    notes = (_OWN_COST,) if found is None and overhead is None else ()
-    return recorded_on(trace, found, overhead, eager), notes
-
-
-def protocol_of(trace: Trace, eager: str | None) -> tuple[Trace, float | None, tuple[str, ...]]:
-    """Return the trace and the size above which sends wait, as ``--eager`` says, and notes."""
-    from parcast_perturb.protocol import protocol
-
-    return (trace, None, ()) if eager is None else protocol(trace, eager)
-
-
 @app.command()
 def save(
     file: TraceFile,
@@ -236,28 +187,30 @@ def latency(
         str | None, typer.Option(help="The most that is added; 10 % of the run.")
     ] = None,
     recorded: RecordedOn = None,
+    machine: TimedOn = None,
     overhead: Overhead = None,
     eager: Eager = None,
     as_json: Json = False,
 ) -> None:
     """Say how much latency a run tolerates, and where the makespan's slope changes."""
-    from parcast_perturb.asking import ticks
+    from parcast_perturb.asking import Known, ticks
     from parcast_perturb.curve import latency_curve
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.report import curve_json, curve_lines
+    from parcast_perturb.span import makespans
+    from parcast_perturb.subject import subject
 
-    trace = read_trace(file)
-    trace, limit, told = protocol_of(trace, eager)
-    known, notes = known_of(context, trace, (recorded, overhead, limit))
+    options = Known(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
+    asked_of = subject(context.obj, file, options).quiet()
+    trace, known = asked_of.trace, asked_of.known
     policy = policies(trace, known, "auto", Semantics())[0]
-    top = ticks(trace, most) if most is not None else 0.1 * float(trace.ends.max(initial=0.0))
+    top = ticks(trace, most) if most is not None else 0.1 * float(makespans(trace)[0])
     found = latency_curve(trace, known, policy, top)
     if as_json:
         typer.echo(json.dumps(curve_json(trace, found, policy), allow_nan=False))
     else:
-        typer.echo("\n".join(curve_lines(trace, found, policy, told + notes)))
+        typer.echo("\n".join(curve_lines(trace, found, policy, asked_of.notes)))
 
 
 @app.command()
@@ -269,25 +222,26 @@ def sweep(
     to: Annotated[str, typer.Option(help="The most that is added.")],
     steps: Annotated[int, typer.Option(min=1, max=10_000, help="How many steps from 0.")] = 7,
     recorded: RecordedOn = None,
+    machine: TimedOn = None,
     overhead: Overhead = None,
     eager: Eager = None,
     as_json: Json = False,
 ) -> None:
     """Add more and more of one thing, all steps in one pass over the trace."""
-    from parcast_perturb.asking import swept, ticks
+    from parcast_perturb.asking import Known, swept, ticks
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import forecast, policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.report import sweep_json, sweep_lines
+    from parcast_perturb.subject import subject
 
-    trace = read_trace(file)
-    trace, limit, told = protocol_of(trace, eager)
-    known, notes = known_of(context, trace, (recorded, overhead, limit))
+    options = Known(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
+    asked_of = subject(context.obj, file, options).quiet()
+    trace, known = asked_of.trace, asked_of.known
     values = [ticks(trace, to) * step / steps for step in range(steps + 1)]
     asked = policies(trace, known, "auto", Semantics())
     found = forecast(
         trace, swept(of.value, values), known, Semantics(), asked, replications=len(values),
-        notes=told + notes,
+        notes=asked_of.notes,
     )  # fmt: skip
     if as_json:
         typer.echo(json.dumps(sweep_json(found, of.value, values), allow_nan=False))

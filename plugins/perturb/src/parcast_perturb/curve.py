@@ -15,6 +15,7 @@ import attrs
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
+from parcast_perturb.span import spans
 from parcast_perturb.trace.columns import Trace
 
 #: More corners than these are not looked for.
@@ -71,10 +72,10 @@ def latency_curve(trace: Trace, known: Recorded, policy: str, most: float) -> Cu
         added = Perturbation.of(latency=latency)
         found = propagate(trace, added, known, policy, causes=True)
         assert found.cause is not None
-        ends = trace.ends + found.final[:, 0]
-        last = int(ends.argmax())
+        taken = spans(trace, found.final)[:, 0]
+        last = int(taken.argmax())
         path = critical_path(trace, found.cause, last)
-        return Piece(latency, float(ends[last]), float(path.messages))
+        return Piece(latency, float(taken[last]), float(path.messages))
 
     pieces, corners = _between(at, at(0.0), at(most), [MOST])
     return Curve(tuple(pieces), tuple(corners), complete=len(corners) < MOST)

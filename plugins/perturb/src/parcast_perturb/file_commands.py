@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast_perturb.commands import Eager, protocol_of
+from parcast_perturb.commands import Eager
 
 if TYPE_CHECKING:
-    from parcast_perturb.perturbation import Perturbation, Recorded
-    from parcast_perturb.trace.columns import Trace
+    from parcast_perturb.asking import Wanted
+    from parcast_perturb.subject import Subject
 
 _PICTURE = ".perfetto.json"
 
@@ -44,9 +44,8 @@ def convert(
 ) -> None:
     """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
     from parcast.errors import ParcastError
-    from parcast_perturb.asking import Wanted, perturbation_of, recorded_on
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.timing import timed_on
+    from parcast_perturb.asking import Known, Wanted
+    from parcast_perturb.subject import subject
     from parcast_perturb.writers import write_trace
 
     wanted = Wanted(
@@ -56,34 +55,37 @@ def convert(
     picture = output.name.lower().endswith(_PICTURE)
     if not picture and (wanted != Wanted() or eager is not None or overhead is not None):
         raise ParcastError(f"{output}: only a picture shows a perturbation (X{_PICTURE})")
-    trace, limit, notes = protocol_of(read_trace(file), eager)
-    on = context.obj.machine(machine) if machine is not None else None
-    if on is not None:
-        trace = timed_on(trace, on)
+    shown = subject(context.obj, file, Known(machine=machine, overhead=overhead, eager=eager))
     if picture:
-        added, told = perturbation_of(trace, wanted)
-        known, notes = recorded_on(trace, on, overhead, limit), notes + told
-        _picture(trace, added, known, output, seed)
+        notes = shown.notes + _picture(shown, wanted, output, seed)
     else:
-        notes = tuple(f"lost: {one}" for one in write_trace(trace, output))
-    for note in (*trace.notes, *notes):
+        notes = tuple(f"lost: {one}" for one in write_trace(shown.trace, output))
+        notes += ("the machine's noise is not in it",) * shown.noisy
+    for note in (*shown.trace.notes, *notes):
         typer.echo(f"note: {note}")
 
 
-def _picture(trace: Trace, added: Perturbation, known: Recorded, output: Path, seed: int) -> None:
+def _picture(shown: Subject, wanted: Wanted, output: Path, seed: int) -> tuple[str, ...]:
+    """Write a picture of a run before and after; return what is to be said of what is added."""
     from parcast.errors import UnsupportedError
+    from parcast_perturb.asking import perturbation_of
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
     from parcast_perturb.propagation.running import propagate
     from parcast_perturb.writers.perfetto import write
 
+    trace = shown.trace
     if not trace.timed:
         raise UnsupportedError(f"{trace.where} has no times to show; time it on a machine first "
                                "(--machine)")  # fmt: skip
-    policy = policies(trace, known, "auto", Semantics())[0]
-    found = propagate(trace, added, known, policy, seed=seed, every_end=True)
+    added, told = perturbation_of(trace, wanted)
+    policy = policies(trace, shown.known, "auto", Semantics())[0]
+    found = propagate(
+        trace, shown.with_noise(added), shown.known, policy, seed=seed, every_end=True
+    )
     assert found.ends is not None
     write(trace, found.ends[:, 0], output)
+    return told
 
 
 def graph(

@@ -4,18 +4,23 @@ Model: Hoefler, Schneider, Lumsdaine, "LogGOPSim" (LSAP 2010), as the simulator 
 keeps its processor for o + (n-1) O and its network card for g + (n-1) G; the first byte is there
 o + L after it began; the receiver is charged o + (n-1) max(O, G). A send of more than S bytes ends
 when its receiver has it, without latency for the acknowledgment.
+
+Steps that need the same processor and card wait for them in one line, of which only the first,
+the one that came first, is woken when they are free. Of steps that are ready at one time the
+order is that of the schedule; the simulator's own sort keeps it for up to 16 of them.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Sequence
 
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_perturb.readers.goal import ANY, Schedule, Step
+from parcast_perturb.mailbox import Line, meeting
+from parcast_perturb.readers.goal import Schedule, Step
 
 
 @attrs.frozen(kw_only=True)
@@ -51,16 +56,27 @@ def replay(schedule: Schedule, model: LogGOPS) -> list[int]:
     return [max(one.values(), default=0) for one in run.processor]
 
 
+#: Rank, number of a step, and the message instead of it where one comes.
+_Waiter = tuple[int, int, "_Message | None"]
+
+#: Rank, what is done there, processor and card; one line of waiters each.
+_Place = tuple[int, int, int, int]
+_SENDING, _POSTING, _COMPUTING, _RECEIVING = range(4)
+_KINDS = {"send": _SENDING, "recv": _POSTING, "calc": _COMPUTING}
+
+
 class _Run:
     def __init__(self, ranks: Sequence[list[Step]], model: LogGOPS) -> None:
         self.ranks, self.model = ranks, model
-        self.queue: list[tuple[int, int, int, int, _Message | None]] = []
+        self.queue: list[tuple[int, int, bool, _Waiter]] = []  # time, turn, whether from a line
+        self.lines: dict[_Place, list[tuple[int, _Waiter]]] = defaultdict(list)  # heaps, by turn
+        self.due: dict[_Place, int] = {}  # when the first of a line is woken
         self.count = 0
         self.processor: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
         self.sending: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
         self.receiving: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
-        self.posted: list[deque[int]] = [deque() for _ in ranks]
-        self.arrived: list[deque[_Message]] = [deque() for _ in ranks]
+        self.posted: list[Line[int]] = [Line() for _ in ranks]
+        self.arrived: list[Line[_Message]] = [Line() for _ in ranks]
         self.missing = [[len(one.ended) + len(one.begun) for one in steps] for steps in ranks]
         self.after_end = [_followers(steps, begun=False) for steps in ranks]
         self.after_begin = [_followers(steps, begun=True) for steps in ranks]
@@ -71,28 +87,60 @@ class _Run:
             self.fresh[rank] = [number for number, left in enumerate(missing) if not left]
         self._start()
         while self.queue:
-            at, turn, rank, number, message = heapq.heappop(self.queue)
-            free = self._free(rank, number, message)
-            if free > at:  # of those that wait for one time, the first to come is the first
-                heapq.heappush(self.queue, (free, turn, rank, number, message))
-                continue
-            if message is not None:
-                self._message(at, rank, message)
-            else:
-                getattr(self, f"_{self.ranks[rank][number].kind}")(at, rank, number)
-            self._start()
+            at, turn, woken, waiter = heapq.heappop(self.queue)
+            place = self._place(waiter)
+            if not woken:
+                if (free := self._free(place)) > at:
+                    self._line_up(place, turn, waiter, free)
+                else:
+                    self._do(at, waiter)
+            elif self._is_first(place, turn, at):
+                self._wake(place, at)
+
+    def _is_first(self, place: _Place, turn: int, at: int) -> bool:
+        """Return whether this is still when the first of a line is woken, and not one before."""
+        line = self.lines[place]
+        return bool(line) and line[0][0] == turn and self.due[place] == at
+
+    def _line_up(self, place: _Place, turn: int, waiter: _Waiter, free: int) -> None:
+        line = self.lines[place]
+        heapq.heappush(line, (turn, waiter))
+        if line[0][0] == turn:
+            self._call(place, free)
+
+    def _call(self, place: _Place, free: int) -> None:
+        """Have the first of a line woken when its place is free."""
+        turn, waiter = self.lines[place][0]
+        self.due[place] = free
+        heapq.heappush(self.queue, (free, turn, True, waiter))
+
+    def _wake(self, place: _Place, at: int) -> None:
+        if (free := self._free(place)) > at:  # others took the processor or the card meanwhile
+            self._call(place, free)
+            return
+        _, waiter = heapq.heappop(self.lines[place])
+        self._do(at, waiter)
+        if self.lines[place]:
+            self._call(place, self._free(place))
+
+    def _do(self, at: int, waiter: _Waiter) -> None:
+        rank, number, message = waiter
+        if message is not None:
+            self._message(at, rank, message)
+        else:
+            getattr(self, f"_{self.ranks[rank][number].kind}")(at, rank, number)
+        self._start()
 
     def over(self, where: str) -> None:
         """Refuse a schedule that came to no end."""
         for rank, steps in enumerate(self.ranks):
-            if self.posted[rank]:
-                one = steps[self.posted[rank][0]]
+            for number in self.posted[rank]:
+                one = steps[number]
                 raise UnsupportedError(
                     f"{where}: rank {rank} receives what nobody sends: from {one.peer}, tag "
                     f"{one.tag}"
                 )
-            if self.arrived[rank]:
-                left = self.arrived[rank][0]
+            for left in self.arrived[rank]:
                 raise UnsupportedError(
                     f"{where}: rank {left.sender} sends to rank {rank}, tag {left.step.tag}, what "
                     "is never received"
@@ -105,7 +153,7 @@ class _Run:
         """Put steps into the queue that may begin, sends before receives before computation."""
         for rank in sorted(self.fresh):
             steps, free = self.ranks[rank], self.processor[rank]
-            for number in sorted(self.fresh[rank], key=lambda one: _ORDER[steps[one].kind]):
+            for number in sorted(self.fresh[rank], key=lambda one: _KINDS[steps[one].kind]):
                 step = steps[number]
                 at = free[step.cpu]
                 if step.kind == "send":
@@ -115,16 +163,24 @@ class _Run:
 
     def _push(self, at: int, rank: int, number: int, message: _Message | None) -> None:
         self.count += 1
-        heapq.heappush(self.queue, (at, self.count, rank, number, message))
+        heapq.heappush(self.queue, (at, self.count, False, (rank, number, message)))
 
-    def _free(self, rank: int, number: int, message: _Message | None) -> int:
-        """Return when processor and network card can take a step, or a message that came."""
+    def _place(self, waiter: _Waiter) -> _Place:
+        """Return the processor and the card that a step needs, or a message that came."""
+        rank, number, message = waiter
         step = self.ranks[rank][number] if message is None else message.step
-        if message is None and step.kind == "recv":
+        cards = _KINDS[step.kind] if message is None else _RECEIVING
+        return rank, cards, step.cpu, step.nic if cards in (_SENDING, _RECEIVING) else 0
+
+    def _free(self, place: _Place) -> int:
+        """Return when a processor and a card can take something."""
+        rank, cards, cpu, nic = place
+        if cards == _POSTING:
             return 0  # being posted takes nothing
-        cards = self.sending if message is None else self.receiving
-        busy = self.processor[rank][step.cpu]
-        return busy if step.kind == "calc" else max(busy, cards[rank][step.nic])
+        busy = self.processor[rank][cpu]
+        if cards == _COMPUTING:
+            return busy
+        return max(busy, (self.sending if cards == _SENDING else self.receiving)[rank][nic])
 
     def _release(self, rank: int, later: list[int]) -> None:
         for number in later:
@@ -158,11 +214,10 @@ class _Run:
     def _recv(self, at: int, rank: int, number: int) -> None:
         step = self.ranks[rank][number]
         self._begun(rank, number)
-        found = next((one for one in self.arrived[rank] if _fits(step, one)), None)
+        found = self.arrived[rank].take([(step.peer, step.tag)])
         if found is None:
-            self.posted[rank].append(number)
+            self.posted[rank].add(number, [(step.peer, step.tag)])
             return
-        self.arrived[rank].remove(found)
         if step.size > self.model.eager:
             self._acknowledge(at, found, step)
         self._ended(rank, number)
@@ -173,12 +228,11 @@ class _Run:
         each = max(model.overhead_per_byte, model.per_byte)
         self.processor[rank][step.cpu] = at + model.overhead + more * each
         self.receiving[rank][step.nic] = at + model.gap + more * model.per_byte
-        steps, posted = self.ranks[rank], self.posted[rank]
-        found = next((one for one in posted if _fits(steps[one], message)), None)
+        keys = meeting(message.sender, message.step.tag)
+        found = self.posted[rank].take(keys)
         if found is None:
-            self.arrived[rank].append(message)
+            self.arrived[rank].add(message, keys)
             return
-        posted.remove(found)
         if step.size > model.eager:
             self._acknowledge(at, message, step)
         self._ended(rank, found)
@@ -193,8 +247,6 @@ class _Run:
 #: Instead of a step's number where a message comes.
 NO_STEP = -1
 
-_ORDER = {"send": 0, "recv": 1, "calc": 2}
-
 
 def _followers(steps: list[Step], *, begun: bool) -> list[list[int]]:
     found: list[list[int]] = [[] for _ in steps]
@@ -202,7 +254,3 @@ def _followers(steps: list[Step], *, begun: bool) -> list[list[int]]:
         for before in one.begun if begun else one.ended:
             found[before].append(number)
     return found
-
-
-def _fits(receive: Step, message: _Message) -> bool:
-    return receive.peer in (ANY, message.sender) and receive.tag in (ANY, message.step.tag)

@@ -22,8 +22,20 @@ from parcast_perturb.propagation.state import (
     CAUSES,
     OWN,
 )
-from parcast_perturb.trace.calls import EXPECT, NOTICE, SEND, SENDRECV, SSEND, WAIT
-from parcast_perturb.trace.columns import BYTES, INTO, KIND, NAME, OUT, ROOM, SITE, Ints, Trace
+from parcast_perturb.trace.calls import EXPECT, LOCAL, NOTICE, SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.columns import (
+    BYTES,
+    END,
+    INTO,
+    KIND,
+    NAME,
+    OUT,
+    ROOM,
+    SITE,
+    START,
+    Ints,
+    Trace,
+)
 
 
 @attrs.frozen
@@ -125,8 +137,9 @@ class _Walk:
         self._site(row)["bytes"] += carried
 
     def _whole(self, row: int) -> bool:
-        """Return whether an event is a call, and no part of one."""
-        return bool(self.whole[row, NAME] < NOTICE)
+        """Return whether an event is a call, and no part of one or mark of a modeled run."""
+        mark = self.trace.modeled and self.whole[row, KIND] == LOCAL
+        return bool(self.whole[row, NAME] < NOTICE and not mark)
 
     def _noisy(self, row: int, other: int, why: int) -> bool:
         """Return whether the noise of the call comes after what it waited for."""
@@ -142,10 +155,15 @@ class _Walk:
 
     def start(self, row: int) -> tuple[int, bool]:
         """Go from an event's start to the end before it."""
-        if row in self.starts:
-            return row, False
-        inside = self.whole[row, NAME] == NOTICE or self.whole[row - 1, NAME] == EXPECT
-        if not inside:
+        first = row in self.starts
+        if self._computed(row, first):
             self.gaps[int(self.ranks[row])] += 1
             self._site(row)["gaps"] += 1
-        return row - 1, True
+        return (row, False) if first else (row - 1, True)
+
+    def _computed(self, row: int, first: bool) -> bool:
+        """Return whether a rank computed before an event, so that noise is added there."""
+        if first:
+            return bool(self.trace.modeled and self.times[row, START] > 0)
+        inside = self.whole[row, NAME] == NOTICE or self.whole[row - 1, NAME] == EXPECT
+        return bool(not inside and self.times[row, START] > self.times[row - 1, END])

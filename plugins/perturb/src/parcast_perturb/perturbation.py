@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-Rule = Literal["corrected", "paper"]
+Rule = Literal["corrected", "paper", "equation-2"]
 Collectives = Literal["paper", "butterfly"]
 Protocol = Literal["acknowledge", "rendezvous"]
 
@@ -82,6 +82,7 @@ class Recorded:
     latency: float | None = None  #: L
     per_byte: float | None = None  #: G
     eager_max: float = math.inf  #: a larger message's sender waits for its receiver
+    way: Any = attrs.field(default=None, repr=False)  #: see `Deltas.way`; None: L and G of all
 
 
 @attrs.frozen(kw_only=True)
@@ -90,4 +91,6 @@ class Semantics:
 
     rules: Rule = "corrected"
     collectives: Collectives = "paper"
-    protocol: Protocol = "acknowledge"  #: of messages above ``eager_max``
+    protocol: Protocol | None = None
+    """Of messages above ``eager_max``; None: that of a model's table of costs for modeled runs, by
+    which they fly when both sides are there, and of recorded ones that they are acknowledged."""

@@ -13,6 +13,7 @@ from parcast.replications import Estimate
 from parcast_perturb.path import Path, critical_path
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate
+from parcast_perturb.span import last_end, makespans, spans
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path unasked: it takes 8 bytes an event.
@@ -42,18 +43,20 @@ class Forecast:
         return found
 
     def makespans(self, policy: str) -> Floats:
-        """Return the latest end of each replication."""
-        found: Floats = self.ends(policy).max(axis=0, initial=0.0)
-        return found
+        """Return how long the run takes in each replication, from its first call on."""
+        return makespans(self.trace, self.delays[policy].final)
 
 
 def policies(trace: Trace, recorded: Recorded, asked: str, semantics: Semantics) -> list[str]:
     """Return the policies to run, the one that is shown first in front."""
+    if semantics.rules == "equation-2":  # beside the corrected rules
+        corrected = attrs.evolve(semantics, rules="corrected")
+        return ["equation-2", *policies(trace, recorded, asked, corrected)]
     if asked != "auto":
         return ["upper", "lower"] if asked == "interval" else [asked]
-    known = recorded.latency is not None
     if semantics.rules == "paper":
         return ["upper"]
+    known = recorded.latency is not None
     return ["clocked", "upper", "lower"] if trace.comparable and known else ["upper", "lower"]
 
 
@@ -79,24 +82,35 @@ def forecast(
         raise UnsupportedError(
             f"{trace.where} has no times; time it on a machine first (--machine)"
         )
+    if trace.modeled and semantics.collectives == "butterfly":
+        raise UnsupportedError(
+            "--collectives butterfly: on a machine collectives are messages of its algorithms "
+            "(network.collectives), whose stages wait for each other as it is; leave it away"
+        )
     taken = [*perturbation.latency, *perturbation.per_byte]
     if recorded.latency is None and any(_takes(one) for one in taken):
         notes += (_FASTER,)
-    walk = semantics.rules != "paper" and semantics.collectives != "butterfly"
+    if semantics.rules == "equation-2" and trace.count > MOST_PATH:
+        raise UnsupportedError(
+            f"{trace.where} has {trace.count:,} events; equation (2) is for up to {MOST_PATH:,}"
+        )
+    walk = semantics.rules == "corrected" and semantics.collectives != "butterfly"
     if trace.count > MOST_PATH:
         walk = False
         notes += (f"no critical path: it is kept for up to {MOST_PATH:,} events",)
+    beside = attrs.evolve(semantics, rules="corrected")
     found = {
         policy: propagate(
-            trace, perturbation, recorded, policy, semantics, replications=replications,
-            seed=seed, causes=walk and policy == asked[0],
+            trace, perturbation, recorded, policy,
+            beside if semantics.rules == "equation-2" != policy else semantics,
+            replications=replications, seed=seed, causes=walk and policy == asked[0],
         )
         for policy in asked
     }  # fmt: skip
     main = found[asked[0]]
     path = None
     if walk and main.cause is not None and trace.count:
-        last = int((trace.ends + main.final[:, 0]).argmax())
+        last = int(spans(trace, main.final)[:, 0].argmax())
         path = critical_path(trace, main.cause, last)
     clipped = tuple(
         f"{name}: {count:,} times less was taken away than asked, as nothing gets shorter than 0"
@@ -135,6 +149,8 @@ def as_json(found: Forecast) -> dict[str, Any]:
     trace, main = found.trace, found.delays[found.main]
     moved = main.moved
     names = {"upper": "clockfree_final", "lower": "lower_final", "clocked": "clocked_final"}
+    if "equation-2" in found.delays:
+        names["equation-2"] = "equation_2_final"
     finals = {names[one]: found.ends(one).mean(axis=1).tolist() for one in found.delays}
     return {
         "schema": 1,
@@ -147,8 +163,12 @@ def as_json(found: Forecast) -> dict[str, Any]:
         "before": trace.ends.tolist(),
         "delay": main.final.mean(axis=1).tolist(),
         "makespan": {
-            "before": float(trace.ends.max(initial=0.0)),
+            "before": float(makespans(trace)[0]),
             **{one: spread(found.makespans(one)) for one in found.delays},
+        },
+        "last_end": {
+            "before": last_end(trace),
+            **{one: spread(found.ends(one).max(axis=0, initial=0.0)) for one in found.delays},
         },
         "where": {
             "sites": _where(trace.sites, moved),

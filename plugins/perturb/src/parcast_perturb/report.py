@@ -8,6 +8,7 @@ from typing import Any
 
 from parcast_perturb.curve import Curve
 from parcast_perturb.prediction import Forecast, spread, summed
+from parcast_perturb.span import last_end, makespans
 from parcast_perturb.trace.columns import Floats, Trace
 
 #: More ranks than these are shown by the least and the most delayed.
@@ -101,19 +102,28 @@ def in_words(trace: Trace, ticks: float) -> str:
 
 def _makespan(found: Forecast) -> Iterator[str]:
     trace = found.trace
-    before = float(trace.ends.max(initial=0.0))
+    before = float(makespans(trace)[0])
     yield f"{trace.where}: {trace.size} ranks, {trace.count:,} events"
-    yield f"before    {_time(found, before)}"
+    yield f"before    {_time(found, before)}{_by_clocks(trace, before)}"
     for policy in found.delays:
         values = found.makespans(policy)
         said = spread(values)
         change = f", {said['mean'] / before - 1:+.2%}" if before > 0 else ""
-        line = f"{policy:10}{_time(found, said['mean'])}{change}"
+        line = f"{policy:9} {_time(found, said['mean'])}{change}"
         if "ci" in said:
             low, high = (_time(found, one) for one in said["ci"])
             levels = ", ".join(_time(found, one) for one in said["quantiles"].values())
             line += f" (mean between {low} and {high}; 5 %, 50 %, 95 %: {levels})"
         yield line
+
+
+def _by_clocks(trace: Trace, before: float) -> str:
+    """Return where the last end is on the clocks, if that is not how long the run took."""
+    last = last_end(trace)
+    if last == before:
+        return ""
+    since = "the first call" if trace.comparable else "each rank's first call"
+    return f" since {since}; the last end is at {in_words(trace, last)} on its clock"
 
 
 def _ranks(found: Forecast) -> Iterator[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
+from parcast_perturb.span import makespans
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.columns import SITE, Floats, Ints, Trace
 
@@ -51,7 +52,9 @@ def excess_of(trace: Trace) -> Floats:
     sites = events.whole[:, SITE].astype(np.int64)
     pairs = np.concatenate([[0], sites[:-1] * len(trace.sites)]) + sites
     starts = events.offsets[:-1][np.diff(events.offsets) > 0]
-    gaps[starts], pairs[starts] = 0.0, -1
+    pairs[starts] = -1
+    if not trace.modeled:
+        gaps[starts] = 0.0
     _, pair = np.unique(pairs, return_inverse=True)
     groups, group = np.unique(pair.reshape(-1) * trace.size + ranks, return_inverse=True)
     counts = np.bincount(group)
@@ -95,13 +98,13 @@ def slowness(trace: Trace, known: Recorded, policy: str) -> Slowness:
     def makespan(rows: Any) -> float:
         added = Perturbation(removed=(rows, -excess[rows]))
         found = propagate(trace, added, known, policy)
-        return float((trace.ends + found.final[:, 0]).max(initial=0.0))
+        return float(makespans(trace, found.final)[0])
 
     slow = np.flatnonzero(excess > 0)
     asked = [int(one) for one in np.argsort(-longer, kind="stable")[:MOST] if longer[one] > 0]
     alone = {rank: makespan(slow[ranks[slow] == rank]) for rank in asked}
     return Slowness(
-        before=float(trace.ends.max(initial=0.0)),
+        before=float(makespans(trace)[0]),
         even=makespan(slow),
         without=dict(sorted(alone.items(), key=lambda one: one[1])),
         excess=longer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import attrs
@@ -9,25 +10,19 @@ import numpy as np
 
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
-from parcast.machine import Count, Machine
+from parcast.machine import Count
 from parcast.replications import Estimate
 from parcast_perturb import advice
-from parcast_perturb.asking import signature
-from parcast_perturb.laws import addition
+from parcast_perturb.asking import noise_of, signature
+from parcast_perturb.asynchronous import warned
+from parcast_perturb.moving import refuse, slower, unlike
 from parcast_perturb.parts import parts_of
-from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
+from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.prediction import LEVELS
 from parcast_perturb.propagation.running import Delays, propagate
-from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
-from parcast_perturb.traced import ZERO, Traced, of_program
-
-
-@attrs.frozen(kw_only=True)
-class Noise:
-    """What a machine's operating system adds: distributions as ``exp:25us``."""
-
-    calls: str | None = None  #: to every call
-    computation: str | None = None  #: to every gap between calls
+from parcast_perturb.span import makespans
+from parcast_perturb.trace.columns import END, Floats, Trace
+from parcast_perturb.traced import ZERO, Traced, of_work
 
 
 @attrs.frozen(kw_only=True)
@@ -45,10 +40,13 @@ class _Question:
     trace: Trace
     added: Perturbation
     recorded: Recorded
-    semantics: Semantics
     random: bool
     notes: tuple[str, ...] = ()
     known: bool = False  #: what calls cost is known, so that time has parts
+
+
+#: The bound that a warm-up has where what comes after it is to have this one.
+_OTHER: Mapping[str, str] = {"upper": "lower", "lower": "upper"}
 
 
 class _Solver:
@@ -82,12 +80,16 @@ class _Solver:
         warm_up = content.starts is not None and len(content.starts) > 0
         cut = warm_up and (content.io is not None or content.fetching is not None)
         split = asked.known and self.policy == "clocked" and not cut
-        found = propagate(
-            asked.trace, asked.added, asked.recorded, self.policy, asked.semantics,
-            replications=replications, seed=query.seed, every_end=warm_up or split,
-        )  # fmt: skip
-        times = _times(content, found)
-        times *= asked.trace.tick or 1.0
+
+        def under(policy: str) -> Delays:
+            return propagate(
+                asked.trace, asked.added, asked.recorded, policy,
+                replications=replications, seed=query.seed, every_end=warm_up or split,
+            )  # fmt: skip
+
+        found = under(self.policy)
+        warm = under(_OTHER[self.policy]) if warm_up and self.policy in _OTHER else found
+        times = _times(content, found, warm) * (asked.trace.tick or 1.0)
         clipped = tuple(
             f"{name}: {count:,} times less was taken away than the machines differ by"
             for name, count in found.clipped.items()
@@ -139,36 +141,21 @@ def _here(query: Query) -> Query:
     content: Traced = query.workload.content
     if content.trace.timed or (query.options and query.options.recorded_on):
         return query
-    return query.once("timed here", _timed_here)
+    return query.once("timed here", of_work)
 
 
-def _timed_here(query: Query) -> Query:
-    from parcast_perturb.to_program import program
+def _times(content: Traced, found: Delays, warm: Delays) -> Floats:
+    """Return the time of each replication in ticks, from the latest end of a warm-up.
 
-    made, notes = program(query.workload, query)
-    timed, decided = of_program(made, attrs.evolve(query, workload=made))
-    content: Traced = timed.content
-    trace = attrs.evolve(content.trace, notes=(*notes, *decided))
-    timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
-    return attrs.evolve(query, workload=timed)
-
-
-def _times(content: Traced, found: Delays) -> Floats:
-    """Return the makespan of each replication, from the latest end of a warm-up.
-
-    A recorded run begins with its first call; where clocks are not one, each rank's does.
+    ``warm`` has the ends of the warm-up: of a bound, by the other bound.
     """
     trace = content.trace
-    ends: Floats = trace.ends[:, None] + found.final
-    if content.added is None and trace.count:
-        some = np.diff(trace.events.offsets) > 0
-        begun = trace.begins[some]
-        ends = ends[some] - (begun.min() if trace.comparable else begun[:, None])
-    if found.ends is not None and content.starts is not None and len(content.starts):
-        warm = trace.events.times[content.starts, END][:, None] + found.ends[content.starts]
-        ends = ends - warm.max(axis=0)
-    makespans: Floats = ends.max(axis=0, initial=0.0)
-    return makespans
+    if warm.ends is None or content.starts is None or not len(content.starts):
+        return makespans(trace, found.final)
+    started = trace.events.times[content.starts, END][:, None] + warm.ends[content.starts]
+    last = (trace.ends[:, None] + found.final).max(axis=0)
+    times: Floats = np.maximum(last - started.max(axis=0), 0.0)
+    return times
 
 
 def _prediction(
@@ -193,12 +180,11 @@ def _question(query: Query) -> _Question:
     content: Traced = query.workload.content
     trace = content.trace
     if content.added is not None:
-        noise, gaps = _noise(query.machine, trace)
+        noise, gaps = noise_of(query.machine, trace)
         return _Question(
             trace,
             Perturbation(event=content.added, noise=noise, compute=gaps),
             attrs.evolve(ZERO, eager_max=content.eager_limit),
-            Semantics(protocol="rendezvous"),
             bool(noise or gaps),
             known=not (noise or gaps),
         )
@@ -219,18 +205,19 @@ def _moved(query: Query, trace: Trace) -> _Question:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
     before = Registry().machine(options.recorded_on)
     here, there = signature(before, trace.tick), signature(query.machine, trace.tick)
-    noise, gaps = _noise(query.machine, trace)
+    refuse(query, before, trace, here, there)
+    noise, gaps = noise_of(query.machine, trace)
     assert here.latency is not None
     assert there.latency is not None
     assert here.per_byte is not None
     assert there.per_byte is not None
     first, second = before.processor.rate, query.machine.processor.rate
-    notes: tuple[str, ...] = ()
+    notes = tuple(warned(trace))
     removed = None
     if first is None or second is None:
-        notes = ("computation takes as long as recorded: one of the machines states no rate",)
-    elif first != second:
-        removed = _scaled(trace, first / second - 1)
+        notes += ("computation takes as long as recorded: one of the machines states no rate",)
+    else:
+        removed = slower(query, before, trace, first / second)
     return _Question(
         trace,
         Perturbation(
@@ -239,29 +226,9 @@ def _moved(query: Query, trace: Trace) -> _Question:
             latency=(Addition(there.latency - here.latency),),
             per_byte=(Addition(there.per_byte - here.per_byte),),
             removed=removed,
+            event=unlike(trace, here, there),
         ),
         here,
-        Semantics(),
         bool(noise or gaps),
         notes,
     )
-
-
-def _scaled(trace: Trace, share: float) -> tuple[Ints, Floats]:
-    """Return what every gap takes longer, by a share of it."""
-    times = trace.events.times
-    gaps = np.zeros(trace.count)
-    gaps[1:] = times[1:, START] - times[:-1, END]
-    gaps[trace.events.offsets[:-1][np.diff(trace.events.offsets) > 0]] = 0.0
-    rows = np.flatnonzero(gaps)
-    return rows, gaps[rows] * share
-
-
-def _noise(machine: Machine, trace: Trace) -> tuple[tuple[Addition, ...], tuple[Addition, ...]]:
-    """Return what the machine's noise adds to calls and to gaps."""
-    part = machine.part("noise", Noise) or Noise()
-
-    def read(text: str | None, name: str) -> tuple[Addition, ...]:
-        return () if text is None else (addition(text, trace.tick, f"noise.{name}")[0],)
-
-    return read(part.calls, "calls"), read(part.computation, "computation")

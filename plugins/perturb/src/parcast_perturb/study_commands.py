@@ -13,9 +13,8 @@ from parcast_perturb.commands import (
     Json,
     Overhead,
     RecordedOn,
+    TimedOn,
     TraceFile,
-    known_of,
-    protocol_of,
 )
 
 if TYPE_CHECKING:
@@ -34,20 +33,21 @@ def slowest(
     file: TraceFile,
     *,
     recorded: RecordedOn = None,
+    machine: TimedOn = None,
     overhead: Overhead = None,
     eager: Eager = None,
     as_json: Json = False,
 ) -> None:
     """Say which ranks compute longer than the median, and how long the run is without that."""
+    from parcast_perturb.asking import Known
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.slowest import slowness
+    from parcast_perturb.subject import subject
 
-    trace = read_trace(file)
-    trace, limit, told = protocol_of(trace, eager)
-    known, notes = known_of(context, trace, (recorded, overhead, limit))
-    notes = told + notes
+    options = Known(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
+    asked_of = subject(context.obj, file, options).quiet()
+    trace, known, notes = asked_of.trace, asked_of.known, asked_of.notes
     policy = policies(trace, known, "auto", Semantics())[0]
     found = slowness(trace, known, policy)
     if as_json:

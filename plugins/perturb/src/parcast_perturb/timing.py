@@ -2,37 +2,89 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 import numpy as np
 
+from parcast import Query
+from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.machine import Machine
-from parcast_perturb.asking import signature
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
+from parcast_perturb.trace.columns import END, NONE, OUT, START, Floats, Ints, Trace
 
 
-def timed_on(trace: Trace, machine: Machine) -> Trace:
-    """Return a trace of work as one with times, as if recorded on a machine.
+def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
+    """Return a trace of work as a run by the machine's table of costs, and what calls cost there.
+
+    It is the run that `Clocked` answers for the same trace and machine: collectives are the
+    messages of the machine's algorithms.
 
     Raises
     ------
     UnsupportedError
-        If the trace has times, or the machine lacks a number.
+        If the trace has times, the machine lacks a number, or a message graph cannot say what it
+        does.
     """
+    from parcast_perturb.traced import ZERO, Traced, of_work, workload
+
     if trace.timed:
         raise UnsupportedError(
             f"{trace.where} has times of its own; say what it was recorded on (--recorded-on)"
         )
-    seconds = trace.tick  # schedules say how long computation takes, others its operations
-    if seconds is None:
-        seconds = 1.0 / machine.need("processor.rate", "a trace of operations")
-    return with_times(trace, signature(machine, 1.0), seconds)
+    query = Query(workload=workload(trace, Path(trace.where)), machine=machine, p=trace.size)
+    made = of_work(query)
+    content: Traced = made.workload.content
+    still = content.trace
+    found = propagate(
+        still,
+        Perturbation(event=content.added),
+        attrs.evolve(ZERO, eager_max=content.eager_limit),
+        "clocked",
+        every_end=True,
+    )
+    assert found.ends is not None
+    times, delays = still.events.times.copy(), found.ends[:, 0]
+    times[:, END] += delays
+    moved = delays[:-1].copy()
+    moved[_begins(still)[1:] - 1] = 0.0  # of another rank
+    times[1:, START] += moved
+    timed = attrs.evolve(still, events=attrs.evolve(still.events, times=times), where=trace.where)
+    return timed, _recorded(timed, Costs.of(made, ()))
+
+
+def _recorded(trace: Trace, costs: Costs) -> Recorded:
+    """Return what the costs say of a run, in seconds."""
+    return Recorded(
+        overhead=costs.overhead,
+        overhead_per_byte=costs.overhead_per_byte,
+        overhead_receive=costs.overhead_receive,
+        latency=costs.startup,
+        per_byte=costs.per_byte,
+        eager_max=costs.eager_limit,
+        way=_ways(trace, costs),
+    )
+
+
+def _ways(trace: Trace, costs: Costs) -> Floats | None:
+    """Return latency and time of a byte of each event's message; None: they are the same of all."""
+    sends = np.flatnonzero(trace.events.whole[:, OUT] != NONE)
+    source = trace.events.rank_of(sends)
+    target = trace.channels.target[trace.events.whole[sends, OUT]]
+    local = costs.placement.same_node(source, target)
+    network = (costs.startup, costs.per_byte)
+    within = (costs.local_startup, costs.local_per_byte)
+    if within == network or not local.any():
+        return None
+    found = np.tile(np.array(network), (trace.count, 1))
+    found[sends[local]] = within
+    return found
 
 
 def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
-    """Return a trace with times in seconds.
+    """Return a trace with times in seconds, by the graph's own rules for calls.
 
     Parameters
     ----------

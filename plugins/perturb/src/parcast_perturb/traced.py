@@ -17,7 +17,8 @@ from parcast.program.frozen import frozen
 from parcast.program.operations import ANY, SENDS
 from parcast.program.ready import matched
 from parcast.program.unrolled import Block, Unrolled
-from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
+from parcast_perturb.asynchronous import warned
+from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.trace.calls import CALLS, CODES, WAIT
 from parcast_perturb.trace.columns import (
@@ -46,7 +47,7 @@ _NAMES = {
     "wait": "wait", "waitall": "waitall", "start": "call",
 }  # fmt: skip
 _STORED = ("read", "write")
-_WORK = ("compute", "elapse", *_STORED)
+_STORED_CODES = tuple(CODE[op] for op in _STORED)
 _SENDING = (CODE["send"], CODE["isend"], CODE["sendrecv"])
 _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
@@ -110,31 +111,58 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     costs = Costs.of(query, program.unrolled.needs())
     _refuse(query, costs, program.unrolled)
     decided = _decided(query, costs, program.unrolled)
+    was = None
     if decided:
         fixed = frozen(program.unrolled, costs)
-        program = fixed_program(fixed, program.algorithms, costs.eager_limit)
+        program = fixed_program(fixed.unrolled, program.algorithms, costs.eager_limit)
+        was = np.array([CODE[op] for op in fixed.was], np.int8)
     columns = program.columns
     trace, kept = _untimed(columns, query)
-    gaps = _gaps(columns, costs, kept, _WORK)
+    seconds = _seconds(columns, costs)
+    gaps = _gaps(columns, kept, seconds)
     rows = np.flatnonzero(gaps)
-    semantics = Semantics(protocol="rendezvous")
     computing = Perturbation(removed=(rows, gaps[rows]))
     known = attrs.evolve(ZERO, eager_max=costs.eager_limit)
-    found = propagate(trace, computing, known, "clocked", semantics, every_end=True)
+    found = propagate(trace, computing, known, "clocked", every_end=True)
     times = trace.events.times
     assert found.ends is not None
     times[:, END] = found.ends[:, 0]
     times[1:, START] = times[:-1, END]
     times[trace.events.offsets[:-1], START] = 0.0
     times[:, START] += gaps
+    of = columns.op if was is None else was
     content = Traced(
         trace,
         _added(columns, costs, kept, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
-        *(_some(_gaps(columns, costs, kept, _WORK, sites)) for sites in (_STORED, ("pool",))),
+        *(
+            _some(_gaps(columns, kept, np.where(np.isin(of, codes), seconds, 0.0)))
+            for codes in (_STORED_CODES, (CODE["pool"],))
+        ),
     )
     return attrs.evolve(given, kind="trace", content=content), decided
+
+
+def of_work(query: Query) -> Query:
+    """Return the query with a trace of work as the run of its machine without a network.
+
+    Raises
+    ------
+    UnsupportedError
+        As `parcast_perturb.to_program.program` and `of_program` do.
+    """
+    from parcast_perturb.to_program import program
+
+    work: Traced = query.workload.content
+    made, notes = program(query.workload, query)
+    timed, decided = of_program(made, attrs.evolve(query, workload=made))
+    content: Traced = timed.content
+    trace = attrs.evolve(
+        content.trace, notes=(*work.trace.notes, *warned(work.trace), *notes, *decided)
+    )
+    timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
+    return attrs.evolve(query, workload=timed)
 
 
 def _some(seconds: Floats) -> Floats | None:
@@ -200,7 +228,10 @@ def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
     times[place, BYTES] = times[place, ROOM] = columns.amount[kept]
     channels = _channels(columns, kept, rank, place, whole)
     slots, requests = _requests(columns, kept, place, whole, rank, size)
-    sites = ("end", *(columns.unrolled.line(n) for n in range(len(columns.unrolled.sites))))
+    sites = ("end", *(
+        site.name if site.line is None else columns.unrolled.line(number)
+        for number, site in enumerate(columns.unrolled.sites)
+    ))  # fmt: skip
     return Trace(
         where=query.workload.name,
         events=Events(offsets=offsets, whole=whole, times=times, slots=slots),
@@ -211,6 +242,7 @@ def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
         requests=requests,
         tick=1.0,
         comparable=True,
+        modeled=True,
     ), kept
 
 
@@ -255,29 +287,37 @@ def _requests(
     return slots.astype(np.int32), count.astype(np.int32)
 
 
-def _gaps(
-    columns: Columns, costs: Costs, kept: Ints, work: tuple[str, ...], sites: tuple[str, ...] = ()
-) -> Floats:
-    """Return how long such work takes before each call, of all sites or those of some names."""
-    size = len(columns.offsets) - 1
+def _seconds(columns: Columns, costs: Costs) -> Floats:
+    """Return how long each operation takes that is no call, and 0 of calls."""
     seconds = np.zeros(len(columns.op))
-    for op in work:
+    for op in (*_STORED, "compute", "elapse"):
         ids = np.flatnonzero(columns.op == CODE[op])
+        if not len(ids):
+            continue
         amount, rank = columns.amount[ids], columns.rank_of(ids)
         if op == "compute":
             memory = 0.0 if columns.memory is None else columns.memory[ids]
-            seconds[ids] = costs.compute(rank, amount, memory) if len(ids) else 0.0
+            seconds[ids] = costs.compute(rank, amount, memory)
         elif op == "elapse":
             seconds[ids] = costs.elapse(rank, amount)
         else:
-            seconds[ids] = costs.piece(amount, "own")
-    if sites:
-        named = np.array([site.name in sites for site in columns.unrolled.sites])
-        seconds[~named[columns.site]] = 0.0
-    gaps = np.zeros(len(kept) + size)
+            striped = _striped(columns, costs)[columns.order[ids]]
+            own, shared = (costs.piece(amount, file) for file in ("own", "shared"))
+            seconds[ids] = np.where(striped, shared, own)
+    return seconds
+
+
+def _striped(columns: Columns, costs: Costs) -> Any:
+    """Return of each block whether it is an access that is spread over all disks."""
+    files = (block.arguments.get("file") for block in columns.unrolled.blocks)
+    return np.array([file is not None and costs.striped(file) for file in files], bool)
+
+
+def _gaps(columns: Columns, kept: Ints, seconds: Floats) -> Floats:
+    """Return how long what is no call takes before each call."""
+    gaps = np.zeros(len(kept) + len(columns.offsets) - 1)
     busy = np.flatnonzero(seconds)
-    rank = columns.rank_of(busy)
-    np.add.at(gaps, np.searchsorted(kept, busy) + rank, seconds[busy])
+    np.add.at(gaps, np.searchsorted(kept, busy) + columns.rank_of(busy), seconds[busy])
     return gaps
 
 

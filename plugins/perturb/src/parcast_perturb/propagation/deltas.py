@@ -55,6 +55,7 @@ def deltas_of(
         extra_row=rows,
         extra=extra,
         event=np.empty((0, 3)) if perturbation.event is None else perturbation.event,
+        way=np.empty((0, 2)) if recorded.way is None else recorded.way,
         least_latency=_least(recorded.latency),
         least_per_byte=_least(recorded.per_byte),
     )

@@ -60,9 +60,18 @@ def interruptions(
 
 
 def _gaps(trace: Trace, rank: int) -> tuple[Ints, Floats, Floats]:
-    """Return the events of a rank but its first, and when the gaps before them begin and end."""
+    """Return the events of a rank that a gap comes before, and when these begin and end.
+
+    Before the first one, what a rank did is known of modeled runs only.
+    """
     first, last = trace.events.offsets[rank : rank + 2].tolist()
     times = trace.events.times[first:last]
+    if trace.modeled:
+        return (
+            np.arange(first, last),
+            np.append(0.0, times[:-1, END])[: len(times)],
+            times[:, START],
+        )
     return np.arange(first + 1, last), times[:-1, END], times[1:, START]
 
 

@@ -114,7 +114,7 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
     """Start a call: what a rank does before it waits."""
     for r in range(state.delay.shape[2]):
         before = state.delay[rank, DELAY, r]
-        state.delay[rank, BEGUN, r] = before + gap(table, deltas, state, rank, row, r)
+        state.delay[rank, BEGUN, r] = before + gap(table, deltas, state, rules, rank, row, r)
         added = noise(table, deltas, state, rules, rank, row, r)
         own_adds = deltas.event[row, CALL_ADDS] if len(deltas.event) else 0.0
         receipt_adds = deltas.event[row, RECEIPT_ADDS] if len(deltas.event) else 0.0
@@ -144,7 +144,7 @@ def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: in
     """End an event if that can be; return whether it ended."""
     kind = table.whole[row, KIND]
     if kind in (ACCESS, LOCAL, IRECV) or ESEND <= kind < RECV or kind > EXSCAN:
-        end_alone(state, outcome, rank, row)
+        end_alone(table, state, rules, outcome, rank, row)
         return True
     if kind >= ALL:
         return end_call(table, deltas, state, rules, outcome, rank, row)

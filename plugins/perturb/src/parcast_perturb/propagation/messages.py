@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.compilation import step
-from parcast_perturb.propagation.sampling import flight, latency, own
+from parcast_perturb.propagation.sampling import flight, latency, own, way
 from parcast_perturb.propagation.state import (
     ADDED,
     ARRIVAL,
@@ -137,7 +137,7 @@ def _fly(deltas: Any, state: Any, rules: Any, record: int) -> None:
     sender = state.record[record, SENDER]
     at = max(time[record, SENT], time[record, POSTED])
     length = time[record, LENGTH]
-    at += rules.latency + length * rules.per_byte
+    at += way(deltas, rules, row, length)
     time[record, ARRIVAL] = at
     time[record, RELEASE] = at
     for r in range(held.shape[2]):
@@ -195,14 +195,14 @@ def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, l
     sent, length = times[row, START] + own(table, rules, row), times[row, BYTES]
     state.time[record, LENGTH] = length
     state.time[record, SENT] = sent
-    state.time[record, ARRIVAL] = sent + rules.latency + length * rules.per_byte
+    state.time[record, ARRIVAL] = sent + way(deltas, rules, row, length)
     for r in range(state.held.shape[2]):
         # by the paper's equation (1) a send's own noise does not delay its message
         lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
         state.held[record, SENT, r] = state.delay[rank, BEGUN, r] + lead
     for r in range(state.held.shape[2]):  # of one that waits to fly, when a probe sees it
-        way = flight(deltas, state, rank, row, length, r)
-        state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + way
+        more = flight(deltas, state, rank, row, length, r)
+        state.held[record, ARRIVAL, r] = state.held[record, SENT, r] + more
     if not (late and rules.rendezvous):
         state.record[record, ARRIVED] = 1
         wake_for(state, state.record[record, RECEIVER], record)
@@ -227,8 +227,9 @@ def access(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
     state.time[record, RELEASE] = done + length * rules.per_byte
     for r in range(state.held.shape[2]):
         lead = 0.0 if rules.policy == PAPER else state.delay[rank, ADDED, r]
-        way = flight(deltas, state, rank, row, length, r) + latency(deltas, state, rank, row, 0, r)
-        state.held[record, RELEASE, r] = state.delay[rank, BEGUN, r] + lead + way
+        more = flight(deltas, state, rank, row, length, r)
+        more += latency(deltas, state, rank, row, 0, r)
+        state.held[record, RELEASE, r] = state.delay[rank, BEGUN, r] + lead + more
     return record
 
 

@@ -82,7 +82,8 @@ def propagate(
     recorded
         What is known of the machine it ran on.
     policy
-        ``"upper"`` and ``"lower"`` compare no clocks; ``"clocked"`` takes them as one.
+        ``"upper"`` and ``"lower"`` compare no clocks; ``"clocked"`` takes them as one. The paper's
+        own rules know of none, so any word stands for them.
     semantics
         How calls behave.
     replications
@@ -151,7 +152,7 @@ def _through(
 def _rules(
     trace: Trace, recorded: Recorded, policy: str, semantics: Semantics, quantum: int
 ) -> Rules:
-    paper = semantics.rules == "paper"
+    paper = semantics.rules != "corrected"
     if policy == "clocked" and not paper and recorded.latency is None:
         raise UnsupportedError(
             f"{trace.where}: clocks say when messages arrived only with the latency of the "
@@ -159,10 +160,14 @@ def _rules(
             "upper and lower"
         )
     receive = recorded.overhead_receive
+    flies = trace.modeled and not paper
+    protocol = semantics.protocol or ("rendezvous" if flies else "acknowledge")
     return Rules(
         policy=PAPER if paper else POLICIES[policy],
-        rendezvous=semantics.protocol == "rendezvous",
+        rendezvous=protocol == "rendezvous",
         butterfly=semantics.collectives == "butterfly",
+        modeled=trace.modeled,
+        printed=semantics.rules == "equation-2",
         eager_max=-math.inf if paper else float(recorded.eager_max),
         overhead=float(recorded.overhead),
         overhead_per_byte=float(recorded.overhead_per_byte),

@@ -9,6 +9,7 @@ from typing import Any
 
 from parcast_perturb.compilation import step
 from parcast_perturb.propagation.state import (
+    CALL_ADDS,
     GAP,
     LATENCY,
     NO,
@@ -60,12 +61,17 @@ def own(table: Any, rules: Any, row: int) -> Any:
 
 @step
 def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, r: int) -> Any:
-    """Return what is added to a call; no call gets shorter than 0."""
-    if table.whole[row, NAME] >= NOTICE:
+    """Return what is added to a call; no call gets shorter than 0.
+
+    In a modeled run what is local is a mark, such as the end of a program, and no call.
+    """
+    if table.whole[row, NAME] >= NOTICE or (rules.modeled and table.whole[row, KIND] == LOCAL):
         return 0.0
     found = drawn(deltas, NOISE, rank, row, 0, r)
     if found < 0.0:
         most = min(own(table, rules, row), table.times[row, END] - table.times[row, START])
+        if len(deltas.event):
+            most += deltas.event[row, CALL_ADDS]
         if found < -most:
             state.clipped[NOISE] += 1
             return -most
@@ -73,23 +79,28 @@ def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
 
 
 @step
-def gap(table: Any, deltas: Any, state: Any, rank: int, row: int, r: int) -> Any:
-    """Return what is added before an event; no gap gets shorter than 0."""
+def gap(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, r: int) -> Any:
+    """Return what is added before an event; no gap gets shorter than 0.
+
+    Noise is added to what is computed: to gaps that last, of a modeled run the first one too.
+    """
     first = row == table.offsets[rank]
+    before = 0.0 if first else table.times[row - 1, END]
+    lasts = table.times[row, START] - before
+    if first and not rules.modeled:
+        lasts = 0.0
     inside = table.whole[row, NAME] == NOTICE or (
         not first and table.whole[row - 1, NAME] == EXPECT
     )
-    found = 0.0 if first or inside else drawn(deltas, GAP, rank, row, 0, r)
+    found = 0.0 if lasts <= 0.0 or inside else drawn(deltas, GAP, rank, row, 0, r)
     if len(deltas.extra_row):
         at = _first(deltas.extra_row, row)
         while at < len(deltas.extra_row) and deltas.extra_row[at] == row:
             found += deltas.extra[at, r if deltas.extra.shape[1] > 1 else 0]
             at += 1
-    if found < 0.0:
-        most = 0.0 if first else table.times[row, START] - table.times[row - 1, END]
-        if found < -most:
-            state.clipped[GAP] += 1
-            return -most
+    if found < 0.0 and found < -lasts:
+        state.clipped[GAP] += 1
+        return -lasts
     return found
 
 
@@ -110,19 +121,29 @@ def _first(rising: Any, value: int) -> Any:
 def latency(deltas: Any, state: Any, rank: int, row: int, stage: int, r: int) -> Any:
     """Return what is added to a message's latency; it does not get shorter than 0."""
     found = drawn(deltas, LATENCY, rank, row, stage, r)
-    if found < deltas.least_latency:
+    least = -deltas.way[row, 0] if len(deltas.way) else deltas.least_latency
+    if found < least:
         state.clipped[LATENCY] += 1
-        return deltas.least_latency
+        return least
     return found
+
+
+@step
+def way(deltas: Any, rules: Any, row: int, length: float) -> Any:
+    """Return how long a message of so many bytes was on its way when it was recorded."""
+    if len(deltas.way):
+        return deltas.way[row, 0] + length * deltas.way[row, 1]
+    return rules.latency + length * rules.per_byte
 
 
 @step
 def flight(deltas: Any, state: Any, rank: int, row: int, length: float, r: int) -> Any:
     """Return what is added to the way of a message of so many bytes that an event sends."""
     each = drawn(deltas, PER_BYTE, rank, row, 0, r)
-    if each < deltas.least_per_byte:
+    least = -deltas.way[row, 1] if len(deltas.way) else deltas.least_per_byte
+    if each < least:
         state.clipped[PER_BYTE] += 1
-        each = deltas.least_per_byte
+        each = least
     found = latency(deltas, state, rank, row, 0, r) + length * each
     return found + deltas.event[row, WAY_ADDS] if len(deltas.event) else found
 

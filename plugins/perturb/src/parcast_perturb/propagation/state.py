@@ -40,6 +40,7 @@ class Deltas(NamedTuple):
     extra_row: Any  #: events before which more is added, rising
     extra: Any  #: [place in ``extra_row``, replication]; one replication may stand for all
     event: Any  #: of each event, or of none: added to its call, message and receipt
+    way: Any  #: of each event, or of none: latency and time of a byte of its message as recorded
     least_latency: float  #: the least that may be added: minus what there is
     least_per_byte: float
 
@@ -50,6 +51,8 @@ class Rules(NamedTuple):
     policy: int
     rendezvous: bool  #: a late message flies once its receive is posted; else it is acknowledged
     butterfly: bool  #: collectives take the maximum at every stage
+    modeled: bool  #: see `Trace.modeled`
+    printed: bool  #: waits for messages that do not block end by the paper's equation (2)
     eager_max: float
     overhead: float
     overhead_per_byte: float

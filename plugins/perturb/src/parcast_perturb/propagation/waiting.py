@@ -11,7 +11,7 @@ from typing import Any
 
 from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
-from parcast_perturb.propagation.sampling import own
+from parcast_perturb.propagation.sampling import flight, latency, noise, own
 from parcast_perturb.propagation.state import (
     ABSORBED,
     ADDED,
@@ -30,6 +30,7 @@ from parcast_perturb.propagation.state import (
     EVENT,
     HEAD,
     HOLDS_POSTS,
+    LENGTH,
     LOWER,
     MET,
     NO,
@@ -37,12 +38,15 @@ from parcast_perturb.propagation.state import (
     OPENED,
     OWN,
     PAPER,
+    POST,
     PROBING,
+    RECEIVER,
     RECEIVING,
     RELEASE,
     RELEASED,
     RELEASED_BY,
     REQUESTS,
+    SENDER,
     SENDING,
     THERE,
     TOGETHER,
@@ -50,7 +54,19 @@ from parcast_perturb.propagation.state import (
     WHAT,
     WHICH,
 )
-from parcast_perturb.trace.calls import ALL, PROBE, RECV, SEND, SENDRECV, SSEND, WAIT
+from parcast_perturb.trace.calls import (
+    ALL,
+    IESEND,
+    IRECV,
+    ISEND,
+    ISSEND,
+    PROBE,
+    RECV,
+    SEND,
+    SENDRECV,
+    SSEND,
+    WAIT,
+)
 from parcast_perturb.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.
@@ -67,10 +83,13 @@ def _waited(table: Any, rules: Any, row: int) -> Any:
 
 
 @step
-def end_alone(state: Any, outcome: Any, rank: int, row: int) -> None:
-    """End a call that waits for nobody."""
+def end_alone(table: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int) -> None:
+    """End a call that waits for nobody; equation (2) adds nothing to one that does not block."""
+    kind = table.whole[row, KIND]
+    untouched = rules.printed and (ISEND <= kind < RECV or kind == IRECV)
     for r in range(state.delay.shape[2]):
-        state.delay[rank, DELAY, r] = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
+        added = 0.0 if untouched else state.delay[rank, ADDED, r]
+        state.delay[rank, DELAY, r] = state.delay[rank, BEGUN, r] + added
     if len(outcome.cause):
         outcome.cause[row] = CAUSES * row + OWN
 
@@ -139,7 +158,7 @@ def end_call(
     if not collectives.over(table, state, call, row):
         return False
     if not collectives.waits(table, state, row):
-        end_alone(state, outcome, rank, row)
+        end_alone(table, state, rules, outcome, rank, row)
         return True
     if kind != ALL:
         collectives.gather(table, state, rules, call, row)
@@ -225,12 +244,38 @@ def _counts(table: Any, state: Any, what: int, opened: int) -> Any:
 
 
 @step
+def _printed(
+    table: Any, deltas: Any, state: Any, rules: Any, rank: int, what: int, which: int
+) -> None:  # fmt: skip
+    """Take in one side of a message by equation (2) as printed: from the wait's own time on."""
+    send, post = state.record[which, EVENT], state.record[which, POST]
+    source, target = state.record[which, SENDER], state.record[which, RECEIVER]
+    length = state.time[which, LENGTH]
+    for r in range(state.delay.shape[2]):
+        first = noise(table, deltas, state, rules, source, send, r)
+        second = noise(table, deltas, state, rules, target, post, r)
+        mine, back = state.delay[rank, ADDED, r], latency(deltas, state, source, send, 0, r)
+        if what == RELEASE:
+            there = first + flight(deltas, state, source, send, length, r) + back + mine
+            other = second + back + mine
+        else:
+            there, other = second + mine, first + back
+        met = state.delay[rank, BEGUN, r] + max(there, other)
+        state.delay[rank, MET, r] = max(state.delay[rank, MET, r], met)
+
+
+@step
 def _take(
-    table: Any, state: Any, rules: Any, rank: int, row: int, last: float, edge: Any
+    table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, last: float, edge: Any
 ) -> Any:  # fmt: skip
     """Take in one of those that a call waits for."""
     what, which, opened = edge
     wait = table.whole[row, KIND] == WAIT
+    if rules.printed and wait and what in (ARRIVAL, RELEASE):
+        apart = table.whole[state.record[which, EVENT], KIND] in (ISEND, ISSEND, IESEND)
+        if apart and table.whole[state.record[which, POST], KIND] == IRECV:
+            _printed(table, deltas, state, rules, rank, what, which)
+            return last, False
     if what == CALL:
         collectives.gather(table, state, rules, which, opened)
     column = TOGETHER if what == CALL else what
@@ -275,10 +320,10 @@ def end_wait(
         edge = _edge(table, state, rank, row, number)
         if _counts(table, state, edge[0], edge[2]):
             alone = False
-            last, wins = _take(table, state, rules, rank, row, last, edge)
+            last, wins = _take(table, deltas, state, rules, rank, row, last, edge)
             cause = _cause(state, edge[0], edge[1]) if wins else cause
     if alone:
-        end_alone(state, outcome, rank, row)
+        end_alone(table, state, rules, outcome, rank, row)
     else:
         _settle(table, state, rules, outcome, rank, row, waited, cause)
     _done(table, deltas, state, rules, rank, row, count)

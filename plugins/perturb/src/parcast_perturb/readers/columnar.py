@@ -50,6 +50,7 @@ def write(trace: Trace, path: Path) -> None:
         "tables": places, "bytes": at, "checksum": checksum, "labels": trace.labels,
         "sites": trace.sites, "regions": trace.regions, "tick": trace.tick,
         "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
+        "modeled": trace.modeled,
     }).encode()  # fmt: skip
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -149,6 +150,7 @@ def _trace(
         tick=header["tick"],
         comparable=header["comparable"],
         timed=header["timed"],
+        modeled=header.get("modeled", False),
         notes=tuple(header["notes"]),
         mapped=mapped,
     )
