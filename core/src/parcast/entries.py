@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
@@ -191,9 +190,8 @@ def load(target: str) -> Any:
     """
     module, _, attribute = target.partition(":")
     try:
-        # A grid asks for the same one at every point
-        found = sys.modules.get(module) or importlib.import_module(module)
-        return getattr(found, attribute)
+        # never from `sys.modules`, where another thread's half-imported module already stands
+        return getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise PluginError(f"{target!r} cannot be imported: {error}") from error
 

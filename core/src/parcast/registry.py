@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import entry_points
@@ -94,6 +95,7 @@ class Registry:
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
         self._conflicts: dict[tuple[str, str], str] = {}
+        self._reporting = threading.RLock()
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
         self._register(_installed() if plugins is None else _given(plugins))
         entries = self._collect()
@@ -189,9 +191,10 @@ class Registry:
         problem = " ".join(problem.split())  # one sentence on one line
         if self._strict:
             raise PluginError(f"Plugin {name!r}: {problem}") from cause
-        self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
-        if self._manager.has_plugin(name):
-            self._manager.unregister(name=name)
+        with self._reporting:
+            self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
+            if self._manager.has_plugin(name):
+                self._manager.unregister(name=name)
 
     def _conflict(self, what: str, name: str, sentence: str) -> None:
         if self._strict:
@@ -287,7 +290,7 @@ class Registry:
     def write(self, results: Results, path: str | Path) -> None:
         """Write results in the format of the file's suffix: the whole file, or nothing of it."""
         path = Path(path)
-        part = path.with_name(f".part-{path.name}")
+        part = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
         if path.exists() and not path.is_file():
             part = path  # a device or a pipe
         try:

@@ -17,6 +17,7 @@ from parcast.errors import (
     ParcastError,
     SolveError,
     UnsupportedError,
+    is_passing,
 )
 from parcast.lowering import lower
 from parcast.query import Prediction, Query, Status, is_lower_bound
@@ -35,6 +36,9 @@ def silent(_text: str) -> None:
 
 #: What solvers name in `SolverEntry.follows` that know a partial contention of the network.
 SATURATION = "network.saturation"
+
+#: The detail of an answer that the host spoiled, and that no study keeps: the kind of error.
+PASSING = "passing"
 
 
 @attrs.frozen
@@ -117,13 +121,14 @@ def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple
 
 def _without_answer(error: BaseException) -> Prediction:
     """Return the row's answer where a solver raised ``error``."""
+    details = {PASSING: type(error).__name__} if is_passing(error) else {}
     if isinstance(error, UnsupportedError):
-        return Prediction(status=Status.REFUSED, message=str(error))
+        return Prediction(status=Status.REFUSED, message=str(error), details=details)
     if isinstance(error, InvalidPointError):
-        return Prediction(status=Status.INVALID, message=str(error))
+        return Prediction(status=Status.INVALID, message=str(error), details=details)
     known = isinstance(error, ParcastError)
     message = str(error) if known else f"{type(error).__name__}: {error}"
-    return Prediction(status=Status.FAILED, message=" ".join(message.split()))
+    return Prediction(status=Status.FAILED, message=" ".join(message.split()), details=details)
 
 
 def solve_all(

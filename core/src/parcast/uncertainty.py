@@ -24,7 +24,7 @@ from parcast.formulas import Unit, Whole
 from parcast.machine import Machine
 from parcast.query import Prediction, Query, Status
 from parcast.settings import Settings
-from parcast.tasks import Outcome, Task, resolve, solve_all
+from parcast.tasks import PASSING, Outcome, Task, resolve, solve_all
 from parcast.units import is_uncertain, parse_quantity
 from parcast.workload import Workload
 
@@ -120,7 +120,7 @@ def spread(registry: Registry, asked: Asked, samples: int) -> Mapping[str, Any] 
 
 
 def _unanswered(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return how many samples have no time, and the commonest reason."""
+    """Return how many samples have no time, the commonest reason, and whether that passes."""
     reasons = Counter(
         outcome.prediction.message or "the solver gives no time"
         for outcome in outcomes
@@ -128,7 +128,11 @@ def _unanswered(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     )
     if not reasons:
         return {}
-    return {"unanswered": {"count": reasons.total(), "reason": reasons.most_common(1)[0][0]}}
+    kinds = [one.prediction.details.get(PASSING) for one in outcomes]
+    return {
+        "unanswered": {"count": reasons.total(), "reason": reasons.most_common(1)[0][0]},
+        **({PASSING: next(filter(None, kinds))} if any(kinds) else {}),
+    }
 
 
 def _explained(drawn: Any, times: Any) -> float:
