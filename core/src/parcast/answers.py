@@ -196,8 +196,9 @@ def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int, tell: T
         return attrs.evolve(row, status=Status.FAILED, message=str(error), details=details)
     if found is None:
         return row
-    spoiled = {PASSING: found.pop(PASSING)} if PASSING in found else {}
-    details, notes = {**row.details, **spoiled, "uncertainty": found}, row.notes
+    details, notes = {**row.details, "uncertainty": found}, row.notes
+    if PASSING in found:
+        details[PASSING] = found[PASSING]
     if lost := found.get("unanswered"):
         count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
         left = "the interval is without them" if found["interval"] else "there is no interval"

@@ -113,7 +113,7 @@ def compare(
     if times is not None:
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
-    return Results(rows, origin)
+    return Results(rows, origin, writers=registry.writers)
 
 
 def _asked(registry: Registry, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:

@@ -266,6 +266,7 @@ def _converter() -> Any:
     converter = Converter(forbid_extra_keys=True)
     for kind in _WORDS:
         converter.register_structure_hook(kind, _plain)
+    converter.register_structure_hook(Machine, _machine)
     converter.register_structure_hook_func(_is_choice, _choice)
     converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
     return converter
@@ -280,7 +281,7 @@ def _check_shape(data: object, target: type, path: str) -> None:
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
-        if inner in (None, Formula, Distribution) or (value is None and optional):
+        if inner in (None, Formula, Distribution, Machine) or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -354,6 +355,12 @@ def _plain(value: object, kind: Any) -> Any:
     flag = isinstance(value, bool) and kind is not bool
     if not isinstance(value, accepted) or flag or (kind is float and not math.isfinite(value)):
         raise FileError(f"{value!r} must be {_WORDS[kind]}")
+    return value
+
+
+def _machine(value: object, _kind: Any) -> Machine:
+    if not isinstance(value, Machine):
+        raise FileError(f"{value!r} must be a machine")
     return value
 
 

@@ -11,7 +11,7 @@ from functools import cache, wraps
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -59,7 +59,8 @@ def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[
     import numba
     from numba.core.compiler_lock import global_compiler_lock
 
-    config, files = numba.config, tuple(sources)
+    config: Any = numba.config
+    files = tuple(sources)
     with global_compiler_lock:  # another thread would take this directory for the user's own
         before = config.CACHE_DIR
         directory = Path(before) if before else kernel_cache(distribution)

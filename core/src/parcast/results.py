@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
+    from parcast.entries import Writer
     from parcast.plot import Plot
 
 #: Raised when a key of the rows changes its meaning.
@@ -112,6 +113,8 @@ class Results:
 
     rows: Sequence[Row]
     provenance: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)
+    #: of the registry that was asked, by suffix: who draws `plot`
+    writers: Mapping[str, Writer] = attrs.field(factory=dict, eq=False, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)
