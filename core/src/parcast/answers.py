@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked
+from parcast.best import work_of
 from parcast.charge import charge
 from parcast.entries import Solver
 from parcast.errors import ParcastError, is_passing
@@ -93,7 +94,8 @@ def answer(
     """
     references = references or References()
     solver_of = cache(registry.solver)
-    tasks = [_task(registry, one, solver_of, tell) for one in asked]
+    several = len({one.query.machine.name for one in asked}) > 1
+    tasks = [_task(registry, one, solver_of, tell, several=several) for one in asked]
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, references, asked, tasks, outcomes, tell)
     rows = [_row(*each) for each in zip(asked, tasks, outcomes, alone, strict=True)]
@@ -106,12 +108,20 @@ def answer(
 
 
 def _task(
-    registry: Registry, one: Asked, solver_of: Callable[[str], Solver], tell: Tell
+    registry: Registry,
+    one: Asked,
+    solver_of: Callable[[str], Solver],
+    tell: Tell,
+    *,
+    several: bool,
 ) -> Task | Prediction:
     tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
     if one.error is not None:
         return Prediction(status=Status.INVALID, message=str(one.error))
-    return resolve(registry, one.solver, one.query, one.settings, solver_of)
+    task = resolve(registry, one.solver, one.query, one.settings, solver_of)
+    if isinstance(task, Task) and (several or charge(one.query, 1.0)):
+        one.query.once("work", work_of)  # now, while the operations of this point are at hand
+    return task
 
 
 def _references(
@@ -212,4 +222,6 @@ def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
         details["assumptions"] = list(prediction.assumptions)
     if prediction.time is not None and (charged := charge(query, prediction.time)):
         details["charge"] = charged
+    if prediction.time is not None and (work := query.once("work", lambda _: {})):
+        details["work"] = work
     return details

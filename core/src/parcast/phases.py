@@ -7,6 +7,7 @@ followed by one burst of I/O.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -99,6 +100,17 @@ class Phases:
     """The content of a ``phases`` workload."""
 
     phase: tuple[Phase, ...]
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together, and what each of them does."""
+        found = self.at(query)
+        bursts = [one.cycles * one.bursts for one in found]
+        pairs = list(zip(found, bursts, strict=True))
+        return {
+            "parallel": math.fsum(one.parallel * count for one, count in pairs),
+            "serial": math.fsum(one.serial * count for one, count in pairs),
+            "io_bytes": math.fsum(one.io_bytes * one.cycles for one in found),
+        }
 
     def at(self, query: Query) -> tuple[PhaseValues, ...]:
         """Return every phase with its numbers at the query's p, d and parameters.

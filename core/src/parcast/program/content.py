@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 import attrs
+import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.attributes import Attributes, attributes
@@ -13,6 +15,14 @@ from parcast.program.tree import Tree
 from parcast.program.unroll import unroll
 from parcast.program.unrolled import Unrolled
 from parcast.query import Query
+
+#: What of an operation is work, whoever does it.
+_AMOUNTS = {
+    "compute": ("flops", "bytes"),
+    "elapse": ("seconds",),
+    "read": ("bytes",),
+    "write": ("bytes",),
+}
 
 
 @attrs.frozen(eq=False)
@@ -52,6 +62,18 @@ class Program:
                 f"give -p {self.recorded.size}"
             )
         return self.recorded
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together, the tasks of pools included."""
+        native = matched(query, pools=True).native
+        found = Counter[str]()
+        for part in (native, *(pool.work for pool in native.pools)):
+            for block in part.blocks:
+                count = part.size if block.ranks is None else len(block.ranks)
+                for name in _AMOUNTS.get(block.op, ()):
+                    column = np.broadcast_to(block.arguments[name], count)
+                    found[f"{block.op} {name}"] += float(column.sum())
+        return dict(found)
 
     def check(self, query: Query) -> None:
         """Check that every message at the query's point is matched and nobody waits for ever.
