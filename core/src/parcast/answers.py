@@ -222,6 +222,7 @@ def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
         details["assumptions"] = list(prediction.assumptions)
     if prediction.time is not None and (charged := charge(query, prediction.time)):
         details["charge"] = charged
-    if prediction.time is not None and (work := query.once("work", lambda _: {})):
+    nothing: dict[str, float] = {}
+    if prediction.time is not None and (work := query.once("work", lambda _: nothing)):
         details["work"] = work
     return details

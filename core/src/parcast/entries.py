@@ -36,6 +36,11 @@ class Solver(Protocol):
         """Return the prediction: the same for the same query."""
 
 
+#: What of the table of costs is more than sums: whoever keeps to it names these in ``follows``.
+MEMORY = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
+COSTS = ("network.eager_limit", *MEMORY)
+
+
 @attrs.frozen
 class SolverEntry:
     """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``.
@@ -43,8 +48,8 @@ class SolverEntry:
     ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
     the law of bursts", to the values of options. `parcast.explanation` leaves them out.
     ``follows`` names what the solver obeys of that which not every solver does: parts of machines
-    that have a ``choice``, and ``network.saturation``. Where a machine states others, rows say that
-    they are not followed.
+    that have a ``choice``, and `parcast.followed.FEATURES`. Where a machine states others that
+    matter to the workload, rows say that they are not followed.
     """
 
     name: str

@@ -19,6 +19,7 @@ from parcast.errors import (
     UnsupportedError,
     is_passing,
 )
+from parcast.followed import not_followed
 from parcast.lowering import lower
 from parcast.query import Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
@@ -33,9 +34,6 @@ Tell = Callable[[str], None]  #: hears, in words for people, what is being done
 def silent(_text: str) -> None:
     """Tell nobody."""
 
-
-#: What solvers name in `SolverEntry.follows` that know a partial contention of the network.
-SATURATION = "network.saturation"
 
 #: The detail of an answer that the host spoiled, and that no study keeps: the kind of error.
 PASSING = "passing"
@@ -74,6 +72,7 @@ def resolve(
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asked = query
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
@@ -100,23 +99,9 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += _not_followed(registry, entry, query)
+    notes += tuple(not_followed(registry, entry, asked))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
-
-
-def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple[str, ...]:
-    """Return a note on each thing that not every solver obeys, and this one does not."""
-    stated = {part: registry.parts[part].choice for part in query.machine.parts}
-    network = query.machine.network
-    level = network.saturation is not None or network.contention_level
-    if level and network.contention is None and query.p > 1:
-        stated[SATURATION] = "messages that slow each other down"
-    return tuple(
-        f"the machine's {name} ({choice}) is not followed"
-        for name, choice in stated.items()
-        if choice and name not in entry.follows
-    )
 
 
 def _without_answer(error: BaseException) -> Prediction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 
 import attrs
@@ -66,14 +65,22 @@ class Program:
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, the tasks of pools included."""
         native = matched(query, pools=True).native
-        found = Counter[str]()
+        found: dict[str, float] = {}
         for part in (native, *(pool.work for pool in native.pools)):
             for block in part.blocks:
                 count = part.size if block.ranks is None else len(block.ranks)
                 for name in _AMOUNTS.get(block.op, ()):
                     column = np.broadcast_to(block.arguments[name], count)
-                    found[f"{block.op} {name}"] += float(column.sum())
-        return dict(found)
+                    key = f"{block.op} {name}"
+                    found[key] = found.get(key, 0.0) + float(column.sum())
+        return found
+
+    def uses(self, query: Query) -> dict[str, bool]:
+        """Return what of a machine's the operations need that not every solver obeys."""
+        native = matched(query, pools=True).native
+        blocks = [b for part in (native, *(p.work for p in native.pools)) for b in part.blocks]
+        moves = (b.op == "compute" and np.any(b.arguments["bytes"]) for b in blocks)
+        return {"messages": "messages" in native.needs()} | ({"memory": True} if any(moves) else {})
 
     def check(self, query: Query) -> None:
         """Check that every message at the query's point is matched and nobody waits for ever.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, PartEntry, Query, SolverEntry, hookimpl
+from parcast.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -28,7 +29,7 @@ SHARES = {
     "equal shares of the network": {"sharing": "fcfs"},
     "memory shared anew": {"memory": "fixed"},
 }
-FOLLOWED = ("background", "links", "traffic")
+FOLLOWED = ("background", "links", "traffic", *COSTS)
 
 
 @hookimpl
