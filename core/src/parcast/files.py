@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -31,15 +32,20 @@ ORIGINS = ("published", "measured", "fitted", "assumed")
 #: A larger text is another file, given by mistake.
 _MOST_BYTES = 128 << 20
 
+#: What people write, and what takes seconds to be read: no table of them has been so long.
+_MOST_TOML = 2 << 20
+
 
 def read_text(path: Path) -> str:
     """Return the text of a file, or say what is wrong with it in one sentence."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise FileError(f"{path} is a device or a pipe; name a file")
-        if path.is_file() and (size := path.stat().st_size) > _MOST_BYTES:
-            raise FileError(f"{path} has {size >> 20:,} MiB; such files have up to "
-                            f"{_MOST_BYTES >> 20}")  # fmt: skip
+        most = _MOST_TOML if path.suffix.lower() == ".toml" else _MOST_BYTES
+        if path.is_file() and (size := path.stat().st_size) > most:
+            more = "; write what is longer as JSON" if most == _MOST_TOML else ""
+            has = f"{path} has {size >> 20:,} MiB"
+            raise FileError(f"{has}; such files have up to {most >> 20}{more}")
         text = path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
         raise FileError(f"{path} is a directory; name a file in it") from None
@@ -55,6 +61,20 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise FileError(f"{path} is empty")
     return text
+
+
+def file_to_write(text: object) -> Path:
+    """Return the path of a file that people name.
+
+    Raises
+    ------
+    FileError
+        If it is written as that of a folder.
+    """
+    path = Path(str(text))
+    if str(text).endswith(("/", os.sep)):
+        raise FileError(f"{text} is a folder; name a file, such as {path / path.name}")
+    return path
 
 
 def read_data(path: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from parcast.errors import (
     is_passing,
 )
 from parcast.followed import not_followed
-from parcast.lowering import lower
+from parcast.lowering import lower, path
 from parcast.query import Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
 
@@ -84,8 +84,7 @@ def resolve(
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
-            members = [e for e in registry.solvers.values() if e.family == name]
-            entry = min(members, key=lambda e: (e.on_request, e.name))
+            entry = default_of(registry, name, query.workload.kind)
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
             query = query.with_options(options)
@@ -102,6 +101,16 @@ def resolve(
     notes += tuple(not_followed(registry, entry, asked))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
+
+
+def default_of(registry: Registry, family: str, kind: str) -> SolverEntry:
+    """Return who answers for a family that registers no choice: the nearest to the kind."""
+
+    def rank(entry: SolverEntry) -> tuple[bool, bool, int, str]:
+        way = path(registry.lowerings, kind, entry.kind)
+        return (way is None, entry.on_request, len(way or ()), entry.name)
+
+    return min((one for one in registry.solvers.values() if one.family == family), key=rank)
 
 
 def _without_answer(error: BaseException) -> Prediction:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Place = tuple[str | int, ...]  #: where in the data of a file a number stands
 
+#: More samples than this of one point take minutes and tell no more.
+MOST_SAMPLES = 100_000
+
 #: The part of the samples that the interval holds.
 LEVEL = 0.95
 
@@ -61,6 +64,11 @@ def check_uncertainty(samples: object, registry: Registry, lines: Sequence[Line]
     """
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 0 or samples == 1:
         raise UncertaintyError(f"{samples!r} must be a number of samples, such as 200, or 0")
+    if samples > MOST_SAMPLES:
+        raise UncertaintyError(
+            f"{samples:,} samples take too long; take at most {MOST_SAMPLES:,}: the ends of an "
+            "interval of 1,000 are known to some per cent of its width"
+        )
     if samples and not any(_is_uncertain(registry, line) for line in lines):
         raise UncertaintyError(
             "no number of machine, workload or settings is uncertain; state one, such "

@@ -6,8 +6,9 @@ import csv
 import json
 from pathlib import Path
 
+from parcast.cells import defused
 from parcast.columns import axes, distinct, flat, is_number, kinds, short
-from parcast.packing import packs, values
+from parcast.packing import Column, packs, values
 from parcast.results import SCHEMA, Results, plain
 
 
@@ -32,15 +33,26 @@ def write_jsonl(results: Results, path: Path) -> None:
 
 
 def write_csv(results: Results, path: Path) -> None:
-    """Write one row a line; nested values get dotted columns, lists are joined by ``; ``."""
+    """Write one row a line; nested values get dotted columns, lists are joined by ``; ``.
+
+    Text that a spreadsheet would run has an apostrophe before it (see `parcast.cells`).
+    """
     names = list(kinds(results.rows))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
+        writer.writerow(map(defused, names))
         for pack in packs(results.rows):
             columns = pack.flat()
-            held = [values(columns.get(name, {"same": None}), pack.count) for name in names]
+            held = [values(_defused(columns.get(name)), pack.count) for name in names]
             writer.writerows(zip(*held, strict=True))
+
+
+def _defused(column: Column | None) -> Column:
+    if column is None:
+        return {"same": None}
+    if "same" in column:
+        return {"same": defused(column["same"])}
+    return {"each": list(map(defused, column["each"]))}
 
 
 def write_extrap(results: Results, path: Path) -> None:

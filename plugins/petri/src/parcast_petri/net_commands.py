@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
+
 if TYPE_CHECKING:
     from parcast_petri.subjects import Subject
 
@@ -35,7 +37,8 @@ def net(
     what: What,
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where it goes: .svg, .dot, .pnml or .json.")
+        Path,
+        output_option("Where it goes: .svg, .dot, .pnml or .json."),
     ],
     machine: MachineName = None,
     p: Processes = 4,
@@ -71,7 +74,8 @@ def animate(
     what: What,
     *,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="An HTML page; else the terminal.")
+        Path | None,
+        output_option("An HTML page; else the terminal."),
     ] = None,
     steps: Annotated[int, typer.Option(min=1, help="How many firings at the most.")] = 200,
     wait: Annotated[
