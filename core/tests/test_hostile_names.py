@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from parcast import FileError, Registry, Results, Row, cli
+from parcast import Registry, Results, Row, cli
 from parcast.cells import defused, meant
 from parcast.cli.streams import printable, printable_json
+from parcast.errors import FileError
 from parcast.measured import read_measured
 
 PIECES = [
@@ -81,7 +82,7 @@ def test_measured_times_know_the_names_again(tmp_path):
     path = tmp_path / "times.csv"
     path.write_text("workload,p,d,time\n'=w,1,1,3\n")
     times = read_measured(path)
-    assert [dict(one.place)["workload"] for one in times.items] == ["=w"]
+    assert [one.at["workload"] for one in times.items] == ["=w"]
 
 
 HOSTILE = 'name = "\\u001b[2Jm\\u009b31m\\u202ex"\nsummary = "\\u001b]0;owned\\u0007"\n'
