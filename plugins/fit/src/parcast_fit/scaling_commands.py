@@ -44,7 +44,8 @@ def scaling(
 ) -> int:
     """Find how amounts grow with p: computation, messages and bytes of a few runs as formulas.
 
-    Columns flops, messages, bytes, io_bytes, parallel, cycles and bursts become those of a phase.
+    Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles and bursts become
+    those of a phase.
     """
     from parcast_fit.amounts import scaling as find
 
