@@ -12,6 +12,7 @@ from parcast import (
     Status,
     Workload,
 )
+from parcast.advice import advise
 from parcast.errors import FileError, FormulaError, UnknownNameError
 
 
@@ -425,3 +426,24 @@ def test_families_that_cannot_take_the_kind_are_asked_only_by_name(
     assert row.status is Status.REFUSED
     alone = make_registry(entries=[other])  # where there is no other, it is asked and says why
     assert alone.compare(workload, machine, p=1).rows[0].status is Status.REFUSED
+
+
+def test_a_family_without_a_choice_answers_by_the_solver_of_the_kind(
+    make_registry, workload, machine
+):
+    entries = [
+        SolverEntry("both.first", "trace", "parcast_tests:Traces", "Takes traces."),
+        SolverEntry("both.second", "phases", "parcast_tests:Works", "Takes phases."),
+        SolverEntry("both.third", "phases", "parcast_tests:Works", "x", on_request=True),
+    ]
+    registry = make_registry(entries=entries)
+    for solvers in (None, "both"):
+        (row,) = registry.compare(workload, machine, p=2, solvers=solvers).rows
+        assert (row.solver, row.status) == ("both.second", Status.OK)
+    way = Lowering("phases", "trace", "parcast_tests:to_trace", "x")
+    registry = make_registry(entries=entries[:1], hooks={"parcast_lowerings": lambda: [way]})
+    assert registry.compare(workload, machine, p=2).rows[0].solver == "both.first"
+    registry = make_registry(entries=entries, hooks={"parcast_lowerings": lambda: [way]})
+    assert registry.compare(workload, machine, p=2).rows[0].solver == "both.second"
+    defaults = [one.solver for one in advise(registry, workload, machine, p=2) if one.default]
+    assert defaults == ["both.second"]

@@ -11,7 +11,7 @@ from parcast.asking import Line, Placed, check_mapping, check_seed, check_settin
 from parcast.entries import load
 from parcast.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
-from parcast.tasks import Task, Tell, resolve, silent, solve_all
+from parcast.tasks import Task, Tell, default_of, resolve, silent, solve_all
 from parcast.units import format_seconds
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _defaults(registry: Registry, able: Mapping[str, Task], query: Query) -> set
     for family in {task.entry.family for task in able.values() if not task.entry.on_request}:
         members = [task for task in able.values() if task.entry.family == family]
         if family not in registry.families:
-            found.add(min((one.entry.on_request, one.entry.name) for one in members)[1])
+            found.add(default_of(registry, family, query.workload.kind).name)
             continue
         entry = registry.families[family]
         of_kind = [one.query for one in members if entry.kind == one.entry.kind]

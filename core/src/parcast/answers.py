@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked
+from parcast.best import work_of
 from parcast.charge import charge
 from parcast.entries import Solver
-from parcast.errors import ParcastError
+from parcast.errors import ParcastError, is_passing
 from parcast.query import Prediction, Query, Status
 from parcast.results import Row
-from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
+from parcast.tasks import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -25,10 +26,26 @@ MOST_KNOWN = 10_000
 
 
 @attrs.frozen
+class Alone:
+    """What a solver says of one process and one disk: a time, or why the host let none be."""
+
+    time: float | None = None
+    problem: str = ""  #: what passes, so that it is not remembered
+    kind: str = ""  #: of the error
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Alone:
+        """Return what an outcome comes to."""
+        found = outcome.prediction
+        kind = str(found.details.get(PASSING, ""))
+        return cls(found.time, found.message if kind else "", kind)
+
+
+@attrs.frozen
 class References:
     """Times with one process and one disk, by all that such a time depends on."""
 
-    _times: dict[Any, float | None] = attrs.field(factory=dict, repr=False)
+    _times: dict[Any, Alone] = attrs.field(factory=dict, repr=False)
     _alive: dict[Any, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
 
     def key(self, task: Task | Prediction, query: Query) -> Any:
@@ -41,13 +58,13 @@ class References:
         parameters = tuple(sorted(query.parameters.items())) if query.parameters else ()
         return (task.entry.name, *ids, parameters, query.seed, _first(query.mapping))
 
-    def known(self) -> dict[Any, float | None]:
+    def known(self) -> dict[Any, Alone]:
         """Return the times by key."""
-        return {None: None, **self._times}
+        return {None: Alone(), **self._times}
 
-    def learn(self, times: Mapping[Any, float | None]) -> None:
+    def learn(self, times: Mapping[Any, Alone]) -> None:
         """Remember these times, and forget all where there is too much to remember."""
-        self._times.update(times)
+        self._times.update({key: one for key, one in times.items() if not one.kind})
         if len(self._times) + len(self._alive) > MOST_KNOWN:
             self._times.clear()
             self._alive.clear()
@@ -77,10 +94,11 @@ def answer(
     """
     references = references or References()
     solver_of = cache(registry.solver)
-    tasks = [_task(registry, one, solver_of, tell) for one in asked]
+    several = len({one.query.machine.name for one in asked}) > 1
+    tasks = [_task(registry, one, solver_of, tell, several=several) for one in asked]
     outcomes = solve_all(registry, tasks, tell)
-    times = _reference_times(registry, references, asked, tasks, outcomes, tell)
-    rows = [_row(*each) for each in zip(asked, tasks, outcomes, times, strict=True)]
+    alone = _references(registry, references, asked, tasks, outcomes, tell)
+    rows = [_row(*each) for each in zip(asked, tasks, outcomes, alone, strict=True)]
     if not uncertainty:
         return rows
     return [
@@ -90,28 +108,36 @@ def answer(
 
 
 def _task(
-    registry: Registry, one: Asked, solver_of: Callable[[str], Solver], tell: Tell
+    registry: Registry,
+    one: Asked,
+    solver_of: Callable[[str], Solver],
+    tell: Tell,
+    *,
+    several: bool,
 ) -> Task | Prediction:
     tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
     if one.error is not None:
         return Prediction(status=Status.INVALID, message=str(one.error))
-    return resolve(registry, one.solver, one.query, one.settings, solver_of)
+    task = resolve(registry, one.solver, one.query, one.settings, solver_of)
+    if isinstance(task, Task) and (several or charge(one.query, 1.0)):
+        one.query.once("work", work_of)  # now, while the operations of this point are at hand
+    return task
 
 
-def _reference_times(
+def _references(
     registry: Registry,
     references: References,
     asked: Sequence[Asked],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
     tell: Tell,
-) -> list[float | None]:
+) -> list[Alone]:
     """Return each task's time with one process and one disk, solving what is not known."""
     keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
     times = references.known()
     for one, outcome, key in zip(asked, outcomes, keys, strict=True):
         if one.query.p == one.query.d == 1:
-            times.setdefault(key, outcome.prediction.time)
+            times.setdefault(key, Alone.of(outcome))
     alone: dict[Any, Task | Prediction] = {}
     for one, task, key in zip(asked, tasks, keys, strict=True):
         if isinstance(task, Task) and key not in times and key not in alone:
@@ -119,7 +145,7 @@ def _reference_times(
             alone[key] = resolve(registry, task.entry.name, query, one.settings)
     solved = solve_all(registry, list(alone.values()), tell)
     for key, outcome in zip(alone, solved, strict=True):
-        times[key] = outcome.prediction.time
+        times[key] = Alone.of(outcome)
     references.learn(times)
     return [times[key] for key in keys]
 
@@ -128,9 +154,12 @@ def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
     return mapping if isinstance(mapping, str) else mapping[:1]
 
 
-def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, reference: float | None) -> Row:
+def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
     prediction, query = outcome.prediction, asked.query
-    seconds = prediction.time
+    seconds, notes, details = prediction.time, prediction.notes, _details(query, prediction)
+    if alone.kind and seconds is not None:
+        notes = (*notes, f"no speedup: with one process and one disk, {alone.problem}")
+        details = {PASSING: alone.kind, **details}
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,
@@ -146,13 +175,13 @@ def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, reference: flo
         std=_finite(prediction.std),
         ci=prediction.ci and (prediction.ci[0], prediction.ci[1]),
         quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
-        speedup=reference / seconds if reference and seconds else None,
+        speedup=alone.time / seconds if alone.time and seconds else None,
         parts=prediction.parts,
         status=prediction.status,
         message=prediction.message,
-        notes=tuple(prediction.notes),
+        notes=tuple(notes),
         binding=prediction.binding,
-        details=_details(query, prediction),
+        details=details,
         lowering=task.steps if isinstance(task, Task) else (),
         solve_seconds=outcome.seconds,
     )
@@ -172,10 +201,14 @@ def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int, tell: T
     try:
         found = spread(registry, asked, samples)
     except ParcastError as error:
-        return attrs.evolve(row, status=Status.FAILED, message=str(error))
+        passing = {PASSING: type(error).__name__} if is_passing(error) else {}
+        details = {**row.details, **passing}
+        return attrs.evolve(row, status=Status.FAILED, message=str(error), details=details)
     if found is None:
         return row
     details, notes = {**row.details, "uncertainty": found}, row.notes
+    if PASSING in found:
+        details[PASSING] = found[PASSING]
     if lost := found.get("unanswered"):
         count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
         left = "the interval is without them" if found["interval"] else "there is no interval"
@@ -189,4 +222,7 @@ def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
         details["assumptions"] = list(prediction.assumptions)
     if prediction.time is not None and (charged := charge(query, prediction.time)):
         details["charge"] = charged
+    nothing: dict[str, float] = {}
+    if prediction.time is not None and (work := query.once("work", lambda _: nothing)):
+        details["work"] = work
     return details

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parcast.answers import answer
@@ -17,6 +17,7 @@ from parcast.asking import (
     solver_names,
 )
 from parcast.errors import UncertaintyError, UnknownNameError
+from parcast.loading import MachineLike, WorkloadLike
 from parcast.measured import join, read_measured
 from parcast.provenance import provenance
 from parcast.query import Prediction
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 def compare(
     registry: Registry,
-    workload: Any,
-    machine: Any,
+    workload: WorkloadLike | Sequence[WorkloadLike],
+    machine: MachineLike | Sequence[MachineLike],
     *,
     p: int | Iterable[int] | None = None,
     d: int | Iterable[int] | None = None,
@@ -113,7 +114,7 @@ def compare(
     if times is not None:
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
-    return Results(rows, origin)
+    return Results(rows, origin, writers=registry.writers)
 
 
 def _asked(registry: Registry, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
@@ -127,8 +128,8 @@ def _asked(registry: Registry, line: Line, p: Any, d: Any, solvers: Iterable[str
 
 def predict(
     registry: Registry,
-    workload: Any,
-    machine: Any,
+    workload: WorkloadLike,
+    machine: MachineLike,
     solver: str,
     *,
     p: int | None = None,

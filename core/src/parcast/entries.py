@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
@@ -37,6 +36,11 @@ class Solver(Protocol):
         """Return the prediction: the same for the same query."""
 
 
+#: What of the table of costs is more than sums: whoever keeps to it names these in ``follows``.
+MEMORY = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
+COSTS = ("network.eager_limit", *MEMORY)
+
+
 @attrs.frozen
 class SolverEntry:
     """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``.
@@ -44,8 +48,8 @@ class SolverEntry:
     ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
     the law of bursts", to the values of options. `parcast.explanation` leaves them out.
     ``follows`` names what the solver obeys of that which not every solver does: parts of machines
-    that have a ``choice``, and ``network.saturation``. Where a machine states others, rows say that
-    they are not followed.
+    that have a ``choice``, and `parcast.followed.FEATURES`. Where a machine states others that
+    matter to the workload, rows say that they are not followed.
     """
 
     name: str
@@ -191,9 +195,8 @@ def load(target: str) -> Any:
     """
     module, _, attribute = target.partition(":")
     try:
-        # A grid asks for the same one at every point
-        found = sys.modules.get(module) or importlib.import_module(module)
-        return getattr(found, attribute)
+        # never from `sys.modules`, where another thread's half-imported module already stands
+        return getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise PluginError(f"{target!r} cannot be imported: {error}") from error
 

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 class ParcastError(Exception):
     """Any error whose message is meant for the user."""
 
+    #: The cause is the host at this moment, not the question: another time there may be an answer.
+    passing: bool = False
+
     #: Lines of a file that show the place; the command prints them before the message.
     excerpt: str = ""
 
@@ -28,6 +31,8 @@ class FormulaError(ParcastError):
 class PluginError(ParcastError):
     """A plugin cannot be used."""
 
+    passing = True
+
 
 class UnknownNameError(ParcastError):
     """No solver, machine, workload, parameter or option has this name."""
@@ -41,12 +46,41 @@ class UnsupportedError(ParcastError):
     """A solver cannot take this query at all; the row becomes ``refused``."""
 
 
+class HostError(UnsupportedError):
+    """The host lacks something just now, such as a program or a folder; no study keeps the row."""
+
+    passing = True
+
+
 class InvalidPointError(ParcastError):
     """The query has no meaning at this p, d or parameter; the row becomes ``invalid``."""
 
 
 class SolveError(ParcastError):
     """A solver took the query and failed."""
+
+
+class PassingError(SolveError):
+    """A solver failed for a cause that may be gone, such as a run that was killed."""
+
+    passing = True
+
+
+def is_passing(error: BaseException) -> bool:
+    """Return whether an error, or one that it came from, is the fault of the host at this moment.
+
+    That is an error that says so itself, one of files, imports or memory, and a broken executor.
+    """
+    from concurrent.futures import BrokenExecutor
+
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError | ImportError | MemoryError | BrokenExecutor):
+            return True
+        if isinstance(seen, ParcastError) and seen.passing:
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -24,6 +24,9 @@ _THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
+#: Held while a process starts: two threads would take each other's numbers for the user's.
+_ENVIRONMENT = threading.Lock()
+
 _SPEC = re.compile(r"(processes|threads)(?::(\d{1,4}))?")
 
 
@@ -60,16 +63,17 @@ class _Process(SpawnProcess):
     """A process whose libraries start one thread each."""
 
     def start(self) -> None:
-        before = {name: os.environ.get(name) for name in _THREADS}
-        os.environ.update(dict.fromkeys(_THREADS, "1"))
-        try:
-            super().start()
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+        with _ENVIRONMENT:
+            before = {name: os.environ.get(name) for name in _THREADS}
+            os.environ.update(dict.fromkeys(_THREADS, "1"))
+            try:
+                super().start()
+            finally:
+                for name, value in before.items():
+                    if value is None:
+                        del os.environ[name]
+                    else:
+                        os.environ[name] = value
 
 
 class _Context(SpawnContext):

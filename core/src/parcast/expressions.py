@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import attrs
 
@@ -17,6 +19,9 @@ from parcast.dims import dims
 from parcast.errors import FormulaError, did_you_mean, shorten
 
 Value = int | float
+
+#: Held while Python's filters of warnings are others.
+_FILTERS = threading.Lock()
 
 #: Integers beyond this many bits are an overflow, found before they are computed.
 LARGEST_BITS = 4096
@@ -147,8 +152,7 @@ def parse(text: str) -> Expr:
         comparisons, conditionals and the functions of `FUNCTIONS`.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd in Python is an error below
+        with unwarned():  # what is odd in Python is an error below
             tree = ast.parse(text.strip(), mode="eval")
     except (MemoryError, RecursionError):
         raise FormulaError("the formula is too long or nested too deeply") from None
@@ -157,6 +161,18 @@ def parse(text: str) -> Expr:
     if deeper(tree, DEEPEST):
         raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep")
     return from_ast(tree.body)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Keep back what Python finds odd in a source.
+
+    One thread at a time: filters are of all of them, and who leaves second would put back those
+    of the first, for good.
+    """
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def deeper(node: ast.AST, levels: int) -> bool:

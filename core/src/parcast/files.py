@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -31,15 +32,20 @@ ORIGINS = ("published", "measured", "fitted", "assumed")
 #: A larger text is another file, given by mistake.
 _MOST_BYTES = 128 << 20
 
+#: What people write, and what takes seconds to be read: no table of them has been so long.
+_MOST_TOML = 2 << 20
+
 
 def read_text(path: Path) -> str:
     """Return the text of a file, or say what is wrong with it in one sentence."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise FileError(f"{path} is a device or a pipe; name a file")
-        if path.is_file() and (size := path.stat().st_size) > _MOST_BYTES:
-            raise FileError(f"{path} has {size >> 20:,} MiB; such files have up to "
-                            f"{_MOST_BYTES >> 20}")  # fmt: skip
+        most = _MOST_TOML if path.suffix.lower() == ".toml" else _MOST_BYTES
+        if path.is_file() and (size := path.stat().st_size) > most:
+            more = "; write what is longer as JSON" if most == _MOST_TOML else ""
+            has = f"{path} has {size >> 20:,} MiB"
+            raise FileError(f"{has}; such files have up to {most >> 20}{more}")
         text = path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
         raise FileError(f"{path} is a directory; name a file in it") from None
@@ -55,6 +61,20 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise FileError(f"{path} is empty")
     return text
+
+
+def file_to_write(text: object) -> Path:
+    """Return the path of a file that people name.
+
+    Raises
+    ------
+    FileError
+        If it is written as that of a folder.
+    """
+    path = Path(str(text))
+    if str(text).endswith(("/", os.sep)):
+        raise FileError(f"{text} is a folder; name a file, such as {path / path.name}")
+    return path
 
 
 def read_data(path: Path) -> dict[str, Any]:
@@ -266,6 +286,7 @@ def _converter() -> Any:
     converter = Converter(forbid_extra_keys=True)
     for kind in _WORDS:
         converter.register_structure_hook(kind, _plain)
+    converter.register_structure_hook(Machine, _machine)
     converter.register_structure_hook_func(_is_choice, _choice)
     converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
     return converter
@@ -280,7 +301,7 @@ def _check_shape(data: object, target: type, path: str) -> None:
         value = data.get(field.name)
         inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
-        if inner in (None, Formula, Distribution) or (value is None and optional):
+        if inner in (None, Formula, Distribution, Machine) or (value is None and optional):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -354,6 +375,12 @@ def _plain(value: object, kind: Any) -> Any:
     flag = isinstance(value, bool) and kind is not bool
     if not isinstance(value, accepted) or flag or (kind is float and not math.isfinite(value)):
         raise FileError(f"{value!r} must be {_WORDS[kind]}")
+    return value
+
+
+def _machine(value: object, _kind: Any) -> Machine:
+    if not isinstance(value, Machine):
+        raise FileError(f"{value!r} must be a machine")
     return value
 
 

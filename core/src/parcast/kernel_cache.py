@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def kernel_cache(distribution: str) -> Path | None:
@@ -54,19 +57,32 @@ def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[
         only, so one that calls functions of other files names these.
     """
     import numba
+    from numba.core.compiler_lock import global_compiler_lock
 
     config: Any = numba.config
-    before = config.CACHE_DIR
-    directory = Path(before) if before else kernel_cache(distribution)
-    if directory is None:
-        yield False
-        return
     files = tuple(sources)
-    config.CACHE_DIR = str(directory / _fingerprint(files) if files else directory)
-    try:
-        yield True
-    finally:
-        config.CACHE_DIR = before
+    with global_compiler_lock:  # another thread would take this directory for the user's own
+        before = config.CACHE_DIR
+        directory = Path(before) if before else kernel_cache(distribution)
+        if directory is not None:
+            config.CACHE_DIR = str(directory / _fingerprint(files) if files else directory)
+        try:
+            yield directory is not None
+        finally:
+            config.CACHE_DIR = before
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """Return ``make`` called at most once: of several threads the first makes, the others wait."""
+    lock = threading.Lock()
+    whole = cache(make)
+
+    @wraps(make)
+    def call() -> T:
+        with lock:
+            return whole()
+
+    return call
 
 
 @cache

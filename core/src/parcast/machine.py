@@ -170,6 +170,9 @@ class Machine:
             self._needed[path] = float(value)
         return self._needed[path]
 
+    def __str__(self) -> str:
+        return self.name
+
     def _repr_html_(self) -> str:
         from parcast.html import definition
 

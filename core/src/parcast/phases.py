@@ -7,6 +7,7 @@ followed by one burst of I/O.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -60,6 +61,7 @@ class Phase:
     bursts: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: per I/O
     parallel: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: of all processes, per burst
     serial: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: on every process, per burst
+    memory_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: moved by all, per burst
     messages: Annotated[Formula, _NUMBER] = _constant(0, _NUMBER)  #: per process and burst
     bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: one process sends in a burst
     scale: Annotated[Formula, _SCALE] = _constant(1, _SCALE)  #: g(p), multiplies ``bytes``
@@ -85,6 +87,7 @@ class PhaseValues:
     bursts: float
     parallel: float
     serial: float
+    memory_bytes: float
     messages: float
     bytes: float
     group: int
@@ -99,6 +102,26 @@ class Phases:
     """The content of a ``phases`` workload."""
 
     phase: tuple[Phase, ...]
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together, and what each of them does."""
+        found = self.at(query)
+        bursts = [one.cycles * one.bursts for one in found]
+        pairs = list(zip(found, bursts, strict=True))
+        return {
+            "parallel": math.fsum(one.parallel * count for one, count in pairs),
+            "serial": math.fsum(one.serial * count for one, count in pairs),
+            "memory_bytes": math.fsum(one.memory_bytes * count for one, count in pairs),
+            "io_bytes": math.fsum(one.io_bytes * one.cycles for one in found),
+        }
+
+    def uses(self, query: Query) -> dict[str, bool]:
+        """Return what the phases do; False is what they could state and do not."""
+        found = self.at(query)
+        uses = {"messages": any(one.messages or one.bytes for one in found)}
+        if any(one.parallel or one.serial or one.memory_bytes for one in found):
+            uses["memory"] = any(one.memory_bytes for one in found)
+        return uses
 
     def at(self, query: Query) -> tuple[PhaseValues, ...]:
         """Return every phase with its numbers at the query's p, d and parameters.
@@ -175,6 +198,7 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
         bursts=number(of.bursts, _FROM_ABOVE_ZERO),
         parallel=number(of.parallel, _WORK),
         serial=number(of.serial, _WORK),
+        memory_bytes=number(of.memory_bytes, _BYTES),
         messages=0.0 if alone else number(of.messages, _NUMBER),
         bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
         group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 import attrs
 
+from parcast.entries import load
 from parcast.errors import PluginError
-from parcast.registry import Registry
 from parcast.results import Results
 
 
@@ -23,19 +23,23 @@ class Plot:
 
 
 def plot(results: Results) -> Plot:
-    """Return the picture that ``-o NAME.svg`` writes.
+    """Return the picture that ``-o NAME.svg`` writes, by the registry that gave the results.
 
     Raises
     ------
     PluginError
-        If no plugin draws.
+        If no plugin of it draws.
     ParcastError
         If there is nothing to draw, or more than one picture can show.
     """
-    registry = Registry()
-    if ".svg" not in registry.writers:
+    if not results.writers:
+        raise PluginError(
+            "these results come from no registry; ask one, or let it draw them: "
+            "Registry().write(results, 'plot.svg')"
+        )
+    if ".svg" not in results.writers:
         raise PluginError("no plugin draws plots; install one: pip install parcast-report")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "plot.svg"
-        registry.write(results, path)
+        load(results.writers[".svg"].target)(results, path)
         return Plot(path.read_text(encoding="utf-8"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +13,16 @@ import attrs
 import pluggy
 
 from parcast import loading
+from parcast.discovery import (
+    COLLECTING,
+    PluginInfo,
+    checked,
+    given,
+    installed,
+    only,
+    plugin_name,
+)
 from parcast.entries import (
-    API,
     Entry,
     FamilyEntry,
     KindEntry,
@@ -28,9 +36,11 @@ from parcast.entries import (
     load,
 )
 from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
+from parcast.files import file_to_write
 from parcast.hookspecs import PROJECT, Specs
 from parcast.loading import MachineLike, WorkloadLike
 from parcast.machine import Machine
+from parcast.tasks import silent
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -38,37 +48,13 @@ if TYPE_CHECKING:
 
     import typer
 
+    from parcast.asking import Placed
     from parcast.query import Prediction, Query
     from parcast.results import Results
+    from parcast.study import Study
+    from parcast.tasks import Tell
 
 E = TypeVar("E")
-
-#: What each collecting hook, ``parcast_<name>``, may yield.
-_COLLECTING: Mapping[str, tuple[type, ...]] = {
-    "solvers": (SolverEntry, FamilyEntry),
-    "machines": (Resource,),
-    "workloads": (Resource,),
-    "kinds": (KindEntry,),
-    "parts": (PartEntry,),
-    "readers": (Reader,),
-    "writers": (Writer,),
-    "lowerings": (Lowering,),
-}
-
-
-@attrs.frozen
-class PluginInfo:
-    """A plugin that was found; ``problem`` says why it, or a record of it, is not used."""
-
-    name: str
-    distribution: str
-    version: str
-    problem: str = ""
-
-    @property
-    def package(self) -> str:
-        """Distribution and version: ``parcast-logp 0.1.0``."""
-        return f"{self.distribution} {self.version}".strip()
 
 
 class Registry:
@@ -94,19 +80,20 @@ class Registry:
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
         self._conflicts: dict[tuple[str, str], str] = {}
+        self._reporting = threading.RLock()
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
-        self._register(_installed() if plugins is None else _given(plugins))
+        self._register(installed() if plugins is None else given(plugins))
         entries = self._collect()
         solvers = entries["solvers"]
-        self.solvers: Mapping[str, SolverEntry] = _only(solvers, SolverEntry)
-        self.families: Mapping[str, FamilyEntry] = _only(solvers, FamilyEntry)
-        self.machines: Mapping[str, Resource] = _only(entries["machines"], Resource)
-        self.workloads: Mapping[str, Resource] = _only(entries["workloads"], Resource)
-        self.kinds: Mapping[str, KindEntry] = _only(entries["kinds"], KindEntry)
-        self.parts: Mapping[str, PartEntry] = _only(entries["parts"], PartEntry)
-        self.readers: Mapping[str, Reader] = _only(entries["readers"], Reader)
-        self.writers: Mapping[str, Writer] = _only(entries["writers"], Writer)
-        self.lowerings: Mapping[str, Lowering] = _only(entries["lowerings"], Lowering)
+        self.solvers: Mapping[str, SolverEntry] = only(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = only(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = only(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = only(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = only(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = only(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = only(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = only(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = only(entries["lowerings"], Lowering)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -146,7 +133,7 @@ class Registry:
         return found
 
     def _call(self, hook: str, **arguments: Any) -> None:
-        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=_plugin_name):
+        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=plugin_name):
             try:
                 impl.function(*(arguments[name] for name in impl.argnames))
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
@@ -189,9 +176,10 @@ class Registry:
         problem = " ".join(problem.split())  # one sentence on one line
         if self._strict:
             raise PluginError(f"Plugin {name!r}: {problem}") from cause
-        self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
-        if self._manager.has_plugin(name):
-            self._manager.unregister(name=name)
+        with self._reporting:
+            self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
+            if self._manager.has_plugin(name):
+                self._manager.unregister(name=name)
 
     def _conflict(self, what: str, name: str, sentence: str) -> None:
         if self._strict:
@@ -200,7 +188,7 @@ class Registry:
 
     def _collect(self) -> dict[str, dict[str, Entry]]:
         """Call the hooks plugin by plugin; drop failing plugins and names claimed twice."""
-        found: dict[str, dict[str, Entry]] = {what: {} for what in _COLLECTING}
+        found: dict[str, dict[str, Entry]] = {what: {} for what in COLLECTING}
         owners: dict[tuple[str, str], PluginInfo] = {}
         for plugin in sorted(name for name, _ in self._manager.list_name_plugin()):
             for what, entry in self._records(plugin):
@@ -219,12 +207,12 @@ class Registry:
     def _records(self, plugin: str) -> list[tuple[str, Entry]]:
         """Return all that one plugin registers: nothing if any of its hooks fails."""
         records = []
-        for what, kinds in _COLLECTING.items():
+        for what, kinds in COLLECTING.items():
             for impl in getattr(self._manager.hook, f"parcast_{what}").get_hookimpls():
                 if impl.plugin_name != plugin:
                     continue
                 try:
-                    records += [(what, _checked(entry, kinds)) for entry in impl.function()]
+                    records += [(what, checked(entry, kinds)) for entry in impl.function()]
                 except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                     self._report(plugin, f"parcast_{what} failed: {error}", error)
                     return []
@@ -286,8 +274,8 @@ class Registry:
 
     def write(self, results: Results, path: str | Path) -> None:
         """Write results in the format of the file's suffix: the whole file, or nothing of it."""
-        path = Path(path)
-        part = path.with_name(f".part-{path.name}")
+        path = file_to_write(path)
+        part = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
         if path.exists() and not path.is_file():
             part = path  # a device or a pipe
         try:
@@ -300,55 +288,59 @@ class Registry:
                 with suppress(OSError):
                     part.unlink()
 
-    def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
+    def compare(
+        self,
+        workload: WorkloadLike | Sequence[WorkloadLike],
+        machine: MachineLike | Sequence[MachineLike],
+        *,
+        p: int | Iterable[int] | None = None,
+        d: int | Iterable[int] | None = None,
+        solvers: str | Iterable[str] | None = None,
+        mapping: Placed = "block",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        measured: Any = None,
+        uncertainty: int = 0,
+        tell: Tell = silent,
+    ) -> Results:
         """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
         from parcast.compare import compare
 
-        return compare(self, workload, machine, **asked)
+        return compare(
+            self, workload, machine, p=p, d=d, solvers=solvers, mapping=mapping,
+            settings=settings, seed=seed, measured=measured, uncertainty=uncertainty, tell=tell,
+        )  # fmt: skip
 
-    def study(self, source: Any, **asked: Any) -> Results:
+    def study(
+        self,
+        source: str | Path | Mapping[str, Any] | Study,
+        *,
+        executor: str | Executor = "processes",
+        cache: str | Path | None = "",
+        tell: Callable[[int], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> Results:
         """Answer a whole grid of questions; see `parcast.study.study`."""
         from parcast.study import study
 
-        return study(self, source, **asked)
+        return study(self, source, executor=executor, cache=cache, tell=tell, warn=warn)
 
-    def predict(self, workload: Any, machine: Any, solver: str, **asked: Any) -> Prediction:
+    def predict(
+        self,
+        workload: WorkloadLike,
+        machine: MachineLike,
+        solver: str,
+        *,
+        p: int | None = None,
+        d: int | None = None,
+        mapping: Placed = "block",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Prediction:
         """Return one solver's prediction; see `parcast.compare.predict`."""
         from parcast.compare import predict
 
-        return predict(self, workload, machine, solver, **asked)
-
-
-def _installed() -> Iterator[tuple[PluginInfo, Any]]:
-    for point in entry_points(group=PROJECT):
-        dist = point.dist
-        yield (
-            PluginInfo(point.name, dist.name if dist else "?", dist.version if dist else ""),
-            point,
-        )
-
-
-def _given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
-    from parcast import builtin
-
-    for plugin in (builtin, *plugins):
-        name = getattr(plugin, "__name__", type(plugin).__name__)
-        yield PluginInfo(name.removeprefix("parcast_"), name, ""), plugin
-
-
-def _plugin_name(impl: pluggy.HookImpl) -> str:
-    return impl.plugin_name
-
-
-def _checked(entry: Any, kinds: tuple[type, ...]) -> Entry:
-    if not isinstance(entry, Entry) or not isinstance(entry, kinds) or type(entry.name) is not str:
-        raise PluginError(f"{entry!r} is no {kinds[0].__name__}")
-    if entry.api != API:
-        raise PluginError(
-            f"{entry.name!r} speaks plugin API {entry.api}, this parcast speaks {API}"
-        )
-    return entry
-
-
-def _only(entries: Mapping[str, Entry], kind: type[E]) -> dict[str, E]:
-    return {name: entry for name, entry in entries.items() if isinstance(entry, kind)}
+        return predict(
+            self, workload, machine, solver,
+            p=p, d=d, mapping=mapping, settings=settings, seed=seed,
+        )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
+    from parcast.entries import Writer
     from parcast.plot import Plot
 
 #: Raised when a key of the rows changes its meaning.
@@ -112,6 +113,8 @@ class Results:
 
     rows: Sequence[Row]
     provenance: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)
+    #: of the registry that was asked, by suffix: who draws `plot`
+    writers: Mapping[str, Writer] = attrs.field(factory=dict, eq=False, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -146,15 +149,15 @@ class Results:
             "machine": _unless_same([row.machine for row in self.rows]),
             "p": [str(row.p) for row in self.rows],
             "d": [str(row.d) for row in self.rows],
-            "mapping": _unless_same([_spelled(row.mapping) for row in self.rows]),
+            "mapping": _unless_same([spelled(row.mapping) for row in self.rows]),
             **self._settings(),
             "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
-            "time": [_time(row.time) for row in self.rows],
+            "time": [time_text(row.time) for row in self.rows],
             "between": [_interval(row) for row in self.rows],
             "95 % of samples": [_sampled(row) for row in self.rows],
             "mostly from": [_cause(row) for row in self.rows],
-            "measured": [_time(row.measured) for row in self.rows],
+            "measured": [time_text(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
             "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
             **{
@@ -162,8 +165,8 @@ class Results:
                 for part in attrs.fields(Parts)
             },
             "binding": [row.binding or "" for row in self.rows],
-            "price": [_price(row) for row in self.rows],
-            "energy": [_energy(row) for row in self.rows],
+            "price": [price_text(row) for row in self.rows],
+            "energy": [energy_text(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],
         }
         shown = {head: cells for head, cells in columns.items() if any(cells)}
@@ -172,36 +175,14 @@ class Results:
     def _settings(self) -> dict[str, list[str]]:
         """Return a column for each setting that differs between rows."""
         names = dict.fromkeys(name for row in self.rows for name in row.params)
-        columns = {name: [_spelled(row.params.get(name)) for row in self.rows] for name in names}
+        columns = {name: [spelled(row.params.get(name)) for row in self.rows] for name in names}
         return {name: cells for name, cells in columns.items() if len(set(cells) - {""}) > 1}
 
     def best(self) -> list[str]:
-        """Return which row of each workload is fastest, cheapest and takes least energy.
+        """Return which rows are best (see `parcast.best.best`)."""
+        from parcast.best import best
 
-        Where only one machine is asked and it states neither price nor power, there is nothing
-        to choose.
-        """
-        if len({row.machine for row in self.rows}) < 2 and not any(map(_price, self.rows)):
-            return []
-        ways: dict[str, tuple[Callable[[Row], float | None], Callable[[Row], str]]] = {
-            "fastest": (lambda row: row.time, lambda row: _time(row.time)),
-            "cheapest": (lambda row: _charged(row).get("price"), _price),
-            "least energy": (lambda row: _charged(row).get("energy"), _energy),
-        }
-        found: dict[tuple[str, str], list[tuple[float, Row]]] = {}
-        currencies = {_charged(row).get("currency") for row in self.rows if _price(row)}
-        for row in self.rows:
-            for word, (value, _) in ways.items():
-                number = value(row) if row.status is Status.OK else None
-                if number is not None and (word != "cheapest" or len(currencies) == 1):
-                    found.setdefault((row.workload, word), []).append((number, row))
-        said = []
-        for (workload, word), known in found.items():
-            if len(known) > 1:
-                _, row = min(known, key=lambda pair: pair[0])
-                place = f"{workload} on {row.machine}, p={row.p}, d={row.d} by {row.solver}"
-                said.append(f"{word}: {place}: {ways[word][1](row)}")
-        return said
+        return best(self.rows)
 
     def notes(self) -> list[str]:
         """Return every row's notes, each once, with the solvers that it is from.
@@ -227,7 +208,8 @@ def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """Return a setting as tables show it."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple):
@@ -235,7 +217,8 @@ def _spelled(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _time(seconds: float | None) -> str:
+def time_text(seconds: float | None) -> str:
+    """Return a time as tables show it, or nothing."""
     return "" if seconds is None else format_seconds(seconds)
 
 
@@ -243,30 +226,33 @@ def _error(error: float | None) -> str:
     return "" if error is None else f"{100 * error:+.1f} %"
 
 
-def _charged(row: Row) -> Mapping[str, Any]:
+def charged(row: Row) -> Mapping[str, Any]:
+    """Return what the run is charged, where its machine states that."""
     found: Mapping[str, Any] = row.details.get("charge", {})
     return found
 
 
-def _price(row: Row) -> str:
-    price = _charged(row).get("price")
-    return "" if price is None else f"{price:.4g} {_charged(row)['currency']}".strip()
+def price_text(row: Row) -> str:
+    """Return the price as tables show it, or nothing."""
+    price = charged(row).get("price")
+    return "" if price is None else f"{price:.4g} {charged(row)['currency']}".strip()
 
 
-def _energy(row: Row) -> str:
-    energy = _charged(row).get("energy")
+def energy_text(row: Row) -> str:
+    """Return the energy as tables show it, or nothing."""
+    energy = charged(row).get("energy")
     return "" if energy is None else f"{energy / 3.6e6:.4g} kWh"
 
 
 def _interval(row: Row) -> str:
     if row.lower is None and row.upper is None:
         return ""
-    return f"{_time(row.lower) or '0'} .. {_time(row.upper) or '?'}"
+    return f"{time_text(row.lower) or '0'} .. {time_text(row.upper) or '?'}"
 
 
 def _sampled(row: Row) -> str:
     interval = row.details.get("uncertainty", {}).get("interval")
-    return " .. ".join(map(_time, interval)) if interval else ""
+    return " .. ".join(map(time_text, interval)) if interval else ""
 
 
 def _cause(row: Row) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from parcast.cells import meant
 from parcast.columns import is_number
 from parcast.errors import FileError, shorten
 
@@ -27,7 +28,8 @@ def read_csv(text: str, where: str) -> Iterator[Raw]:
     heads: list[str] = []
     try:
         for cells in table:
-            values, place = list(map(str.strip, cells)), f"{where}:{lines[table.line_num - 1][0]}"
+            values = [meant(cell.strip()) for cell in cells]
+            place = f"{where}:{lines[table.line_num - 1][0]}"
             if heads:
                 yield place, _by_name(heads, values, place)
             elif len(set(values)) < len(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
@@ -43,7 +43,7 @@ class Settings:
     def sort(
         cls, given: Mapping[str, Any], registry: Registry, workloads: Iterable[Workload]
     ) -> Settings:
-        """Return ``given`` sorted.
+        """Return ``given`` sorted; an option that takes a machine has it, not only its name.
 
         Raises
         ------
@@ -73,7 +73,8 @@ class Settings:
                 raise UnknownNameError(
                     f"No parameter, machine value or option is called {name!r}.{hint}"
                 )
-            chosen[name] = value  # type: ignore[index]
+            is_option = chosen is sorted_out.options
+            chosen[name] = option_value(registry, name, value) if is_option else value  # type: ignore[index]
         for entry in registry.solvers.values():
             sorted_out._refuse_uncertain_options(entry)
         return sorted_out
@@ -139,7 +140,9 @@ class Settings:
     def _options_shown(self, asked: str) -> dict[str, Any]:
         family = asked.partition(".")[0]
         return {
-            name: value for name, value in self.options.items() if name.partition(".")[0] == family
+            name: value.name if isinstance(value, Machine) else value
+            for name, value in self.options.items()
+            if name.partition(".")[0] == family
         }
 
     def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
@@ -192,6 +195,32 @@ def _option_names(registry: Registry, family: str | None = None) -> set[str]:
     }
 
 
+def option_value(registry: Registry, name: str, value: Any) -> Any:
+    """Return the machine that is named where an option takes one, anything else as it is.
+
+    So a solver gets a machine of the registry that asks, whichever that is, and a study knows
+    its answers by the machine's numbers, not by its name.
+
+    Raises
+    ------
+    ParcastError
+        If there is no such machine.
+    """
+    family = name.partition(".")[0]
+    wanted = any(
+        name in {f"{prefix}.{field}" for prefix in (entry.family, entry.name)}
+        for entry in registry.solvers.values()
+        if entry.options is not None and entry.family == family
+        for field in _machine_fields(entry.options)
+    )
+    if not wanted or isinstance(value, Machine):
+        return value
+    try:
+        return registry.machine(value)
+    except ParcastError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
 def _machine_names(registry: Registry) -> set[str]:
     return {
         f"{name}.{field}"
@@ -205,6 +234,15 @@ def _fields(target: str) -> list[str]:
         return [field.name for field in attrs.fields(load_class(target))]
     except PluginError:  # said where the class is used
         return []
+
+
+def _machine_fields(target: str) -> list[str]:
+    """Return the options of a class that are machines."""
+    try:
+        fields = attrs.fields(attrs.resolve_types(load_class(target)))
+    except PluginError:  # said where the class is used
+        return []
+    return [one.name for one in fields if Machine in (one.type, *get_args(one.type))]
 
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:

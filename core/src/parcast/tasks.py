@@ -17,8 +17,10 @@ from parcast.errors import (
     ParcastError,
     SolveError,
     UnsupportedError,
+    is_passing,
 )
-from parcast.lowering import lower
+from parcast.followed import not_followed
+from parcast.lowering import lower, path
 from parcast.query import Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
 
@@ -33,8 +35,8 @@ def silent(_text: str) -> None:
     """Tell nobody."""
 
 
-#: What solvers name in `SolverEntry.follows` that know a partial contention of the network.
-SATURATION = "network.saturation"
+#: The detail of an answer that the host spoiled, and that no study keeps: the kind of error.
+PASSING = "passing"
 
 
 @attrs.frozen
@@ -70,6 +72,7 @@ def resolve(
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asked = query
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
@@ -81,8 +84,7 @@ def resolve(
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
-            members = [e for e in registry.solvers.values() if e.family == name]
-            entry = min(members, key=lambda e: (e.on_request, e.name))
+            entry = default_of(registry, name, query.workload.kind)
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
             query = query.with_options(options)
@@ -96,34 +98,31 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += _not_followed(registry, entry, query)
+    notes += tuple(not_followed(registry, entry, asked))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 
 
-def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple[str, ...]:
-    """Return a note on each thing that not every solver obeys, and this one does not."""
-    stated = {part: registry.parts[part].choice for part in query.machine.parts}
-    network = query.machine.network
-    level = network.saturation is not None or network.contention_level
-    if level and network.contention is None and query.p > 1:
-        stated[SATURATION] = "messages that slow each other down"
-    return tuple(
-        f"the machine's {name} ({choice}) is not followed"
-        for name, choice in stated.items()
-        if choice and name not in entry.follows
-    )
+def default_of(registry: Registry, family: str, kind: str) -> SolverEntry:
+    """Return who answers for a family that registers no choice: the nearest to the kind."""
+
+    def rank(entry: SolverEntry) -> tuple[bool, bool, int, str]:
+        way = path(registry.lowerings, kind, entry.kind)
+        return (way is None, entry.on_request, len(way or ()), entry.name)
+
+    return min((one for one in registry.solvers.values() if one.family == family), key=rank)
 
 
 def _without_answer(error: BaseException) -> Prediction:
     """Return the row's answer where a solver raised ``error``."""
+    details = {PASSING: type(error).__name__} if is_passing(error) else {}
     if isinstance(error, UnsupportedError):
-        return Prediction(status=Status.REFUSED, message=str(error))
+        return Prediction(status=Status.REFUSED, message=str(error), details=details)
     if isinstance(error, InvalidPointError):
-        return Prediction(status=Status.INVALID, message=str(error))
+        return Prediction(status=Status.INVALID, message=str(error), details=details)
     known = isinstance(error, ParcastError)
     message = str(error) if known else f"{type(error).__name__}: {error}"
-    return Prediction(status=Status.FAILED, message=" ".join(message.split()))
+    return Prediction(status=Status.FAILED, message=" ".join(message.split()), details=details)
 
 
 def solve_all(

@@ -24,7 +24,7 @@ from parcast.formulas import Unit, Whole
 from parcast.machine import Machine
 from parcast.query import Prediction, Query, Status
 from parcast.settings import Settings
-from parcast.tasks import Outcome, Task, resolve, solve_all
+from parcast.tasks import PASSING, Outcome, Task, resolve, solve_all
 from parcast.units import is_uncertain, parse_quantity
 from parcast.workload import Workload
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from parcast.registry import Registry
 
 Place = tuple[str | int, ...]  #: where in the data of a file a number stands
+
+#: More samples than this of one point take minutes and tell no more.
+MOST_SAMPLES = 100_000
 
 #: The part of the samples that the interval holds.
 LEVEL = 0.95
@@ -61,6 +64,11 @@ def check_uncertainty(samples: object, registry: Registry, lines: Sequence[Line]
     """
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 0 or samples == 1:
         raise UncertaintyError(f"{samples!r} must be a number of samples, such as 200, or 0")
+    if samples > MOST_SAMPLES:
+        raise UncertaintyError(
+            f"{samples:,} samples take too long; take at most {MOST_SAMPLES:,}: the ends of an "
+            "interval of 1,000 are known to some per cent of its width"
+        )
     if samples and not any(_is_uncertain(registry, line) for line in lines):
         raise UncertaintyError(
             "no number of machine, workload or settings is uncertain; state one, such "
@@ -120,7 +128,7 @@ def spread(registry: Registry, asked: Asked, samples: int) -> Mapping[str, Any] 
 
 
 def _unanswered(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return how many samples have no time, and the commonest reason."""
+    """Return how many samples have no time, the commonest reason, and whether that passes."""
     reasons = Counter(
         outcome.prediction.message or "the solver gives no time"
         for outcome in outcomes
@@ -128,7 +136,11 @@ def _unanswered(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     )
     if not reasons:
         return {}
-    return {"unanswered": {"count": reasons.total(), "reason": reasons.most_common(1)[0][0]}}
+    kinds = [one.prediction.details.get(PASSING) for one in outcomes]
+    return {
+        "unanswered": {"count": reasons.total(), "reason": reasons.most_common(1)[0][0]},
+        **({PASSING: next(filter(None, kinds))} if any(kinds) else {}),
+    }
 
 
 def _explained(drawn: Any, times: Any) -> float:

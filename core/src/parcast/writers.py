@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO, Any
 
+from parcast.cells import defused
 from parcast.columns import axes, distinct, flat, is_number, kinds, short
-from parcast.packing import packs, values
+from parcast.packing import Column, packs
 from parcast.results import SCHEMA, Results, plain
 
 
@@ -32,15 +36,40 @@ def write_jsonl(results: Results, path: Path) -> None:
 
 
 def write_csv(results: Results, path: Path) -> None:
-    """Write one row a line; nested values get dotted columns, lists are joined by ``; ``."""
+    """Write one row a line; nested values get dotted columns, lists are joined by ``; ``.
+
+    Text that a spreadsheet would run has an apostrophe before it (see `parcast.cells`).
+    """
     names = list(kinds(results.rows))
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
+        _write_csv(file, [list(map(defused, names))])
         for pack in packs(results.rows):
             columns = pack.flat()
-            held = [values(columns.get(name, {"same": None}), pack.count) for name in names]
-            writer.writerows(zip(*held, strict=True))
+            held = [_defused(columns.get(name), pack.count) for name in names]
+            _write_csv(file, zip(*held, strict=True))
+
+
+def _defused(column: Column | None, count: int) -> list[Any]:
+    if column is None:
+        return [None] * count
+    if "same" in column:
+        return [defused(column["same"])] * count
+    found: list[Any] = column["each"]
+    return list(map(defused, found)) if str in set(map(type, found)) else found
+
+
+def _write_csv(file: IO[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows, all quoted where a cell has a carriage return by itself.
+
+    The library does not quote it, and takes it for the end of a row when it reads.
+    """
+    whole = io.StringIO()
+    rows = list(rows)
+    csv.writer(whole, lineterminator="\n").writerows(rows)
+    if "\r" in (text := whole.getvalue()):
+        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    else:
+        file.write(text)
 
 
 def write_extrap(results: Results, path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from parcast import Machine, Query, Registry, SolveError, Status
+from parcast.errors import HostError
 from parcast.program.reader import read_source
 from parcast.testing import check_solver
 from parcast_mpi import library
@@ -226,9 +227,10 @@ def test_without_mpi_one_sentence_names_the_extra(
     monkeypatch.setattr(library, "find_spec", lambda _name: None)
     library.find.cache_clear()
     asked = query("def program(rank, size):\n    elapse(0)\n", machine, 1)
-    reason = registry.solver("mpi.run").supports(asked)
+    with pytest.raises(HostError) as caught:
+        registry.solver("mpi.run").supports(asked)
     library.find.cache_clear()
-    assert reason == (
+    assert str(caught.value) == (
         "a real run needs mpi4py, which is not installed: pip install 'parcast-mpi[mpich]', or "
         "install the system's MPI and mpi4py"
     )

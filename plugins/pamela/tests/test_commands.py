@@ -177,3 +177,19 @@ def test_import_is_light():
         "assert not {'lark', 'numpy', 'numba', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "theta", "word"),
+    [
+        ("delay(n)", None, "-infinity"),
+        ("delay(0*n)", None, "undefined"),
+        ("par (i = 1, 2) use(r, n)", pytest.approx(0.6931, rel=1e-3), "finite"),
+    ],
+)
+def test_json_says_whether_theta_is_infinite_or_undefined(tmp_path, capsys, body, theta, word):
+    path = tmp_path / "m.pam"
+    path.write_text(f"param n : time = 3 s\nresource r\nL = {body}\n")
+    assert main(["pamela", "compile", str(path), "--set", "n=3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["values"]
+    assert (found["theta"], found["theta_is"]) == (theta, word)

@@ -143,14 +143,15 @@ def test_samples_and_fits_come_from_files(run, trace, tmp_path):
     nodes = json.loads(run("run", trace, "--os-noise", "0/2@5us", "--json"))
     ranks = json.loads(run("run", trace, "--os-noise", "0..1@5us", "--json"))
     assert nodes["clockfree_final"] == ranks["clockfree_final"] != plain["clockfree_final"]
-    fitted, heavy = (
+    fitted, by_word, heavy = (
         json.loads(run("run", trace, "--os-noise", f"fit:{law}:{file}", "--json"))
-        for law in ("exponential", "pareto")
+        for law in ("exp", "exponential", "pareto")
     )
     assert "fitted to 20 samples by likelihood; greatest distance" in heavy["notes"][0]
     assert plain["clockfree_final"] > plain["before"]
     assert "20 samples" in plain["notes"][0]
     assert "exp:2.75e-06 fitted" in fitted["notes"][0]
+    assert by_word == fitted
 
 
 def test_a_sweep_is_one_pass_over_all_steps(run, trace):

@@ -208,7 +208,10 @@ def test_what_a_machine_lacks_is_a_reason(
     ("words", "notes"),
     [
         ({}, []),
-        ({"eager_limit": 8}, ["network.eager_limit is not followed: no message waits"]),
+        (
+            {"eager_limit": 8},
+            ["the machine's network.eager_limit (messages that wait"],
+        ),
         (
             {"saturation": 2, "contention": "none"},
             ["network.contention is stated, so network.saturation is not used"],

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from parcast.cli import advise, browse, solve, study
+from parcast.cli.streams import printing
 from parcast.errors import ParcastError, did_you_mean
 from parcast.garbage import seldom_collect
 from parcast.registry import Registry
+
+#: What shells show of a command that was ended by a pipe that nobody reads.
+UNREAD = 141
 
 HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
 
@@ -59,9 +64,16 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input."""
-    _prepare_streams()
+    """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input.
+
+    Where nobody reads to the end it is `UNREAD`, that of all who are ended by such a pipe.
+    """
     seldom_collect()
+    with printing():
+        return _main(arguments)
+
+
+def _main(arguments: list[str] | None) -> int:
     try:
         registry = Registry()
         command = build(registry)
@@ -75,7 +87,13 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(str(error))
     except BrokenPipeError:
         _discard_output()
-        return 0
+        return UNREAD
+    except SystemExit as error:
+        # click exits with 1 where a pipe breaks
+        if isinstance(error.__context__, BrokenPipeError):
+            _discard_output()
+            return UNREAD
+        raise
     except (KeyboardInterrupt, EOFError):
         return 130
     except OSError as error:
@@ -90,16 +108,6 @@ def main(arguments: list[str] | None = None) -> int:
             return _usage(error)
         raise
     return code if isinstance(code, int) else 0
-
-
-def _prepare_streams() -> None:
-    """Stand in for closed streams, and write what a terminal cannot show as escapes."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _discard_output() -> None:
@@ -127,5 +135,9 @@ def _complain(message: str) -> int:
 
 
 def run() -> None:
-    """Run the command and exit."""
-    sys.exit(main())
+    """Run the command and exit; as head and others end what they do not read, so is this ended."""
+    code = main()
+    if code == UNREAD and hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+    sys.exit(code)

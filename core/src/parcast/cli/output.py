@@ -5,19 +5,25 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from parcast.cli.streams import printable_json
 from parcast.errors import FileError
+from parcast.files import file_to_write
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
+    from parcast.results import Results
 
 
 def print_json(value: Any) -> None:
     """Print one JSON object."""
-    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
+    print(printable_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False)))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -55,6 +61,24 @@ def check_output(registry: Registry, path: Path | None) -> None:
         registry.writer(path)
         if not path.parent.is_dir():
             raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+@contextmanager
+def writing(registry: Registry, results: Results, path: Path | None) -> Iterator[None]:
+    """Write the file of results after they are printed, also where nobody reads to the end."""
+    try:
+        yield
+    except BrokenPipeError:
+        if path is not None:
+            registry.write(results, path)
+        raise
+    if path is not None:
+        registry.write(results, path)  # last, so that no failure here loses what was found
+
+
+def output_option(told: str) -> Any:
+    """Return the option that names the file to write, which is no folder."""
+    return typer.Option("-o", "--output", parser=file_to_write, metavar="FILE", help=told)
 
 
 def print_text(text: str) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import attrs
 
+from parcast.cli.streams import printable, terminal
 from parcast.tasks import Tell, silent
 
 #: Drawn no more often than so many seconds.
@@ -70,5 +71,6 @@ class _Line:
 
     def write(self, text: str) -> None:
         """Put a text in the place of what stands there."""
-        sys.stderr.write(f"\r\x1b[2K{text}")
-        sys.stderr.flush()
+        stream = terminal()
+        stream.write(f"\r\x1b[2K{printable(text)}")
+        stream.flush()

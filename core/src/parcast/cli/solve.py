@@ -11,7 +11,14 @@ import typer
 
 from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
-from parcast.cli.output import check_output, print_json, print_table, print_text
+from parcast.cli.output import (
+    check_output,
+    output_option,
+    print_json,
+    print_table,
+    print_text,
+    writing,
+)
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.query import Status
 from parcast.ranges import parse_numbers
@@ -44,7 +51,8 @@ Setting = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write a file; its suffix is the format.")
+    Path | None,
+    output_option("Write a file; its suffix is the format."),
 ]
 
 
@@ -114,19 +122,14 @@ def compare(
     )
     _refuse_one_invalid_point(results)
     why = _explained(registry, results, workloads, machines, asked) if explain else []
-    if json:
-        print_json(
-            {
-                **results.to_dict(),
-                **({"explained": [attrs.asdict(one) for one in why]} if explain else {}),
-            }
-        )
-    else:
-        print_results(results)
-        for index, sentence in enumerate(why):
-            print_text(("\n" if index == 0 else "") + str(sentence))
-    if output is not None:
-        registry.write(results, output)  # last, so that no failure here loses what was found
+    with writing(registry, results, output):
+        if json:
+            explained = {"explained": [attrs.asdict(one) for one in why]} if explain else {}
+            print_json({**results.to_dict(), **explained})
+        else:
+            print_results(results)
+            for index, sentence in enumerate(why):
+                print_text(("\n" if index == 0 else "") + str(sentence))
     return max(_exit_code(results), check_errors(results, most))
 
 

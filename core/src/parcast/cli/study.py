@@ -13,8 +13,9 @@ import attrs
 import typer
 
 from parcast.cli.measuring import check_errors, largest_error
-from parcast.cli.output import check_output, print_json, print_table, print_text
+from parcast.cli.output import check_output, print_json, print_table, print_text, writing
 from parcast.cli.solve import Json, Output, print_results
+from parcast.cli.streams import printable, terminal
 from parcast.errors import ParcastError
 from parcast.query import Status
 from parcast.registry import Registry
@@ -94,12 +95,11 @@ def study(
             print(f"\nparcast: {done:,} of {len(asked):,} points are done{kept}", file=sys.stderr)
             return 130
     counted = _counted(results)
-    if json:
-        print_json(results.to_dict())
-    else:
-        _print(asked, results, counted, output)
-    if output is not None:
-        registry.write(results, output)
+    with writing(registry, results, output):
+        if json:
+            print_json(results.to_dict())
+        else:
+            _print(asked, results, counted, output)
     return max(counted.exit_code, check_errors(results, most) if asked.measured else 0)
 
 
@@ -118,9 +118,10 @@ def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
+    console = Console(file=terminal())
     counted, rate, left = MofNCompleteColumn(), "{task.fields[rate]}", TimeRemainingColumn()
-    wide = TextColumn(asked.name, markup=False), BarColumn(), counted, TextColumn(rate), left
+    name = TextColumn(printable(asked.name), markup=False)
+    wide = name, BarColumn(), counted, TextColumn(rate), left
     columns = wide if console.width >= _WIDE else (counted, left)
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=len(asked), rate="")

@@ -8,8 +8,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from parcast.distributions import Distribution
 from parcast.formulas import Formula, Unit, Whole
+from parcast.machine import Machine
 
-_PLAIN = {bool: "true or false", str: "text", float: "a number", int: "a whole number"}
+_PLAIN = {
+    bool: "true or false",
+    str: "text",
+    Machine: "a machine",
+    float: "a number",
+    int: "a whole number",
+}
 
 
 def takes(kind: Any) -> str:

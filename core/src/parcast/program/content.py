@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import attrs
+import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.attributes import Attributes, attributes
@@ -13,6 +14,14 @@ from parcast.program.tree import Tree
 from parcast.program.unroll import unroll
 from parcast.program.unrolled import Unrolled
 from parcast.query import Query
+
+#: What of an operation is work, whoever does it.
+_AMOUNTS = {
+    "compute": ("flops", "bytes"),
+    "elapse": ("seconds",),
+    "read": ("bytes",),
+    "write": ("bytes",),
+}
 
 
 @attrs.frozen(eq=False)
@@ -52,6 +61,26 @@ class Program:
                 f"give -p {self.recorded.size}"
             )
         return self.recorded
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together, the tasks of pools included."""
+        native = matched(query, pools=True).native
+        found: dict[str, float] = {}
+        for part in (native, *(pool.work for pool in native.pools)):
+            for block in part.blocks:
+                count = part.size if block.ranks is None else len(block.ranks)
+                for name in _AMOUNTS.get(block.op, ()):
+                    column = np.broadcast_to(block.arguments[name], count)
+                    key = f"{block.op} {name}"
+                    found[key] = found.get(key, 0.0) + float(column.sum())
+        return found
+
+    def uses(self, query: Query) -> dict[str, bool]:
+        """Return what of a machine's the operations need that not every solver obeys."""
+        native = matched(query, pools=True).native
+        blocks = [b for part in (native, *(p.work for p in native.pools)) for b in part.blocks]
+        moves = (b.op == "compute" and np.any(b.arguments["bytes"]) for b in blocks)
+        return {"messages": "messages" in native.needs()} | ({"memory": True} if any(moves) else {})
 
     def check(self, query: Query) -> None:
         """Check that every message at the query's point is matched and nobody waits for ever.

@@ -89,8 +89,9 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
         f"    for burst in range(floor({text(phase.bursts)} + 0.5)):",
         "        pass",
     ]
-    if _some(phase.parallel) or _some(phase.serial):
-        lines += [f"        compute({text(phase.parallel)} / size + {text(phase.serial)})"]
+    if any(map(_some, (phase.parallel, phase.serial, phase.memory_bytes))):
+        moved = f", bytes={text(phase.memory_bytes)} / size" if _some(phase.memory_bytes) else ""
+        lines += [f"        compute({text(phase.parallel)} / size + {text(phase.serial)}{moved})"]
     if _some(phase.messages) or _some(phase.bytes):
         sent = f"{text(phase.bytes)} * {text(phase.scale)}"
         lines += [

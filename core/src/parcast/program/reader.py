@@ -6,13 +6,12 @@ import ast
 import inspect
 import re
 import textwrap
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import Value, deeper, evaluate, from_ast, names_in
+from parcast.expressions import Value, deeper, evaluate, from_ast, names_in, unwarned
 from parcast.files import ORIGINS, read_text
 from parcast.program.content import Program
 from parcast.program.statements import RESERVED, Reader
@@ -97,8 +96,7 @@ def parsed(source: str, where: str) -> ast.Module:
         If it is no Python, or nested too deeply.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with unwarned():
             module = ast.parse(source)
             compile(module, where, "exec")  # it finds what parsing does not; nothing is executed
     except SyntaxError as error:

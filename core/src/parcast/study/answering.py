@@ -136,5 +136,6 @@ def _results(registry: Registry, asked: Study, stored: StoredRows) -> Results:
         times = asked.measured
         joined, unused = join(list(stored), times, plan.workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
-        return Results(joined, origin)
-    return Results(tuple(stored) if len(stored) <= MOST_IN_MEMORY else stored, origin)
+        return Results(joined, origin, writers=registry.writers)
+    rows = tuple(stored) if len(stored) <= MOST_IN_MEMORY else stored
+    return Results(rows, origin, writers=registry.writers)

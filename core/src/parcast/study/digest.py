@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from hashlib import blake2b
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Line
+from parcast.hookspecs import PROJECT
 from parcast.study.plan import Plan
 
 if TYPE_CHECKING:
@@ -65,9 +66,18 @@ def digest_of_code(registry: Registry, asked: str) -> bytes:
     for records in (registry.kinds, registry.parts, registry.lowerings, registry.readers):
         entries += records.values()
     targets = [entry.target for entry in entries]
-    modules = {"parcast", *(target.partition(":")[0].partition(".")[0] for target in targets)}
+    return _digest_of_packages({target.partition(":")[0].partition(".")[0] for target in targets})
+
+
+def digest_of_installed() -> bytes:
+    """Return the digest of parcast and of all plugins that are installed, used or not."""
+    points = entry_points(group=PROJECT)
+    return _digest_of_packages({point.module.partition(".")[0] for point in points})
+
+
+def _digest_of_packages(names: AbstractSet[str]) -> bytes:
     versions = (platform.python_version(), *(version(name) for name in ("attrs", "numpy")))
-    return digest(versions, [(name, list(_files(name))) for name in sorted(modules)])
+    return digest(versions, [(name, list(_files(name))) for name in sorted({"parcast", *names})])
 
 
 def _files(module: str) -> Iterable[tuple[str, bytes]]:
@@ -78,7 +88,10 @@ def _files(module: str) -> Iterable[tuple[str, bytes]]:
     TypeError
         If there are none to be read.
     """
-    found = find_spec(module)
+    try:
+        found = find_spec(module)
+    except ValueError:  # a script, or made by hand
+        found = None
     if found is None or (found.origin is None and not found.submodule_search_locations):
         raise TypeError(f"the code of {module} is in no file")
     if found.submodule_search_locations:

@@ -12,9 +12,10 @@ import attrs
 from parcast.asking import check_mapping, check_seed, listed, solver_names, whole_numbers
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
 from parcast.files import read_data
+from parcast.machine import Machine
 from parcast.measured import Measurements, read_measured
 from parcast.ranges import parse_numbers
-from parcast.settings import Settings
+from parcast.settings import Settings, option_value
 from parcast.study.plan import Plan
 from parcast.uncertainty import check_uncertainty
 from parcast.workload import Workload
@@ -96,7 +97,7 @@ class _Reading:
         measured = {key: times.values(key) or None for key in ("p", "d")} if times else {}
         workloads = self._read("workload", lambda one: [of.workload(x) for x in self._all(one)])
         machines = self._read("machine", lambda one: [of.machine(x) for x in self._all(one)])
-        settings = {key: _distinct(value) for key, value in self._table("set").items()}
+        settings = {key: self._values(key, value) for key, value in self._table("set").items()}
         first = {key: values[0] for key, values in settings.items()}
         shared = {
             "workloads": tuple(workloads or self._lack("workload")),
@@ -166,6 +167,16 @@ class _Reading:
                     f"{self.where}: {key}.{name} = {value!r} must be a value or a list of values"
                 )
         return table
+
+    def _values(self, name: str, values: Any) -> tuple[Any, ...]:
+        """Return the values of a setting, machines for those that are names or files of some."""
+
+        def meant(value: Any) -> Any:
+            known = option_value(self.registry, name, self._beside(value))
+            return known if isinstance(known, Machine) else value
+
+        found: tuple[Any, ...] = self._read("set", lambda _: tuple(map(meant, _distinct(values))))
+        return found
 
     def _all(self, names: Any) -> list[Any]:
         """Return the names or files, those of files as seen from here."""

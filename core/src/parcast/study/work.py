@@ -18,6 +18,7 @@ from parcast.errors import ParcastError
 from parcast.packing import Pack
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, block_key, blocks, encode
+from parcast.tasks import PASSING
 
 if TYPE_CHECKING:
     from parcast.registry import Registry
@@ -81,7 +82,10 @@ def prepare(content: bytes) -> None:
 
 @attrs.frozen
 class Done:
-    """A finished block; ``content`` is there unless it was stored, ``problem`` says why not."""
+    """A finished block; ``content`` is there unless it was stored, ``problem`` says why not.
+
+    Without a key it is shown and never stored.
+    """
 
     block: Block
     key: str
@@ -128,6 +132,8 @@ def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
     asked = opened.plan.asked(opened.registry, block.start, block.stop)
     rows = answer(opened.registry, asked, opened.references, opened.plan.uncertainty)
     content = encode(Pack.of(rows))
+    if any(PASSING in row.details for row in rows):  # asked again, there may be an answer
+        return Done(block, "", content, "", time.perf_counter() - start)
     problem = "" if job.folder is None else put(Store(job.folder), key, content)
     kept = content if job.folder is None or problem else None
     return Done(block, key, kept, problem, time.perf_counter() - start)

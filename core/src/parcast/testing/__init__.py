@@ -22,6 +22,7 @@ from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
 from parcast.testing.shipped import check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
+from parcast.testing.threads import check_threads
 
 __all__ = [
     "FEATURES",
@@ -36,6 +37,7 @@ __all__ = [
     "check_machine",
     "check_plugin",
     "check_solver",
+    "check_threads",
     "check_workload",
     "random_program",
     "standard_queries",

@@ -17,6 +17,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
+from parcast.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -49,6 +50,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_emulator.lc:LooselyCoupled",
         "Disks, buses, ports and processors, first come first served; exact for its model.",
         options="parcast_emulator.lc:Options",
+        follows=COSTS,
     )
     yield SolverEntry(
         "emulator.tc",
@@ -56,6 +58,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_emulator.tc:TightlyCoupled",
         "Processes that issue calls one by one; checking for completion may cost time.",
         options="parcast_emulator.tc:Options",
+        follows=COSTS,
     )
     yield FamilyEntry("emulator", "parcast_emulator:choose", "lc where blocks are known, or tc.")
 

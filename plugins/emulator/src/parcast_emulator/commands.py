@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parcast.cli.output import output_option
+
 if TYPE_CHECKING:
     from parcast import Query, Registry, Workload
     from parcast_emulator.coupling import Coupling
@@ -119,7 +121,10 @@ def timeline(
     machine: Computer,
     *,
     p: Processes,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the JSON goes.")],
+    output: Annotated[
+        Path,
+        output_option("Where the JSON goes."),
+    ],
     d: Disks = None,
     settings: Settings = None,
     seed: Seed = 0,
@@ -147,7 +152,10 @@ def workflow(
     context: typer.Context,
     workload: Application,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the SVG goes.")],
+    output: Annotated[
+        Path,
+        output_option("Where the SVG goes."),
+    ],
 ) -> None:
     """Draw what happens to one block of an application, and what waits for what."""
     from parcast_emulator.workflow import draw

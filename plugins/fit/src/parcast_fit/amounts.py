@@ -25,6 +25,7 @@ FIELDS = {
     "parallel": "parallel",
     "messages": "messages",
     "bytes": "bytes",
+    "memory_bytes": "memory_bytes",
     "io_bytes": "io_bytes",
     "cycles": "cycles",
     "bursts": "bursts",

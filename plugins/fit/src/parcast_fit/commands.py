@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import print_json, print_table, print_text
+from parcast.cli.output import output_option, print_json, print_table, print_text
 from parcast.errors import FileError, SolveError, UnsupportedError
 from parcast.settings import split_assignment
 
@@ -50,7 +50,8 @@ def fit(
     ),
     json: Json = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the calibrated .toml file.")
+        Path | None,
+        output_option("Write the calibrated .toml file."),
     ] = None,
 ) -> int:
     """Fit parameters of any solver to measured times or speedups.

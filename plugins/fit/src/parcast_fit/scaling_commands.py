@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcast.cli.output import print_json, print_table, print_text
+from parcast.cli.output import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.ranges import parse_numbers
 from parcast_fit.commands import Json, check_output
@@ -38,12 +38,14 @@ def scaling(
     ] = None,
     json: Json = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a workload of kind phases.")
+        Path | None,
+        output_option("Write a workload of kind phases."),
     ] = None,
 ) -> int:
     """Find how amounts grow with p: computation, messages and bytes of a few runs as formulas.
 
-    Columns flops, messages, bytes, io_bytes, parallel, cycles and bursts become those of a phase.
+    Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles and bursts become
+    those of a phase.
     """
     from parcast_fit.amounts import scaling as find
 

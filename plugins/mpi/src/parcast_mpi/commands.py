@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
+
 if TYPE_CHECKING:
     from parcast_mpi.tracing.reading import Trace
 
@@ -25,7 +27,10 @@ def _group() -> None:
 def measure(
     context: typer.Context,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The machine file to write.")],
+    output: Annotated[
+        Path,
+        output_option("The machine file to write."),
+    ],
     kernel: Annotated[
         str | None,
         typer.Option(
@@ -242,8 +247,10 @@ def _progress() -> Iterator[Callable[[int, int, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from parcast.cli.streams import terminal
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
         task = bar.add_task("starting")
 
         def tell(place: int, count: int, name: str) -> None:

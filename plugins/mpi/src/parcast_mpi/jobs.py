@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from parcast import SolveError
+from parcast.errors import PassingError
 from parcast_mpi.library import Library
 
 #: After the limit a rank says by itself where it stands; so long later all are killed. On a busy
@@ -66,13 +66,13 @@ def new_folder(where: str | None) -> Iterator[str]:
 
     Raises
     ------
-    SolveError
+    PassingError
         If it cannot be made.
     """
     try:
         made = tempfile.TemporaryDirectory(prefix="parcast-", dir=where)
     except OSError as error:
-        raise SolveError(f"no files can be written in {where}: {error.strerror}") from None
+        raise PassingError(f"no files can be written in {where}: {error.strerror}") from None
     with made as name:
         yield name
 
@@ -104,7 +104,7 @@ def run_python(
 
     Raises
     ------
-    SolveError
+    PassingError
         If a rank dies, says that it failed, or does not end in time.
     """
     program = [sys.executable, "-P", "-m", module, str(job.folder)]
@@ -114,12 +114,12 @@ def run_python(
         f"rank {rank} {one['error']}" for rank, one in enumerate(answers) if one and "error" in one
     ]
     if told:
-        raise SolveError("; ".join(told[:4]) + ("; …" if len(told) > 4 else ""))
+        raise PassingError("; ".join(told[:4]) + ("; …" if len(told) > 4 else ""))
     silent = [rank for rank, one in enumerate(answers) if one is None]
     if code is None:
-        raise SolveError(f"the ranks did not end within {limit:g} s: raise the limit")
+        raise PassingError(f"the ranks did not end within {limit:g} s: raise the limit")
     if code or silent:
-        raise SolveError(_died(library, job, code, silent))
+        raise PassingError(_died(library, job, code, silent))
     return answers
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from parcast import UnsupportedError
+from parcast.errors import HostError
 
 Vendor: TypeAlias = Literal["MPICH", "Open MPI", "MPI"]
 
@@ -66,11 +66,11 @@ def find() -> Library:
 
     Raises
     ------
-    UnsupportedError
+    HostError
         If there is none, or no mpi4py; the extra to install is named.
     """
     if find_spec("mpi4py") is None:
-        raise UnsupportedError(f"a real run needs mpi4py, which is not installed: {_INSTALL}")
+        raise HostError(f"a real run needs mpi4py, which is not installed: {_INSTALL}")
     return find_launcher()
 
 
@@ -80,13 +80,13 @@ def find_launcher(mpiexec: str | None = None) -> Library:
 
     Raises
     ------
-    UnsupportedError
+    HostError
         If there is none.
     """
     path = find_tool("mpiexec") if mpiexec is None else shutil.which(mpiexec)
     if path is None:
         missing = "there is no mpiexec" if mpiexec is None else f"{mpiexec!r} is no command"
-        raise UnsupportedError(f"{missing}: {_INSTALL}")
+        raise HostError(f"{missing}: {_INSTALL}")
     done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
     return Library(path, *read_version(done.stdout + done.stderr))
 

@@ -16,6 +16,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
+from parcast.entries import MEMORY
 
 if TYPE_CHECKING:
     import typer
@@ -64,6 +65,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             summary,
             options=options and f"parcast_pamela.{options}:Options",
             on_request=name != "bound",
+            follows=MEMORY,
             choices={"taking processes apart": {"form": "barrier"}} if name == "bound" else {},
         )
 

@@ -14,7 +14,7 @@ from parcast_pamela import advice
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
-from parcast_pamela.compilation.compiler import Compiled, Values
+from parcast_pamela.compilation.compiler import Compiled, Values, told_theta
 from parcast_pamela.language.tree import Apply, walk
 from parcast_pamela.workload import (
     PROCESSES,
@@ -151,7 +151,6 @@ def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> di
     evaluate = ExactValues(bound)
     demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
     found = regime(compiled, bound)
-    theta = values.theta
     return {
         "formula": repr(compiled.bound),
         "regime": repr(found.active),
@@ -159,7 +158,7 @@ def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> di
         "critical_path": float(values.critical_path),
         "contention": float(values.contention),
         "estimate": estimate(values),
-        "theta": theta if theta is not None and abs(theta) < float("inf") else None,
+        **told_theta(values.theta),
         "demands": demands,
         "elasticities": {name: share for name, share in found.elasticities.items() if share},
     }

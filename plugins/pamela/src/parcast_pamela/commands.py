@@ -282,6 +282,7 @@ def _exact(value: Exact) -> dict[str, Any]:
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
     from parcast_pamela.accuracy import estimate
     from parcast_pamela.codegen.sources import residual
+    from parcast_pamela.compilation.compiler import told_theta
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
     data: dict[str, Any] = {
@@ -295,8 +296,7 @@ def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
     }
     if values is not None:
         found: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _SHOWN}
-        log = values.theta
-        found["theta"] = log if log is not None and abs(log) != float("inf") else None
+        found |= told_theta(values.theta)
         found["estimate"] = estimate(values)
         data["values"] = found
     return data

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from parcast.cells import defused
 from parcast.errors import FileError, ParcastError
 from parcast.units import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
@@ -152,9 +153,9 @@ def write_csv(points: Sequence[Point], path: Path) -> None:
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             rows = [point.to_data() for point in points]
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+            writer = csv.writer(file)
+            writer.writerow(map(defused, rows[0]))
+            writer.writerows(map(defused, row.values()) for row in rows)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
 

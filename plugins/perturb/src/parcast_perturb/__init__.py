@@ -16,6 +16,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
+from parcast.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -81,7 +82,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             f"parcast_perturb.solvers:{name.capitalize()}",
             summary,
             options="parcast_perturb.solvers:Options",
-            follows=("noise",),
+            follows=("noise", *COSTS),
         )
     yield FamilyEntry(
         "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parcast.cli.output import output_option
+
 if TYPE_CHECKING:
     from parcast_perturb.prediction import Forecast
 
@@ -166,7 +168,10 @@ def _plain(value: Any) -> Any:
 def save(
     file: TraceFile,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where it goes: NAME.trace.")],
+    output: Annotated[
+        Path,
+        output_option("Where it goes: NAME.trace."),
+    ],
 ) -> None:
     """Write a trace as columns, which are read at once and need little memory."""
     from parcast.errors import FileError

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
 from parcast_perturb.commands import Eager
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _PICTURE = ".perfetto.json"
 
 Texts = list[str] | None
-Output = Annotated[Path, typer.Option("-o", "--output", help="The new file.")]
+Output = Annotated[Path, output_option("The new file.")]
 
 
 def add(app: typer.Typer) -> None:

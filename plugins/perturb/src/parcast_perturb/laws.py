@@ -19,7 +19,7 @@ from parcast_perturb.propagation.deltas import POOL
 from parcast_perturb.trace.columns import Floats
 
 #: What ``fit:LAW:FILE`` estimates: Pareto's by likelihood, others by moments.
-FITTED = ("exponential", "gamma", "normal", "lognormal", "pareto")
+FITTED = ("exp", "gamma", "normal", "lognormal", "pareto")
 
 #: Noise that comes in time: each so often, or at random.
 _IN_TIME = ("every:", "random:")
@@ -206,6 +206,7 @@ def _number(text: str, tick: float | None) -> float:
 
 def _fit(law: str, path: Path, tick: float | None) -> Law:
     """Return the law with the moments of samples, and how far it is from them."""
+    law = "exp" if law == "exponential" else law  # a law's name, or the word for its shape
     if law not in FITTED:
         raise ParcastError(f"fit:{law} is not known; fit one of {', '.join(FITTED)}")
     values = samples(path, tick)
@@ -217,7 +218,7 @@ def _fit(law: str, path: Path, tick: float | None) -> Law:
     if law in ("gamma", "lognormal", "pareto") and std == 0:
         raise ParcastError(f"{path}: all samples are the same; give them as a constant")
     rng = np.random.default_rng(_SEED)
-    if law == "exponential":
+    if law == "exp":
         drawn, said = rng.exponential(mean, POOL), f"exp:{mean:.6g}"
     elif law == "normal":
         drawn, said = rng.normal(mean, std, POOL), f"normal:{mean:.6g},{std:.6g}"

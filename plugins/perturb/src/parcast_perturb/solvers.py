@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
-from parcast.machine import Count
+from parcast.machine import Count, Machine
 from parcast.replications import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import noise_of, signature
@@ -29,7 +29,7 @@ from parcast_perturb.traced import ZERO, Traced, of_work
 class Options:
     """What a user may choose."""
 
-    recorded_on: str | None = None  #: the machine that a recorded trace ran on
+    recorded_on: Machine | None = None  #: the machine that a recorded trace ran on
     replications: Count = 100  #: how often noise is drawn, on machines that have it
 
 
@@ -193,17 +193,15 @@ def _question(query: Query) -> _Question:
 
 def _moved(query: Query, trace: Trace) -> _Question:
     """Return the difference between the recording machine and the query's."""
-    from parcast.registry import Registry
-
     options: Options = query.options or Options()
-    if options.recorded_on is None:
+    before = options.recorded_on
+    if before is None:
         raise UnsupportedError(
             f"{trace.where} was recorded on a machine that is not named; name it with "
             "--set perturb.recorded_on=MACHINE"
         )
     if trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
-    before = Registry().machine(options.recorded_on)
     here, there = signature(before, trace.tick), signature(query.machine, trace.tick)
     refuse(query, before, trace, here, there)
     noise, gaps = noise_of(query.machine, trace)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
+from parcast.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -30,7 +31,7 @@ SHARES = {
     "equal shares of the network": {"sharing": "fcfs"},
     "memory shared anew": {"memory": "fixed"},
 }
-FOLLOWED = ("background", "links", "traffic")
+FOLLOWED = ("background", "links", "traffic", *COSTS)
 
 
 @hookimpl

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from parcast.kernel_cache import cached_kernels
+from parcast.kernel_cache import cached_kernels, once
 from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
 
 
-@cache
+@once
 def compiled() -> Callable[..., Any]:
     """Return `game.run` compiled; its helpers are compiled with it as they stand."""
     import numba
@@ -30,7 +29,7 @@ def compiled() -> Callable[..., Any]:
     signature = whole(whole[::1], real[::1], numba.types.npy_rng, whole)
     # the loops are short, so that to vectorize them costs a third of the compilation for nothing
     changes = {"OPT": type(config.OPT)(2), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
-    with _configured(config, changes), cached_kernels("parcast-petri", _sources()) as cached:
+    with cached_kernels("parcast-petri", _sources()) as cached, _configured(config, changes):
         found: Callable[..., Any] = numba.njit(signature, cache=cached, nogil=True)(entry.run)
     return found
 

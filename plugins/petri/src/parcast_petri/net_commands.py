@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
+
 if TYPE_CHECKING:
     from parcast_petri.subjects import Subject
 
@@ -41,7 +43,8 @@ def net(
     what: What,
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where it goes: .svg, .dot, .pnml or .json.")
+        Path,
+        output_option("Where it goes: .svg, .dot, .pnml or .json."),
     ],
     folded: Annotated[
         bool,
@@ -81,7 +84,8 @@ def animate(
     what: What,
     *,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="An HTML page; else the terminal.")
+        Path | None,
+        output_option("An HTML page; else the terminal."),
     ] = None,
     steps: Annotated[int, typer.Option(min=1, help="How many firings at the most.")] = 200,
     wait: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast import ParcastError
+from parcast.cli.output import output_option
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -18,9 +19,7 @@ def report(
     results: Annotated[Path, typer.Argument(help="Results: a .json or .jsonl file of parcast's.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="The file to write; beside the results as .html if not given."
-        ),
+        output_option("The file to write; beside the results as .html if not given."),
     ] = None,
     interactive: Annotated[
         bool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ PARTS: Mapping[str, str] = {
     "io": _ORANGE,
     "synchronization": _GRAY,
 }
+#: Held while a figure is drawn: matplotlib's settings are of all threads.
+DRAWING = threading.RLock()
+
 INK, FAINT = "#222222", "#DDDDDD"
 
 #: Lines on filled contours and the border around them: on any page, light or dark, the same.

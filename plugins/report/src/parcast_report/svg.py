@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from parcast_report.style import FAINT, INK, RC, SERIES
+from parcast_report.style import DRAWING, FAINT, INK, RC, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def embedded(draw: Callable[[Figure], None], key: str, description: str) -> str:
     settings: Any = RC | {"svg.fonttype": "none", "font.family": _FONTS, "figure.dpi": 72}
     logger = logging.getLogger("matplotlib.font_manager")
     level = logger.level
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with DRAWING, mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing from font")  # the reader's may have it
         logger.setLevel(logging.ERROR)  # of the families one is enough
         try:

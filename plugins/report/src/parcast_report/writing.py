@@ -9,7 +9,7 @@ from typing import Any
 from parcast import Results
 from parcast_report import bars, curves, surfaces
 from parcast_report.choosing import choose
-from parcast_report.style import RC
+from parcast_report.style import DRAWING, RC
 
 _DRAW = {"surface": surfaces.draw, "curves": curves.draw, "bars": bars.draw}
 
@@ -35,7 +35,7 @@ def write(results: Results, path: Path) -> None:
 
     picture = choose(results)
     suffix = path.suffix.lower()
-    with mpl.rc_context(RC):
+    with DRAWING, mpl.rc_context(RC):
         figure = Figure(layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
         _DRAW[picture.kind](figure, picture)
         figure.savefig(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, SolverEntry, hookimpl
+from parcast.entries import MEMORY
 
 if TYPE_CHECKING:
     import typer
@@ -38,7 +39,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             summary,
             options=of,
             choices=law,
-            follows=("network.saturation",),
+            follows=("network.saturation", *MEMORY),
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
 from parcast_spmd.calibration.command import machine
 from parcast_spmd.surface.command import surface
 
@@ -37,7 +38,7 @@ def network(
     ] = "auto",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write the network: .json, .jmva or .jsimg."),
+        output_option("Write the network: .json, .jmva or .jsimg."),
     ] = None,
 ) -> None:
     """Solve a closed queuing network: throughput, response times and queue lengths."""

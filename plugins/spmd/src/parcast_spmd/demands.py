@@ -96,23 +96,18 @@ def contention_level(query: Query) -> float | None:
     return None
 
 
-def not_followed(query: Query) -> tuple[str, ...]:
-    """Return a note on each word of the machine's network that the models do not follow."""
+def not_used(query: Query) -> tuple[str, ...]:
+    """Return a note on each word of the machine's network that another one takes the place of."""
     network = query.machine.network
-    limited = network.eager_limit is not None
     stated = {
         "network.contention_level": network.contention_level,
         "network.saturation": network.saturation,
     }
     unused = [name for name, value in stated.items() if value is not None]
     unused = unused if network.contention in LEVELS else []
-    if not limited and not unused:
+    if not unused or not query.workload.content.uses(query)["messages"]:
         return ()
-    if not any(phase.messages or phase.bytes for phase in query.workload.content.at(query)):
-        return ()
-    notes = ["network.eager_limit is not followed: no message waits for its receive"] * limited
-    notes += [f"network.contention is stated, so {name} is not used" for name in unused]
-    return tuple(notes)
+    return tuple(f"network.contention is stated, so {name} is not used" for name in unused)
 
 
 def check_machine(query: Query) -> None:
@@ -152,28 +147,19 @@ def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]
 def _demands(
     phase: PhaseValues, query: Query, level: float, options: Options, index: int
 ) -> Demands:
-    compute = 0.0
-    if work := phase.parallel / query.p + phase.serial:
-        compute = work / query.machine.need("processor.rate", "a workload with computation")
-    if math.isinf(compute):
-        raise SolveError("the computation takes for ever; check the unit of processor.rate")
-    placement = placed(query) if compute else None
-    if placement is not None and (speed := common_speed(placement, query)):
-        compute, placement = compute / speed, None
-    uneven = None if placement is None else Uneven.of(placement, compute, phase.group, query)
+    compute, uneven = _computation(phase, query)
     fixed, transfer = _messages(phase, query)
     groups = query.p // phase.group
     passages = phase.group if options.passages == "each" else 1
-    mean = compute if uneven is None else uneven.mean
     # Among unequal processes it is part of what a simulation finds
-    joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * mean if not uneven else 0.0
+    joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * compute if not uneven else 0.0
     return Demands(
         model=model_of(phase, query),
         cycles=phase.cycles,
         bursts=phase.bursts,
         groups=groups,
         disks=query.d,
-        compute=mean,
+        compute=compute,
         joining=joining,
         free=fixed + (1.0 - level) * transfer,
         shared=level * transfer * passages,
@@ -184,6 +170,32 @@ def _demands(
         options=options,
         seed=(query.seed, index),
     )
+
+
+def _computation(phase: PhaseValues, query: Query) -> tuple[float, Uneven | None]:
+    """Return the seconds of a process in a burst, and what they are where processes differ.
+
+    A burst that moves bytes from and to memory takes as long as the slowest of its operations,
+    the memory of its node and what one core can draw, as in every program (`Costs.compute`).
+    """
+    work, moved = phase.parallel / query.p + phase.serial, phase.memory_bytes / query.p
+    if not work and not moved:
+        return 0.0, None
+    compute = work / query.machine.need("processor.rate", "a workload with computation")
+    if math.isinf(compute):
+        raise SolveError("the computation takes for ever; check the unit of processor.rate")
+    nodes = query.machine.nodes
+    if moved and (nodes.memory_bandwidth or nodes.core_bandwidth):
+        return Uneven.of_memory(work, moved, phase.group, query)
+    if not compute:
+        return 0.0, None
+    placement = placed(query)
+    if placement is None:
+        return compute, None
+    if speed := common_speed(placement, query):
+        return compute / speed, None
+    uneven = Uneven.of(placement, compute, phase.group, query)
+    return uneven.mean, uneven
 
 
 def _messages(phase: PhaseValues, query: Query) -> tuple[float, float]:

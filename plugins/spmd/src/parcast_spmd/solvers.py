@@ -21,7 +21,7 @@ from parcast_spmd.demands import (
     contention_level,
     demands,
     model_of,
-    not_followed,
+    not_used,
 )
 from parcast_spmd.notes import OPEN_LEVEL, notes, sampled_levels
 from parcast_spmd.options import AioOptions, BoundsOptions, MixedOptions, SimOptions, SioOptions
@@ -131,7 +131,7 @@ def _prediction(
     if not math.isfinite(time):
         raise SolveError("the times overflow; check the units of workload and machine")
     lower, upper = _bounds(found)
-    said = (*notes(phases, found), *not_followed(query))
+    said = (*notes(phases, found), *not_used(query))
     if len(variants) > 1 and any(phase.shared for phase in phases):
         free, bus = answers[1], answers[2]
         if any(one.sampled for one in (*found, *free, *bus)):

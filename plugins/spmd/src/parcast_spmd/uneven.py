@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError
+from parcast.costs import Costs
 from parcast.placement import Placement, place
 from parcast_spmd.kernels import Floats, Integers
 
@@ -68,6 +69,30 @@ class Uneven:
         nodes = np.where(crowded, node, -1)[::members].astype(np.int64)
         counts = np.full(int(node.max()) + 1, cores) if crowded.any() else np.empty(0)
         return cls(pace.reshape(-1, members), nodes, counts.astype(np.int64))
+
+    @classmethod
+    def of_memory(
+        cls, work: float, moved: float, members: int, query: Query
+    ) -> tuple[float, Uneven | None]:
+        """Return the seconds of operations that move bytes of memory, and where these differ.
+
+        Raises
+        ------
+        UnsupportedError
+            If processes share cores: then who computes and who waits for memory is not known.
+        """
+        costs = query.once("costs of computing", lambda asked: Costs.of(asked, {"compute"}))
+        if costs.placement.sharing.max() > query.machine.nodes.cores:
+            raise UnsupportedError(
+                f"{query.p} processes share the cores of machine {query.machine.name!r}, and spmd "
+                "takes memory_bytes only on cores of their own; give more nodes"
+            )
+        seconds = costs.compute(np.arange(query.p), work, moved)
+        if not np.ptp(seconds):
+            return float(seconds[0]), None
+        nodes = np.full(query.p // members, -1, np.int64)
+        uneven = cls(seconds.reshape(-1, members), nodes, np.empty(0, np.int64))
+        return uneven.mean, uneven
 
     @property
     def mean(self) -> float:

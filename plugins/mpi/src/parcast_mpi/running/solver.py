@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import attrs
 import msgspec
 
 from parcast import Prediction, Query, Unit, UnsupportedError, Whole
+from parcast.errors import HostError
 from parcast.placement import place
 from parcast.program import Unrolled
 from parcast_mpi import library
@@ -28,6 +30,9 @@ _MOST_MEMORY = 0.25
 
 #: Runs of this process: the same query has the same answer.
 _measured: dict[str, Measured] = {}
+
+#: Held while ranks run: of two runs at once each would measure the other.
+_ALONE = threading.Lock()
 
 
 @attrs.frozen(kw_only=True)
@@ -53,14 +58,14 @@ class Run:
         """Return None, or why the program cannot be run here."""
         if (reason := _why_not_here(query)) is not None:
             return reason
+        library.find()
         try:
-            library.find()
             place(query)
         except UnsupportedError as error:
             return str(error)
         options: Options = query.options or Options()
         if options.directory and not Path(options.directory).is_dir():
-            return f"mpi.run.directory: there is no folder {options.directory}"
+            raise HostError(f"mpi.run.directory: there is no folder {options.directory}")
         if query.d != 1:
             return f"d={query.d}: a real run has the one file system of its host; ask -d 1"
         return None
@@ -77,13 +82,20 @@ class Run:
         made = plan(unrolled, blocking=options.reads == "blocking")
         _check_memory(made)
         key = _key(query, made, options)
-        if key not in _measured:
-            _measured[key] = measure(made, query.p, options)
+        with _ALONE:
+            if key not in _measured:
+                _measured[key] = measure(made, query.p, options)
         return prediction(_measured[key])
 
 
 def _why_not_here(query: Query) -> str | None:
-    """Return why this host is not the one that the machine file was measured on."""
+    """Return None, or why the machine file is of no host.
+
+    Raises
+    ------
+    HostError
+        If it was measured on another host.
+    """
     name, host = query.machine.name, query.machine.part("host", Host)
     if host is None:
         return (
@@ -92,7 +104,7 @@ def _why_not_here(query: Query) -> str | None:
         )
     if host.id != identity():
         other = f" ({host.processor})" if host.processor else ""
-        return (
+        raise HostError(
             f"machine {name!r} was measured on another host{other}; measure this one, by "
             "parcast mpi measure -o this-machine.toml"
         )

@@ -47,6 +47,15 @@ def theta(path: Exact, contention: Exact) -> float | None:
     return math.log(ratio) if ratio else _log(contention) - _log(path)
 
 
+def told_theta(found: float | None) -> dict[str, float | str | None]:
+    """Return theta for JSON, which has no infinity: a number or None, and which of both it is."""
+    if found is None:
+        return {"theta": None, "theta_is": "undefined"}
+    if math.isinf(found):
+        return {"theta": None, "theta_is": "-infinity"}
+    return {"theta": found, "theta_is": "finite"}
+
+
 def _log(value: Exact) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
 from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.files import read_text
 
@@ -44,7 +45,10 @@ def generate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of either.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="A .pam file.")] = None,
+    output: Annotated[
+        Path | None,
+        output_option("A .pam file."),
+    ] = None,
 ) -> None:
     """Print a program as a model.
 

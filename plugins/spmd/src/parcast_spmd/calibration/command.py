@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parcast.cli.output import output_option
 from parcast.errors import FileError, ParcastError
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def machine(
     ] = None,
     disks: Annotated[int | None, typer.Option(help="How many disks there are.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the machine's .toml file.")
+        Path | None,
+        output_option("Write the machine's .toml file."),
     ] = None,
 ) -> None:
     """Make a machine's file from what low-level kernels measured."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from parcast.cli.output import output_option
 from parcast.errors import FileError, ParcastError, UnitError
 from parcast.ranges import parse_numbers
 from parcast.settings import split_assignment
@@ -66,7 +67,8 @@ def surface(
     ] = "10%",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a file; its suffix is the format.")
+        Path | None,
+        output_option("Write a file; its suffix is the format."),
     ] = None,
 ) -> int:
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""

@@ -88,7 +88,7 @@ def survey(
             one.name: {"unit": one.unit, "values": list(one.values), "numbers": list(one.number)}
             for one in over
         }
-    return Results(rows, origin)
+    return Results(rows, origin, writers=registry.writers)
 
 
 def _check(

@@ -1,0 +1,43 @@
+"""What a machine states and a solver does not obey is noted, whatever the solver is."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from parcast import Registry
+from parcast.entries import COSTS
+from parcast.followed import FEATURES
+
+MEMORY = "the machine's nodes.memory_bandwidth (the memory that processes of a node share) is not"
+EAGER = "the machine's network.eager_limit (messages that wait for their receives) is not"
+
+
+@pytest.mark.parametrize(
+    ("phase", "p", "notes"),
+    [
+        ({"parallel": 1, "memory_bytes": 1}, 1, [MEMORY]),
+        ({"parallel": 1, "memory_bytes": 1, "messages": 1}, 2, [EAGER, MEMORY]),
+        ({"parallel": 1}, 2, ["the workload states no memory_bytes, so the machine's nodes.mem"]),
+        ({"io_bytes": 1}, 2, []),
+    ],
+)
+def test_a_third_party_gets_its_notes_by_the_same_mechanism(make_registry, phase, p, notes):
+    machine = {
+        "name": "m", "processor": {"rate": 1}, "nodes": {"memory_bandwidth": 1},
+        "network": {"startup": 1, "bandwidth": 1, "eager_limit": 1},
+    }  # fmt: skip
+    registry: Registry = make_registry("works")
+    asked = {"name": "w", "phase": [phase]}
+    found = registry.predict(asked, machine, "works", p=p).notes
+    found = [one for one in found if one != "worked"]
+    assert len(found) == len(notes)
+    assert all(one.startswith(note) for one, note in zip(sorted(found), sorted(notes), strict=True))
+    entry = attrs.evolve(registry.solvers["works.one"], follows=COSTS)
+    registry.solvers["works.one"] = entry
+    found = registry.predict(asked, machine, "works", p=p).notes
+    assert not any("is not followed" in one for one in found)
+
+
+def test_what_solvers_may_follow_is_listed_once():
+    assert set(COSTS) <= {one.name for one in FEATURES}
