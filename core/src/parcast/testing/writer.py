@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from random import Random
 
-_ROOTED = ("bcast", "reduce", "gather", "scatter")
-_ROOTLESS = ("allreduce", "allgather", "alltoall", "reduce_scatter", "scan")
+from parcast.program.operations import UNEQUAL
+
+_ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
+_ROOTLESS = (
+    *("allreduce", "allgather", "alltoall", "reduce_scatter", "scan"),
+    *("allgatherv", "alltoallv"),
+)
 #: A number of bytes that every group of up to eight processes divides.
 _DIVISIBLE = 840
 
@@ -196,7 +201,7 @@ class _Writer:
         name = self.random.choice(["barrier", *_ROOTED, *_ROOTLESS])
         given, smallest = [], self.size
         if name != "barrier":
-            amount = self.amount(alike=True)
+            amount = self.amount(alike=name not in UNEQUAL)
             divided = name == "allreduce" and "allreduce ring" in self.named
             given.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
         color = ""

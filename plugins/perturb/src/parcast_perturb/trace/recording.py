@@ -198,6 +198,10 @@ class RankRecorder:
         """Record a call that waits for nobody."""
         self._add(call, start, end, site)
 
+    def sleep(self, at: float, seconds: float) -> None:
+        """Record a sleep in a trace of work: it takes as long on any machine."""
+        self._add("sleep", at, at, None, bytes=seconds)
+
     def send(
         self, call: str, start: float, end: float, to: int, size: float, tag: int = 0,
         comm: Hashable = 0, request: Hashable = None, site: str | None = None,

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from parcast.errors import UnsupportedError
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.calls import ALL, WAIT
-from parcast_perturb.trace.columns import NONE, Floats, Trace
+from parcast_perturb.trace.columns import BYTES, KIND, NONE, OUT, Floats, Trace
 from parcast_perturb.trace.decoding import Called, decoded, received
 from parcast_perturb.writers.whole_files import write_lines
 
@@ -24,11 +26,13 @@ _TOGETHER = {
     "barrier": "", "bcast": "{size} {root}", "reduce": "{size} 0 {root}", "allreduce": "{size} 0",
     "alltoall": "{size} {size}", "allgather": "{size} {size}", "gather": "{size} {size} {root}",
     "scatter": "{size} {size} {root}", "scan": "{size} 0", "exscan": "{size} 0",
+    "allgatherv": "{size} {sizes}", "gatherv": "{size} {sizes} {root}",
+    "scatterv": "{sizes} {size} {root}", "alltoallv": "{all} {same} {sum} {sizes}",
+    "reducescatter": "{same} 0",
 }  # fmt: skip
 _ALIKE = {
-    "alltoallv": "alltoall", "alltoallw": "alltoall", "allgatherv": "allgather",
-    "gatherv": "gather", "scatterv": "scatter", "reduce_scatter": "allreduce",
-    "reduce_scatter_block": "allreduce", "comm_split": "barrier", "comm_dup": "barrier",
+    "alltoallw": "alltoallv", "reduce_scatter": "reducescatter",
+    "reduce_scatter_block": "reducescatter", "comm_split": "barrier", "comm_dup": "barrier",
     "comm_create": "barrier",
 }  # fmt: skip
 
@@ -57,11 +61,13 @@ class _Writer:
             else []
         )
         self.open: dict[int, tuple[int, int, int]] = {}
+        self.sizes = _sizes(trace)
+        self.met = 0  #: collectives of all ranks that the rank has come to
 
     def lines(self) -> Iterator[str]:
         for rank in range(self.trace.size):
-            yield f"{rank} init 1"
-            self.open = {}
+            yield f"{rank} init"
+            self.open, self.met = {}, 0
             for one in decoded(self.trace, rank, self.got):
                 if self.work[one.row] >= 1:
                     yield f"{rank} compute {self.work[one.row]:.0f}"
@@ -75,6 +81,8 @@ class _Writer:
                 self.losses["a wait for several requests is several"] = None
             if not one.completed:
                 self.losses["waits and tests that completed nothing"] = None
+        elif one.name == "sleep":
+            yield f"sleep {one.size!r}"
         elif one.kind >= ALL:
             yield self._together(one)
         elif one.name == "sendrecv":  # the format's own has no tags
@@ -123,9 +131,29 @@ class _Writer:
             )
         if name == "barrier" and one.size:
             self.losses["bytes of barriers"] = None
-        if name != one.name:
+        if name != one.name and name != one.name.replace("_", ""):
             self.losses[f"{one.name} is written as {name}"] = None
-        return f"{name} {_TOGETHER[name].format(size=_whole(one.size), root=one.root)}".rstrip()
+        sizes, size = self.sizes[self.met], round(one.size)
+        self.met += 1
+        given = {
+            "size": size, "root": one.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
+            "same": " ".join([str(size)] * len(sizes)), "all": size * len(sizes),
+        }  # fmt: skip
+        return f"{name} {_TOGETHER[name].format(**given)}".rstrip()
+
+
+def _sizes(trace: Trace) -> list[list[int]]:
+    """Return the bytes of each rank in every collective of all ranks."""
+    whole, offsets = trace.events.whole, trace.events.offsets
+    everybody = [len(members) == trace.size for members in trace.communicators]
+    met = np.flatnonzero(
+        (whole[:, KIND] >= ALL) & np.isin(whole[:, OUT], np.flatnonzero(everybody))
+    )
+    if not len(met):
+        return []
+    sizes = trace.events.times[met, BYTES]
+    of_ranks = np.split(sizes, np.searchsorted(met, offsets[1:-1]))
+    return [[round(size) for size in one] for one in zip(*of_ranks, strict=False)]
 
 
 def _work(trace: Trace) -> Floats:
