@@ -193,7 +193,9 @@ class _Rank:
                                      call)  # fmt: skip
         asks = (does & (c.ISENDS | c.POSTS | c.LATER)) != 0
         alone = (does & (c.TOGETHER | c.LATER) != 0) & (comm == NONE)
-        call[alone] = CODES["call"]  # a collective of this rank alone
+        call[alone] = CODES["call"]  # a collective of this rank alone, which meets nobody
+        comm[alone], to[alone], out = 0, NONE, out & ~alone
+        done = np.delete(done, _mates(table, done)[alone & (does == c.LATER)], axis=0)
         call[_freed(table)] = CODES["request_free"]
         record(self.recorder, Bulk(
             call=call, start=(table[:, c.START] - origin).astype(float),
