@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parcast.errors import FileError, UnsupportedError
 from parcast import Machine, Query
+from parcast.errors import FileError, UnsupportedError
 from parcast.machine import Network, Processor
 from parcast_perturb.errors import TraceError
 from parcast_perturb.readers import read_trace
