@@ -256,3 +256,21 @@ def test_compiled_and_plain_walks_are_equal():
         found.append((counts, made[: counts[0]].tolist(), done[: counts[1]].tolist()))
     assert found[0] == found[1]
     assert found[0][0][0] > 100
+
+
+def test_what_computes_without_a_call_is_not_read_as_nothing(tmp_path):
+    with Archive(tmp_path / "a") as made:
+        made.call(0, "solve", 100, 400)
+        made.call(1, "solve", 150, 300)
+    trace = made.trace()
+    assert names(trace) == ["init", "finalize"] * 2
+    assert (trace.ends - trace.begins).tolist() == [300, 150]
+    with Archive(tmp_path / "b") as made:
+        made.exchange()
+        made.call(0, "solve", 10, 400)
+    assert any("0.000391 s of all ranks together, after" in note for note in made.trace().notes)
+    with Archive(tmp_path / "c") as made:
+        made.exchange()
+        group = made.threads[0].group
+        made.define.location("GPU", type=otf2.LocationType.GPU, group=group)
+    assert any("1 locations that are no threads" in note for note in made.trace().notes)

@@ -6,16 +6,15 @@ written as operations, `RATE` of them a second.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.calls import ALL, WAIT
-from parcast_perturb.trace.columns import BYTES, KIND, NONE, OUT, Floats, Trace
-from parcast_perturb.trace.decoding import Called, decoded, received
+from parcast_perturb.trace.columns import NONE, Floats, Trace
+from parcast_perturb.trace.decoding import Called, brought, decoded, received
 from parcast_perturb.writers.whole_files import write_lines
 
 #: Operations that a second of computation becomes.
@@ -61,16 +60,16 @@ class _Writer:
             else []
         )
         self.open: dict[int, tuple[int, int, int]] = {}
-        self.sizes = _sizes(trace)
-        self.met = 0  #: collectives of all ranks that the rank has come to
+        self.brought = brought(trace)
+        self.met = Counter[int]()  #: collectives of each communicator that the rank has come to
 
     def lines(self) -> Iterator[str]:
         for rank in range(self.trace.size):
             yield f"{rank} init"
-            self.open, self.met = {}, 0
+            self.open, self.met = {}, Counter()
             for one in decoded(self.trace, rank, self.got):
-                if self.work[one.row] >= 1:
-                    yield f"{rank} compute {self.work[one.row]:.0f}"
+                if self.work[one.row] > 0:
+                    yield f"{rank} compute {_shortest(self.work[one.row])}"
                 yield from (f"{rank} {action}" for action in self._actions(rank, one))
             yield f"{rank} finalize"
 
@@ -82,7 +81,7 @@ class _Writer:
             if not one.completed:
                 self.losses["waits and tests that completed nothing"] = None
         elif one.name == "sleep":
-            yield f"sleep {one.size!r}"
+            yield f"sleep {_shortest(one.size)}"
         elif one.kind >= ALL:
             yield self._together(one)
         elif one.name == "sendrecv":  # the format's own has no tags
@@ -133,27 +132,14 @@ class _Writer:
             self.losses["bytes of barriers"] = None
         if name != one.name and name != one.name.replace("_", ""):
             self.losses[f"{one.name} is written as {name}"] = None
-        sizes, size = self.sizes[self.met], round(one.size)
-        self.met += 1
+        sizes = [round(each) for each in self.brought[one.comm][self.met[one.comm]]]
+        size = round(one.size)
+        self.met[one.comm] += 1
         given = {
             "size": size, "root": one.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
             "same": " ".join([str(size)] * len(sizes)), "all": size * len(sizes),
         }  # fmt: skip
         return f"{name} {_TOGETHER[name].format(**given)}".rstrip()
-
-
-def _sizes(trace: Trace) -> list[list[int]]:
-    """Return the bytes of each rank in every collective of all ranks."""
-    whole, offsets = trace.events.whole, trace.events.offsets
-    everybody = [len(members) == trace.size for members in trace.communicators]
-    met = np.flatnonzero(
-        (whole[:, KIND] >= ALL) & np.isin(whole[:, OUT], np.flatnonzero(everybody))
-    )
-    if not len(met):
-        return []
-    sizes = trace.events.times[met, BYTES]
-    of_ranks = np.split(sizes, np.searchsorted(met, offsets[1:-1]))
-    return [[round(size) for size in one] for one in zip(*of_ranks, strict=False)]
 
 
 def _work(trace: Trace) -> Floats:
@@ -167,6 +153,11 @@ def _work(trace: Trace) -> Floats:
     gaps[first[first < trace.count]] = 0.0  # when a clock began says nothing
     found: Floats = gaps * trace.tick * RATE
     return found
+
+
+def _shortest(amount: float) -> str:
+    """Return a number that reads back as the same."""
+    return repr(float(amount)).removesuffix(".0")
 
 
 def _whole(size: float) -> str:
