@@ -278,7 +278,8 @@ def _times(event: Any) -> tuple[float, float] | None:
     """Return start and end of an event of the program, None of others, such as the profiler's."""
     if not isinstance(event, dict) or event.get("ph") != "X" or event.get("cat") == "Trace":
         return None
-    start, taken = event.get("ts"), event.get("dur")
+    start: Any = event.get("ts")
+    taken: Any = event.get("dur")
     if type(start) not in (int, float) or type(taken) not in (int, float) or taken < 0:
         return None
     return float(start), float(start) + float(taken)
