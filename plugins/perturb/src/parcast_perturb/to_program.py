@@ -104,13 +104,12 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     gaps, inside = gaps_of(trace) * (trace.tick or 1.0), _inside(trace)
     offsets = trace.events.offsets
     speed = np.repeat(place(query).speed, np.diff(offsets))  # `elapse` divides by it
-    inside *= speed
     if trace.timed:
         if content.added is None:  # recorded: when a clock began says nothing
             gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
         gaps *= speed
     starts = np.array([], np.int64) if content.starts is None else content.starts
-    table, later = _table(trace, gaps, inside, starts)
+    table, later = _table(trace, gaps, inside * speed, starts)
     sites = tuple(Site(name) for name in trace.sites)
     members = [one.tolist() for one in trace.communicators]
     made = Program(None, folded(table, sites, trace.where, members))
