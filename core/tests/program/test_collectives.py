@@ -18,6 +18,7 @@ from .calling import call
 
 SITES = tuple(Site(name, line) for line, name in enumerate(["a", "b", "c", "d"], 1))
 STARTUP, BANDWIDTH = 2.0**-4, 2.0**10
+ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
 EVERY = [(op, name) for op, names in ALGORITHMS.items() for name in names]
 
 
@@ -29,7 +30,7 @@ def collective(op, size, bytes_=1024, root=0, color=None, ranks=None, site=0):
     arguments = {"color": color}
     if op != "barrier":
         arguments["bytes"] = bytes_
-    if "binomial" in ALGORITHMS[op]:
+    if op in ROOTED:
         arguments["root"] = root
     return Block(site, op, ranks, arguments)
 

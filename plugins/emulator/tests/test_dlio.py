@@ -55,6 +55,16 @@ def test_the_numbers_of_a_file(read, suffix):
         assert key in note
 
 
+def test_what_a_run_recorded_is_what_it_was_given(read):
+    # as in the submissions to MLPerf Storage: of Hydra, all below one key
+    recorded = read("workload:" + FILE.replace("\n", "\n  "))
+    given = read(FILE)
+    assert dict(recorded.parameters) == dict(given.parameters)
+    asked = [REGISTRY.compare(one, "nvme-100g", p=4, solvers="emulator.lc").rows[0].time
+             for one in (recorded, given)]  # fmt: skip
+    assert asked[0] == asked[1]
+
+
 def test_names_of_older_versions_and_a_limit_of_steps(read):
     old = FILE.replace("_bytes", "").replace("{name: net, parallelism: {tensor: 8}}", "net")
     workload = read(old.replace("epochs: 5", "epochs: 5, total_training_steps: 15"))
@@ -67,6 +77,8 @@ def test_names_of_older_versions_and_a_limit_of_steps(read):
 
 
 WRONG = {
+    "two": ("workload:" + FILE.replace("\n", "\n  ") + "\nother: 1", "no DLIO workload"),
+    "recorded": ("workload: 3", "no DLIO workload"),
     "unknown": (FILE.replace("batch_size", "batch_sizes"), "unknown key 'reader.batch_sizes'"),
     "hint": (FILE.replace("batch_size", "batchsize"), "Did you mean 'reader.batch_size'?"),
     "missing": (FILE.replace("num_files_train", "num_files_eval"), "key 'dataset.num_files_train'"),

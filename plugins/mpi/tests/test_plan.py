@@ -110,3 +110,26 @@ def test_slots_are_free_when_taken_and_open_when_waited_for(seed: int) -> None:
             elif op in {"wait", "waitall"}:
                 assert taken.issuperset(given_[0])
                 taken.difference_update(given_[0])
+
+
+def test_collectives_of_unlike_bytes_know_those_of_all_in_their_group() -> None:
+    source = """
+def program(rank, size):
+    allgatherv(10 * rank, color=rank % 2)
+    if rank < 2:
+        gatherv(rank + 1, root=3)
+    else:
+        gatherv(rank + 1, root=3)
+    allgather(6)
+    alltoallv(7)
+"""
+    unrolled = unroll(read_source(source, "some.py").content.tree, 4, {})
+    given = [[step[2][0] for step in steps] for steps in plan(unrolled).steps]
+    assert (
+        given
+        == [
+            [[0, 20], [1, 2, 3, 4], 6, [7] * 4],
+            [[10, 30], [1, 2, 3, 4], 6, [7] * 4],
+        ]
+        * 2
+    )

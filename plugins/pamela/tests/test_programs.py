@@ -244,6 +244,16 @@ def test_machines_of_unlike_processes_have_numbers_and_no_formulas(machine, netw
         lower(query.workload, query_of("compute(1)", 4, "barrier", machine=machine, **network))
 
 
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+@pytest.mark.parametrize("op", ["allgatherv", "alltoallv", "gatherv", "scatterv"])
+def test_bytes_of_every_process_are_below_the_time_and_no_estimate(op, contention):
+    source = f"compute(1000 * rank)\n{op}(4096 * rank)\ncompute(500)"
+    asked = query_of(source, contention=contention)
+    assert 0 < bound(asked).time <= reference(asked)
+    with pytest.raises(UnsupportedError, match=f"bytes of its own to {op}"):
+        bound(query_of(source, form="barrier"))
+
+
 def test_names_of_the_language_and_of_the_machine_may_be_a_programs():
     source = "seq = n\nfor rate in range(seq):\n    compute(2**20 * (rate + 1))"
     query = query_of(source, 2)

@@ -4,11 +4,14 @@ Those of NCCL, which takes graphics processors, follow Kineto's format.
 """
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.errors import TraceError
@@ -17,10 +20,11 @@ from parcast_perturb.propagation.running import propagate
 from parcast_perturb.readers import read_trace
 from parcast_perturb.readers.protobuf import MalformedError, fields, packed
 from parcast_perturb.timing import with_times
-from parcast_perturb.trace.columns import BYTES
+from parcast_perturb.trace.columns import BYTES, END, START
 
 FILES = Path(__file__).parent / "files"
 CHAKRA = FILES / "chakra"
+CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
 
 
 @pytest.mark.parametrize("suffix", ["et", "json"])
@@ -119,7 +123,7 @@ def test_kernels_of_nccl_are_calls(tmp_path):
         [kernel("allreduce", 1000.0, 50.5), other, kernel("send", 1100, 5, **{"Dst Rank": 1})],
         [kernel("_allgather_base", 2020, 1), kernel("recv", 2090, 15, **{"Src Rank": 0})],
     )
-    with pytest.raises(TraceError, match="collective_mismatch: rank 1, event 0"):
+    with pytest.raises(TraceError, match="collective_mismatch: rank 1, event 1"):
         read_trace(path)
     path = kineto(
         tmp_path,
@@ -127,8 +131,10 @@ def test_kernels_of_nccl_are_calls(tmp_path):
         [kernel("allreduce", 2020, 30.5), kernel("recv", 2090, 15, **{"Src Rank": 0})],
     )
     trace = read_trace(path)
-    assert [trace.name(event) for event in range(4)] == ["allreduce", "send", "allreduce", "recv"]
-    assert trace.events.times[:, BYTES].tolist() == [1024, 1024, 1024, 0]
+    assert [trace.name(event) for event in range(8)] == [
+        "init", "allreduce", "send", "finalize", "init", "allreduce", "recv", "finalize",
+    ]  # fmt: skip
+    assert trace.events.times[:, BYTES].tolist() == [0, 1024, 1024, 0, 0, 1024, 0, 0]
     same = propagate(trace, Perturbation(), Recorded(), "upper", every_end=True)
     assert not same.ends.any()
     # rank 0 waited 20 longer in the sum, so noise of 15 in its gap before does not pass it
@@ -138,17 +144,17 @@ def test_kernels_of_nccl_are_calls(tmp_path):
 def test_a_run_of_gloo_that_pytorch_recorded_is_read(tmp_path):
     # two processes: barrier, two sums of 256 floats, a broadcast, a gathering, with shapes recorded
     trace = read_trace(FILES / "kineto" / "gloo-0.json")
-    names = ["barrier", "allreduce", "allreduce", "allreduce", "allgather"]
-    assert [trace.name(event) for event in range(10)] == 2 * names
-    assert trace.events.times[:, BYTES].tolist() == 2 * [0, 1024, 1024, 1024, 1024]
+    names = ["init", "barrier", "allreduce", "allreduce", "allreduce", "allgather", "finalize"]
+    assert [trace.name(event) for event in range(14)] == 2 * names
+    assert trace.events.times[:, BYTES].tolist() == 2 * [0, 0, 1024, 1024, 1024, 1024, 0]
     assert not propagate(trace, Perturbation(), Recorded(), "upper", every_end=True).ends.any()
     for number in range(2):
         text = (FILES / "kineto" / f"gloo-{number}.json").read_text()
         (tmp_path / f"a-{number}.json").write_text(text.replace('"gloo:broadcast"', '"gloo:send"'))
         (tmp_path / f"b-{number}.json").write_text(text.replace('["float"]', '["odd"]'))
-    with pytest.raises(UnsupportedError, match="event 3: gloo:send ends when the message"):
+    with pytest.raises(UnsupportedError, match="event 4: gloo:send ends when the message"):
         read_trace(tmp_path / "a-0.json")
-    with pytest.raises(UnsupportedError, match="event 1: gloo:all_reduce is of types"):
+    with pytest.raises(UnsupportedError, match="event 2: gloo:all_reduce is of types"):
         read_trace(tmp_path / "b-0.json")
 
 
@@ -163,9 +169,65 @@ def test_what_kineto_does_not_say_is_refused(tmp_path):
     wrong([kernel("send", 0, 1)], [], said="does not say its peer")
     wrong([kernel("allreduce", 0, 1, **{"Group size": 1})], [], said="process group of 1")
     wrong([kernel("allreduce", 0, 1, dtype="Odd")], [], said="whose size is not known")
-    wrong([one], [], said="rank 1 never calls it", error=TraceError)
+    other = {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1000, "dur": 90}
+    wrong([one], [other], said="rank 1 never calls it", error=TraceError)
+    wrong([one], [], said="trace-1.json has no event that takes time", error=FileError)
     wrong([{**one, "ts": None}], [], said="has no ts or dur", error=FileError)
     path = kineto(tmp_path, [one], [one])
     (tmp_path / "trace-1.json").unlink()
     with pytest.raises(FileError, match="rank 1 has no file here"):
         read_trace(path)
+
+
+def events_of(names, times):
+    """Return events of a file: computation of any kind, and collectives, end to end or apart."""
+    found, at = [], 0.0
+    for name, (pause, taken) in zip(names, times, strict=False):
+        at += pause
+        one = kernel("allreduce", at, taken, **{"Group size": 1})
+        if name != "allreduce":
+            one = {"ph": "X", "cat": name, "name": "aten::mm", "ts": at, "dur": taken}
+        found.append(one)
+        at += taken
+    return found
+
+
+KINDS = ["kernel", "cpu_op", "gpu_memcpy", "user_annotation", "allreduce"]
+TIMES = st.tuples(st.integers(0, 1000), st.integers(0, 1000))
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(names=st.lists(st.sampled_from(KINDS), max_size=8), times=st.lists(TIMES, min_size=8))
+def test_no_time_of_a_profile_is_lost(tmp_path_factory, names, times):
+    events = events_of(names, times)
+    path = tmp_path_factory.mktemp("kineto") / "a-0.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    if not events:
+        with pytest.raises(FileError, match="no event that takes time"):
+            read_trace(path)
+        return
+    trace = read_trace(path)
+    spans = [(one["ts"], one["ts"] + one["dur"]) for one in events]
+    whole = max(end for _, end in spans) - min(start for start, _ in spans)
+    assert (trace.ends - trace.begins).tolist() == [whole]
+    together = [one for one in events if "args" in one]
+    inside = trace.events.times[:, END] - trace.events.times[:, START]
+    assert inside.sum() == sum(one["dur"] for one in together)
+    assert trace.count == len(together) + 2
+    assert any("no communication is recorded" in note for note in trace.notes) == (not together)
+
+
+def test_one_rank_of_many_is_no_run_of_one(tmp_path):
+    path = tmp_path / "a-0.json"
+    for alone in (kernel("allreduce", 0, 5), {"ph": "X", "name": "gloo:all_reduce", "ts": 0,
+                                             "dur": 5}):  # fmt: skip
+        alone.get("args", {}).pop("Group size", None)
+        path.write_text(json.dumps({"traceEvents": [alone]}))
+        with pytest.raises(UnsupportedError, match="no other rank's file is here"):
+            read_trace(path)
+        shutil.copy(path, tmp_path / "a-1.json")
+        assert any("taken to be 2" in note for note in read_trace(path).notes)
+        (tmp_path / "a-1.json").unlink()
+        info = {"rank": 0, "world_size": 1}
+        path.write_text(json.dumps({"distributedInfo": info, "traceEvents": [alone]}))
+        assert read_trace(path).ends.tolist() == [5]

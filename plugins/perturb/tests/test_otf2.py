@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 
+from parcast import Machine, Query
 from parcast.errors import FileError, UnsupportedError
+from parcast.machine import Network, Processor
 from parcast_perturb.errors import TraceError
 from parcast_perturb.readers import read_trace
 from parcast_perturb.readers.otf2 import walking
 from parcast_perturb.readers.otf2.calls import compiled_walk
+from parcast_perturb.to_program import program
 from parcast_perturb.trace.columns import BYTES, END, FIRST, INTO, OUT, START
+from parcast_perturb.traced import workload
 
 otf2 = pytest.importorskip("otf2")
+
+MACHINE = Machine(name="m", parts={"processor": Processor(rate=1e9), "network": Network()})
 
 
 class Archive:
@@ -134,6 +140,29 @@ def test_collectives_that_do_not_block_end_where_they_are_waited_for(tmp_path):
     assert trace.events.whole[0, FIRST] == 0  # the root's place: rank 1
 
 
+def test_collectives_of_one_rank_alone_are_calls_that_take_their_time(tmp_path):
+    # as SST's own tests have them, on MPI_COMM_SELF
+    op = otf2.CollectiveOp
+    with Archive(tmp_path) as made:
+        made.call(0, "MPI_Barrier", 0, 5, ("mpi_collective_end", op.BARRIER, made.alone, 0, 0, 0))
+        made.call(0, "MPI_Bcast", 7, 9, ("mpi_collective_end", op.BCAST, made.alone, 0, 8, 8))
+        made.call(0, "MPI_Iallreduce", 9, 12, ("non_blocking_collective_request", 4))
+        made.call(0, "MPI_Isend", 12, 13, ("mpi_isend", 1, made.world, 3, 8, 5))
+        made.call(0, "MPI_Waitall", 20, 29, ("non_blocking_collective_complete", op.ALLREDUCE,
+                  made.alone, 2**32 - 1, 8, 8, 4), ("mpi_isend_complete", 5))  # fmt: skip
+        made.call(1, "MPI_Recv", 0, 35, ("mpi_recv", 0, made.world, 3, 8))
+    trace = made.trace()
+    assert names(trace) == ["call", "call", "call", "isend", "waitall", "recv"]
+    assert trace.events.times[:3, [START, END]].tolist() == [[0, 5], [7, 9], [9, 12]]
+    asked = Query(workload=workload(trace, tmp_path), machine=MACHINE, p=2)
+    made, notes = program(asked.workload, asked)
+    spent = [
+        one.arguments["seconds"] for one in made.content.at(asked).rank(0) if one.op == "elapse"
+    ]
+    assert sum(spent) == pytest.approx((5 + 2 + 2 + 3 + 7) * 1e-6)
+    assert any("3 calls that are not modeled, 1e-05 s" in note for note in notes)
+
+
 def test_cancelled_requests_have_no_message_and_forgotten_sends_are_given_up(tmp_path):
     with Archive(tmp_path) as made:
         made.call(0, "MPI_Irecv", 0, 5, ("mpi_irecv_request", 1))
@@ -227,3 +256,21 @@ def test_compiled_and_plain_walks_are_equal():
         found.append((counts, made[: counts[0]].tolist(), done[: counts[1]].tolist()))
     assert found[0] == found[1]
     assert found[0][0][0] > 100
+
+
+def test_what_computes_without_a_call_is_not_read_as_nothing(tmp_path):
+    with Archive(tmp_path / "a") as made:
+        made.call(0, "solve", 100, 400)
+        made.call(1, "solve", 150, 300)
+    trace = made.trace()
+    assert names(trace) == ["init", "finalize"] * 2
+    assert (trace.ends - trace.begins).tolist() == [300, 150]
+    with Archive(tmp_path / "b") as made:
+        made.exchange()
+        made.call(0, "solve", 10, 400)
+    assert any("0.000391 s of all ranks together, after" in note for note in made.trace().notes)
+    with Archive(tmp_path / "c") as made:
+        made.exchange()
+        group = made.threads[0].group
+        made.define.location("GPU", type=otf2.LocationType.GPU, group=group)
+    assert any("1 locations that are no threads" in note for note in made.trace().notes)

@@ -52,9 +52,13 @@ def tit(tmp_path, text=TIT, name="a.tit"):
 
 def test_actions_are_timed_on_a_machine(tmp_path):
     trace = with_times(read_trace(tit(tmp_path)), UNIT, 1.0)
-    # the message of 32 bytes is there at 118; the sum ends 6 later, its 7 operations follow;
-    # 2 bytes take 3; rank 0 then waits for the broadcast of rank 1, of 3 bytes
-    assert trace.ends.tolist() == [131 + 3 + 3.5, 131 + 3]
+    # the message of 32 bytes is there at 118; the sum of a byte, as `init` says of what has no
+    # type, ends 2.5 later, its 7 operations follow; 2 bytes take 3; rank 0 then waits for the
+    # broadcast of rank 1, of 3 bytes
+    assert trace.ends.tolist() == [127.5 + 3 + 3.5, 127.5 + 3]
+    doubles = read_trace(tit(tmp_path, TIT.replace("init", "init 1")))
+    ends = with_times(doubles, UNIT, 1.0).ends.tolist()
+    assert ends == [131 + 3 + 3.5, 131 + 3]  # of eight bytes
     assert any("tests are taken" in note for note in trace.notes)
     assert any("given up" in note for note in trace.notes)
 
@@ -95,7 +99,8 @@ def test_an_index_lists_the_files_of_ranks(tmp_path):
         ("0 wait 0 1 2\n", "no request 0 1 2 is open"),
         ("0\n", "an action is a rank and a word"),
         ("0 send 0 0 8 99\n", "type '99'"),
-        ("0 sleep 3\n", "sleep is in seconds"),
+        ("0 recv -7 0 8\n", "'-7' is no rank; any source is -333"),
+        ("0 recv 0 -7 8\n", "'-7' is no tag; any tag is -444"),
         ("0 send 1 0 8\n1 init\n", "unmatched_send: rank 0, event 0"),
     ],
 )

@@ -107,8 +107,8 @@ TOLD = ["halo", "solve", ""]
                              "MPI_Finalize"}),
         (paraver, ["halo", "main", "", "inner"], {"send in halo", "iprobe in main", "iprobe",
                                                   "recv at 12 (halo.c) in inner"}),
-        (annotated, ["backward", "ProfilerStep", ""] * 2, {"allreduce in backward",
-                     "allreduce in ProfilerStep", "allreduce"}),
+        (annotated, ["", "backward", "ProfilerStep", "", ""] * 2, {"allreduce in backward",
+                     "allreduce in ProfilerStep", "allreduce", "init", "finalize"}),
     ],
 )  # fmt: skip
 def test_every_event_has_its_innermost_region(tmp_path, write, regions, sites):

@@ -30,6 +30,10 @@ ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     "alltoall": ("bruck", "pairwise"),
     "reduce_scatter": ("bruck", "pairwise"),
     "scan": ("dissemination", "linear"),
+    "gatherv": ("linear",),
+    "scatterv": ("linear",),
+    "allgatherv": ("dissemination", "ring"),
+    "alltoallv": ("pairwise",),
 }
 
 
@@ -69,6 +73,12 @@ class Groups:
     def rank(self, position: Any) -> Any:
         """Return the rank that has this position in each lane's group."""
         return self.members[self.first + position]
+
+    def of(self, position: Any, column: Any) -> Any:
+        """Return what a column has for the process at this position of each lane's group."""
+        if not isinstance(column, np.ndarray):
+            return column
+        return column[np.searchsorted(self.ranks, self.rank(position))]
 
     def take(self, lanes: NDArray[np.bool_]) -> Groups:
         """Return some of the lanes, in the same groups."""
@@ -115,9 +125,13 @@ def groups(ranks: Ranks, color: Any) -> Groups:
 def steps(op: str, algorithm: str, among: Groups, bytes_: Any, root: Any) -> list[Step]:
     """Return the messages of a collective, each process's in its order.
 
-    Bytes and root are numbers, or a column over the lanes; groups of one send nothing.
+    Bytes and root are numbers, or a column over the lanes; groups of one send nothing. In a
+    ``scatterv`` the bytes are those that a process gets.
     """
     amount = bytes_ * 1.0  # products of integers would wrap
+    if op == "allgatherv" and isinstance(amount, np.ndarray):
+        gather = _gather_ring if algorithm == "ring" else _gather_rounds
+        return [step for step in gather(among, amount) if len(step.ranks)]
     if algorithm == "tree":
         found = [*_binomial("reduce", among, amount, 0), *_binomial("bcast", among, amount, 0)]
     elif algorithm == "binomial":
@@ -149,7 +163,7 @@ def _rounds(op: str, algorithm: str, size: Any, amount: Any) -> Iterator[tuple[A
     most = int(np.max(size, initial=0))
     shifts = range(1, most) if algorithm == "pairwise" else _powers(most)
     for shift in shifts:
-        if op == "allgather":
+        if op in ("allgather", "allgatherv"):
             yield shift < size, shift, amount * np.minimum(shift, size - shift)
         else:
             yield shift < size, shift, amount * size / 2 if algorithm == "bruck" else amount
@@ -168,6 +182,33 @@ def _ring(op: str, among: Groups, amount: Any) -> Iterator[Step]:
     for last in np.unique(times).tolist():
         yield from [_exchange(among, times >= last, 1, share)] * (last - done)
         done = last
+
+
+def _gather_ring(among: Groups, amount: Any) -> Iterator[Step]:
+    """Yield the rounds in which each process hands on the block that came last."""
+    for turn in range(int(np.max(among.size, initial=0)) - 1):
+        handed = among.of((among.position - turn) % among.size, amount)
+        yield _exchange(among, turn + 1 < among.size, 1, handed)
+
+
+def _gather_rounds(among: Groups, amount: Any) -> Iterator[Step]:
+    """Yield the rounds of a dissemination of blocks of unlike sizes.
+
+    Before the round of ``shift`` a process has that many blocks, those up to its own. In the last
+    one fewer are missing: a sum by the powers of two in their number, as no sum of amounts that
+    only add up loses what a difference would.
+    """
+    sums: list[Any] = []  # of each process, the blocks up to its own: 1, 2, 4, ...
+    for shift in _powers(int(np.max(among.size, initial=0))):
+        sums.append(amount if not sums else sums[-1] + among.of(
+            (among.position - shift // 2) % among.size, sums[-1]))  # fmt: skip
+        count, before = np.minimum(shift, among.size - shift), 0
+        carried = np.zeros(len(among.ranks))
+        for power, some_of in enumerate(sums):
+            taken = (count >> power) & 1
+            carried += taken * among.of((among.position - before) % among.size, some_of)
+            before = before + (taken << power)
+        yield _exchange(among, shift < among.size, shift, carried)
 
 
 def _binomial(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
@@ -195,13 +236,15 @@ def _star(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
     hub = among.position == root
     to_root, from_root = _hub_sides(among, hub, amount, root)
     hubs, carried = among.take(hub), some(amount, hub)
-    down = op in ("bcast", "scatter")
+    down = op in ("bcast", "scatter", "scatterv")
     if not down:
         yield to_root
     for position in range(int(np.max(among.size, initial=0))):
         active = (position < hubs.size) & (position != hubs.position)
         peer = hubs.rank(np.minimum(position, hubs.size - 1))
         peer = np.broadcast_to(peer, hubs.ranks.shape)
+        if op == "scatterv" and isinstance(amount, np.ndarray):
+            carried = amount[np.searchsorted(among.ranks, peer)]
         if down:
             yield _step("send", hubs, active, dst=peer, bytes=carried)
         else:

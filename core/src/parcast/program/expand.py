@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.collectives import Groups, Step, groups, some, steps
-from parcast.program.operations import COLLECTIVES
+from parcast.program.operations import COLLECTIVES, UNEQUAL
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
 
 
@@ -44,7 +44,7 @@ def collectives(unrolled: Unrolled) -> list[Collective]:
     Without a color, all processes take part: the k-th such collective of each is one
     collective, from whichever line. With a color, the processes of one block (the same line
     in the same iteration) that have the same color are a group, and ``root`` is a position
-    in it, in the order of ranks. Bytes, root and file must agree.
+    in it, in the order of ranks. Root and file must agree, and bytes but for `UNEQUAL`.
 
     Raises
     ------
@@ -141,12 +141,12 @@ def _ranks(ranks: list[int]) -> str:
 
 
 def _consistent(unrolled: Unrolled, call: Collective) -> None:
-    """Refuse bytes, roots or files that differ within a group, or that it cannot have."""
+    """Refuse bytes, roots or files that differ where they must not, or that cannot be."""
     among = _groups(call)
     head = among.first if isinstance(among.first, np.ndarray) else np.zeros(len(among.ranks), int)
     leaders = np.searchsorted(among.ranks, among.members[head])
     op = call[0].block.op
-    for name in ("bytes", "root") if op in COLLECTIVES else ("file",):
+    for name in _alike(op):
         values = _together(call, name)
         if not isinstance(values, np.ndarray):
             continue
@@ -158,9 +158,21 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
                 f"{among.ranks[one]} calls {op} with {name} {values[one]} and rank "
                 f"{among.ranks[other]} with {values[other]} "
                 f"({_line(unrolled, call, among.ranks[other])}); give every process of the "
-                f"group the same {name}"
+                f"group the same {name}{_unequal(op, name)}"
             )
     _possible(unrolled, call, among)
+
+
+def _alike(op: str) -> tuple[str, ...]:
+    """Return the arguments that are the same on all processes of a group."""
+    if op in UNEQUAL:
+        return ("root",)
+    return ("bytes", "root") if op in COLLECTIVES else ("file",)
+
+
+def _unequal(op: str, name: str) -> str:
+    """Return the collective that takes unlike bytes, as a hint."""
+    return f", or call {op}v" if name == "bytes" and f"{op}v" in UNEQUAL else ""
 
 
 def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
@@ -193,6 +205,11 @@ def _groups(call: Collective) -> Groups:
     if len(call) == 1:
         return groups(call[0].ranks, call[0].argument("color"))
     return groups(np.sort(np.concatenate([one.ranks for one in call])), None)
+
+
+def together(call: Collective) -> tuple[Groups, Any]:
+    """Return the groups of a collective, and the bytes of each of its processes."""
+    return _groups(call), _together(call, "bytes")
 
 
 def _together(call: Collective, name: str) -> Any:

@@ -64,27 +64,24 @@ OPERATIONS: Mapping[str, tuple[Argument, ...]] = {
     "alltoall": _ROOTLESS,
     "reduce_scatter": _ROOTLESS,
     "scan": _ROOTLESS,
+    "gatherv": _ROOTED,
+    "scatterv": _ROOTED,
+    "allgatherv": _ROOTLESS,
+    "alltoallv": _ROOTLESS,
     "read": _ACCESS,
     "write": _ACCESS,
     "region": _signature(Argument("name", "name")),
     "start": _signature(),
 }
 
+#: Collectives whose bytes may differ from process to process.
+UNEQUAL = frozenset({"gatherv", "scatterv", "allgatherv", "alltoallv"})
+
 #: Operations that many processes do together, expanded into messages between two.
-COLLECTIVES = frozenset(
-    [
-        "barrier",
-        "bcast",
-        "reduce",
-        "gather",
-        "scatter",
-        "allreduce",
-        "allgather",
-        "alltoall",
-        "reduce_scatter",
-        "scan",
-    ]
-)
+COLLECTIVES = UNEQUAL | {
+    *("barrier", "bcast", "reduce", "gather", "scatter"),
+    *("allreduce", "allgather", "alltoall", "reduce_scatter", "scan"),
+}
 
 #: Operations that send a message, and those that receive one.
 SENDS = frozenset({"send", "isend", "sendrecv"})

@@ -35,6 +35,7 @@ _ALGORITHMS = (
     "allreduce ring",
     "allreduce tree",
     "allgather ring",
+    "allgatherv ring",
     "alltoall pairwise, reduce_scatter pairwise",
     "bcast linear, reduce linear, gather linear, scatter linear, scan linear",
 )

@@ -7,6 +7,8 @@ from random import Random
 
 import attrs
 
+from parcast.program.operations import UNEQUAL
+
 
 @attrs.frozen
 class Numbers:
@@ -28,8 +30,11 @@ class Numbers:
 DYADIC = Numbers(2.0**-10, 2.0**20, (64, 512, 1024), (0.5, 2.0), 1.25)
 DECIMAL = Numbers(1e-3, 1e6, (100, 300, 1000), (0.7, 0.3, 1.1), 1.3)
 
-_ROOTED = ("bcast", "reduce", "gather", "scatter")
-_ROOTLESS = ("allreduce", "allgather", "alltoall", "reduce_scatter", "scan")
+_ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
+_ROOTLESS = (
+    *("allreduce", "allgather", "alltoall", "reduce_scatter", "scan"),
+    *("allgatherv", "alltoallv"),
+)
 #: A number of bytes that every group of up to eight processes divides.
 _DIVISIBLE = 840
 
@@ -260,7 +265,7 @@ class _Writer:
         name = self.random.choice(["barrier", *_ROOTED, *_ROOTLESS])
         given, smallest = [], self.size
         if name != "barrier":
-            amount = self.amount(alike=True)
+            amount = self.amount(alike=name not in UNEQUAL)
             divided = name == "allreduce" and "allreduce ring" in self.named
             given.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
         color = ""

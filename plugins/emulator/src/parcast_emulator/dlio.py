@@ -1,4 +1,8 @@
-"""Reads the YAML files of the DLIO benchmark, and so of MLPerf Storage, as they are."""
+"""Reads the YAML files of the DLIO benchmark, and so of MLPerf Storage, as they are.
+
+What a run recorded of its own (``configs/config.yaml``, ``.hydra/config.yaml``) has all of them
+below one key, ``workload``.
+"""
 
 from __future__ import annotations
 
@@ -102,6 +106,8 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         place = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
         raise FileError(f"{path}{place}: not valid YAML: {problem}") from None
+    if isinstance(data, Mapping) and set(data) == {"workload"}:
+        data = data["workload"]
     if not isinstance(data, Mapping) or not {"dataset", "workflow"} & data.keys():
         raise FileError(f"{path}: no DLIO workload; one has tables such as dataset, reader, train")
     return data

@@ -180,7 +180,8 @@ def convert(
         if output.suffix == ".otf2":
             from parcast_mpi.tracing.otf2_archive import write
 
-            write(found, output)
+            for loss in write(found, output):
+                print(f"note: lost: {loss}")
         else:
             _write(output, json.dumps(neutral(found)))
     except UnsupportedError as error:

@@ -42,6 +42,10 @@ _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "alltoall": {"bytes": "amount"},
     "reduce_scatter": {"bytes": "amount"},
     "scan": {"bytes": "amount"},
+    "gatherv": {"bytes": "amount", "root": "root"},
+    "scatterv": {"bytes": "amount", "root": "root"},
+    "allgatherv": {"bytes": "amount"},
+    "alltoallv": {"bytes": "amount"},
 }
 _FIXED: Mapping[str, Mapping[str, Any]] = {"compute": {"bytes": 0}}
 

@@ -13,7 +13,8 @@ from parcast.errors import UnsupportedError
 from parcast.machine import Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.trace.columns import END, NONE, OUT, START, Floats, Ints, Trace
+from parcast_perturb.trace.calls import SLEEP
+from parcast_perturb.trace.columns import BYTES, END, NAME, NONE, OUT, START, Floats, Ints, Trace
 
 
 def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
@@ -96,8 +97,9 @@ def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
         Of a unit of work.
     """
     work = trace.events.times
-    gaps = gaps_of(trace) * seconds
+    gaps = gaps_of(trace) * seconds + slept(trace)
     still = work.copy()
+    still[trace.events.whole[:, NAME] == SLEEP, BYTES] = 0.0  # it is in the times now
     still[:, START] = still[:, END] = 0.0
     resting = attrs.evolve(trace, events=attrs.evolve(trace.events, times=still))
     rows = np.flatnonzero(gaps)
@@ -127,6 +129,13 @@ def gaps_of(trace: Trace) -> Floats:
     begins = _begins(trace)
     gaps[begins] = times[begins, START]
     return gaps
+
+
+def slept(trace: Trace) -> Floats:
+    """Return the seconds that each event of a trace of work sleeps, 0 for all but sleeps."""
+    asleep = trace.events.whole[:, NAME] == SLEEP
+    found: Floats = np.where(asleep, trace.events.times[:, BYTES], 0.0)
+    return found
 
 
 def _begins(trace: Trace) -> Ints:

@@ -15,11 +15,12 @@ from parcast.program.columns import CODE
 from parcast.program.columns import NONE as NO_RANK
 from parcast.program.tree import Site
 from parcast_perturb.folding import Table, folded
-from parcast_perturb.timing import gaps_of
-from parcast_perturb.trace.calls import ALL, IRECV, ISEND, NAMES, NONBLOCKING, WAIT
+from parcast_perturb.timing import gaps_of, slept
+from parcast_perturb.trace.calls import ALL, CODES, IRECV, ISEND, NAMES, NONBLOCKING, WAIT
 from parcast_perturb.trace.columns import (
     BYTES,
     COUNT,
+    END,
     FIRST,
     INTO,
     KIND,
@@ -27,6 +28,7 @@ from parcast_perturb.trace.columns import (
     NONE,
     OUT,
     SITE,
+    START,
     Floats,
     Ints,
     Trace,
@@ -45,14 +47,23 @@ MOST_EVENTS = 1_000_000
 
 _SAME = frozenset(["send", "isend", "recv", "irecv", "sendrecv"])
 _SAME |= {"barrier", "bcast", "reduce", "gather", "scatter", "allreduce", "allgather"}
-_SAME |= {"alltoall", "reduce_scatter", "scan"}
+_SAME |= {"alltoall", "reduce_scatter", "scan", "gatherv", "scatterv", "allgatherv", "alltoallv"}
 _ALIKE: Mapping[str, str] = {
-    "rsend": "send", "irsend": "isend", "gatherv": "gather", "scatterv": "scatter",
-    "allgatherv": "allgather", "alltoallv": "alltoall", "reduce_scatter_block": "reduce_scatter",
-    "comm_split": "barrier", "comm_dup": "barrier", "comm_create": "barrier",
+    "rsend": "send", "irsend": "isend", "alltoallw": "alltoallv",
+    "reduce_scatter_block": "reduce_scatter", "comm_split": "barrier", "comm_dup": "barrier",
+    "comm_create": "barrier",
 }  # fmt: skip
 _WAITS = frozenset(["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"])
-_NOTHING = frozenset(["init", "finalize", "call", "iprobe", "request_free"])
+_NOTHING = frozenset(["init", "finalize", "call", "iprobe", "request_free", "sleep"])
+#: What a rank does by itself inside these takes as long as recorded.
+_BUSY = ("call", "iprobe", "request_free")
+
+_TO_EACH = ("alltoallv", "alltoallw", "ialltoallv", "ialltoallw")
+
+#: In which order what stands at one row comes: the gap before it, the time inside it, a start,
+#: collectives that are waited for there, waits and other calls.
+_TURNS = (0, 1, 2, 3, 4, 4)
+_LATE, _CALL = 3, 4
 
 #: What stands for calls that are no operation of the language.
 _REFUSED, _SKIPPED, _WAITING = -3, -2, -1
@@ -90,19 +101,46 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         )
     if trace.timed and trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
-    gaps = gaps_of(trace) * (trace.tick or 1.0)
+    gaps, inside = gaps_of(trace) * (trace.tick or 1.0), _inside(trace)
     offsets = trace.events.offsets
+    speed = np.repeat(place(query).speed, np.diff(offsets))  # `elapse` divides by it
     if trace.timed:
         if content.added is None:  # recorded: when a clock began says nothing
             gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
-        gaps *= np.repeat(place(query).speed, np.diff(offsets))  # as `elapse` divides by it
+        gaps *= speed
     starts = np.array([], np.int64) if content.starts is None else content.starts
-    table, later = _table(trace, gaps, starts)
+    table, later = _table(trace, gaps, inside * speed, starts)
     sites = tuple(Site(name) for name in trace.sites)
     members = [one.tolist() for one in trace.communicators]
     made = Program(None, folded(table, sites, trace.where, members))
-    notes = (_NOTE if trace.timed else _OF_WORK, *_overlapped(later))
+    what = _NOTE if trace.timed else _OF_WORK
+    notes = (what, *trace.notes, *_unlike(trace, inside), *_overlapped(later))
     return attrs.evolve(given, kind="program", content=made), notes
+
+
+def _inside(trace: Trace) -> Floats:
+    """Return the seconds of calls that meet no other rank, and of sleeps; 0 for all others."""
+    if not trace.timed:
+        return slept(trace)
+    busy = np.isin(trace.events.whole[:, NAME], [CODES[name] for name in _BUSY])
+    times = trace.events.times
+    found: Floats = np.where(busy, times[:, END] - times[:, START], 0.0) * (trace.tick or 1.0)
+    return found
+
+
+def _unlike(trace: Trace, inside: Floats) -> Iterator[str]:
+    """Yield what is to be said of calls of which the trace has less than the language asks."""
+    if trace.timed and (count := int(np.count_nonzero(inside))):
+        yield (
+            f"{count:,} calls that are not modeled, {inside.sum():.6g} s of all ranks together, "
+            "take as long as recorded on any machine"
+        )
+    names = trace.events.whole[:, NAME]
+    if count := int(np.isin(names, [CODES[name] for name in _TO_EACH]).sum()):
+        yield (
+            f"{count:,} calls of alltoallv send to each other rank the mean of what their rank "
+            "sends: a trace has one number for a call"
+        )
 
 
 def _overlapped(count: int) -> Iterator[str]:
@@ -114,7 +152,7 @@ def _overlapped(count: int) -> Iterator[str]:
         )
 
 
-def _table(trace: Trace, gaps: Floats, starts: Ints) -> tuple[Table, int]:
+def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Table, int]:
     """Return the operations, and how many of them were nonblocking collectives."""
     whole = trace.events.whole
     op = _OPERATIONS[whole[:, NAME]]
@@ -126,25 +164,30 @@ def _table(trace: Trace, gaps: Floats, starts: Ints) -> tuple[Table, int]:
     empty = (whole[:, COUNT] == 0) & (whole[:, NAME] == NAMES.index("waitall"))
     parts = (  # row of the call that it stands at, row of the call that it is, operation
         _part(np.flatnonzero(gaps > 0), CODE["compute" if trace.tick is None else "elapse"]),
+        _part(np.flatnonzero(inside > 0), CODE["elapse"]),
         _part(starts, CODE["start"]),
         (waits[together], opened[together], _LATER[whole[opened[together], NAME]]),
         _part(np.flatnonzero((op == _WAITING) & (asked | empty)), CODE["waitall"]),
         _part(rows := np.flatnonzero((op >= 0) & ~posted), op[rows]),
     )
     at, row, code = (np.concatenate(column) for column in zip(*parts, strict=True))
-    turn = np.repeat([0, 1, 2, 3, 3], [len(part[0]) for part in parts])
+    turn = np.repeat(_TURNS, [len(part[0]) for part in parts])
     order = np.lexsort((row, turn, at))
     at, row, code, turn = at[order], row[order], code[order], turn[order]
     place_of = np.empty(trace.count, np.int64)
-    place_of[row[turn == 3]] = np.flatnonzero(turn == 3)
+    place_of[row[turn == _CALL]] = np.flatnonzero(turn == _CALL)
     return Table(
         offsets=np.searchsorted(at, trace.events.offsets),
         op=code,
         site=whole[row, SITE].astype(np.int64),
-        amount=np.where(turn == 0, gaps[row], trace.events.times[row, BYTES]),
+        amount=np.select(
+            [turn == _TURNS[0], turn == _TURNS[1]],
+            [gaps[row], inside[row]],
+            trace.events.times[row, BYTES],
+        ),
         wait=place_of[waits[~together]],
         request=place_of[opened[~together]],
-        **_ends(trace, row, turn > 1),
+        **_ends(trace, row, turn >= _LATE),
     ), int(together.sum())
 
 

@@ -96,6 +96,8 @@ class Calls:
                 dst, amount, src, tag = given
                 sent, received = self._bytes("send", amount), self._bytes("recv", self.receive)
                 return world.Sendrecv, (sent, dst, tag, received, _source(src), tag)
+            case "gatherv" | "scatterv" | "allgatherv" | "alltoallv":
+                return self._unequal(op, *given)
             case _:
                 return self._collective(op, *given)
 
@@ -138,6 +140,30 @@ class Calls:
             case "scan":
                 return among.Scan, (sent, received, sum_of)
         raise ValueError(f"no real run knows {op}")
+
+    def _unequal(self, op: str, amounts: Sequence[int], root: int, group: int | None) -> Call:
+        """Return MPI's own collective of unlike bytes, those of all in the group."""
+        among = self.communicators[group]
+        own, is_root = amounts[among.rank], among.rank == root
+        one = self._bytes("recv" if op == "scatterv" else "send", own)
+        match op:
+            case "gatherv":
+                return among.Gatherv, (one, self._those(amounts) if is_root else None, root)
+            case "scatterv":
+                return among.Scatterv, (
+                    self._those(amounts, "send") if is_root else None,
+                    one,
+                    root,
+                )
+            case "allgatherv":
+                return among.Allgatherv, (one, self._those(amounts))
+        every = self._those([own] * among.size, "send")
+        return among.Alltoallv, (every, self._those(amounts))
+
+    def _those(self, amounts: Sequence[int], use: str = "recv") -> Any:
+        """Return a block of each size, one behind the other."""
+        places = [sum(amounts[:place]) for place in range(len(amounts))]
+        return [self._array(use, sum(amounts)), (list(amounts), places), MPI.BYTE]
 
     def _kernel(self) -> Any:
         if "kernel" not in self._buffers:

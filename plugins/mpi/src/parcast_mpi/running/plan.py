@@ -12,8 +12,8 @@ import numpy as np
 from parcast import InvalidPointError
 from parcast.program import Operation, Unrolled
 from parcast.program.collectives import groups
-from parcast.program.expand import is_collective
-from parcast.program.operations import COLLECTIVES, SENDS
+from parcast.program.expand import collectives, is_collective, together
+from parcast.program.operations import COLLECTIVES, SENDS, UNEQUAL
 from parcast.program.unrolled import Pool
 
 #: Collectives that have a block for each process in a buffer.
@@ -53,7 +53,9 @@ class Plan:
         slots = {given[-1] for op, _, given in steps if op == "irecv"}
         sent = [given[1] for op, _, given in steps if op in SENDS]
         together = [
-            given[0] * (size if op in _BLOCKS else 1) for op, _, given in steps if op in COLLECTIVES
+            max(given[0]) * size if op in UNEQUAL else given[0] * (size if op in _BLOCKS else 1)
+            for op, _, given in steps
+            if op in COLLECTIVES
         ]
         largest = max([0, *together])
         receive: int = max(largest, self.receive[rank])
@@ -74,11 +76,11 @@ def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
         If MPI has no such tag.
     """
     made: dict[tuple[int, ...], int] = {}
-    colored = _groups_of_colors(unrolled, made)
+    colored, unequal = _groups_of_colors(unrolled, made), _bytes_of_groups(unrolled)
     steps: list[list[list[Any]]] = []
     for rank, operations in enumerate(unrolled.by_rank()):
-        mine = iter(colored[rank])
-        steps.append(list(_steps(unrolled, operations, mine, blocking=blocking)))
+        mine = iter(colored[rank]), iter(unequal[rank])
+        steps.append(list(_steps(unrolled, operations, *mine, blocking=blocking)))
     lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
     pools = [_pool(one) for one in unrolled.pools]
     return Plan(steps, [list(group) for group in made], _largest(unrolled), lines, pools)
@@ -86,7 +88,8 @@ def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
 
 def _pool(pool: Pool) -> dict[str, Any]:
     amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
-    tasks = [list(_steps(pool.work, one, iter(()))) for one in pool.work.by_rank()]
+    none: Iterator[Any] = iter(())
+    tasks = [list(_steps(pool.work, one, none, none)) for one in pool.work.by_rank()]
     return {"bytes": [whole(amount) for amount in amounts], "steps": tasks}
 
 
@@ -105,10 +108,33 @@ def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> l
     return found
 
 
+def _bytes_of_groups(unrolled: Unrolled) -> list[list[list[int]]]:
+    """Return of each rank the bytes of all in the group, of its collectives of unlike bytes."""
+    found: list[list[tuple[int, list[int]]]] = [[] for _ in range(unrolled.size)]
+    if not any(block.op in UNEQUAL for block in unrolled.blocks):
+        return [[] for _ in found]
+    for call in collectives(unrolled):
+        if call[0].block.op not in UNEQUAL:
+            continue
+        among, amount = together(call)
+        every = np.broadcast_to(amount, among.ranks.shape)
+        first, size = (np.broadcast_to(one, every.shape) for one in (among.first, among.size))
+        place = {rank: arrival.ordinal for arrival in call for rank in arrival.ranks.tolist()}
+        for lane, rank in enumerate(among.ranks.tolist()):
+            members = among.members[first[lane] : first[lane] + size[lane]]
+            of_group = every[np.searchsorted(among.ranks, members)].tolist()
+            found[rank].append((place[rank], [whole(one) for one in of_group]))
+    return [[amounts for _, amounts in sorted(one, key=lambda at: at[0])] for one in found]
+
+
 def _steps(  # noqa: PLR0912  (a branch for each operation)
-    unrolled: Unrolled, operations: Sequence[Operation], colored: Iterator[int],
-    *, blocking: bool = True,
-) -> Iterator[list[Any]]:  # fmt: skip
+    unrolled: Unrolled,
+    operations: Sequence[Operation],
+    colored: Iterator[int],
+    unequal: Iterator[list[int]],
+    *,
+    blocking: bool = True,
+) -> Iterator[list[Any]]:
     """Yield the steps of one rank; a request gets the lowest slot that is free."""
     slots: dict[int, int] = {}  # by the place of the operation that made the request
     for place, one in enumerate(operations):
@@ -142,7 +168,8 @@ def _steps(  # noqa: PLR0912  (a branch for each operation)
                 pass
             case _:
                 group = None if given["color"] is None else next(colored)
-                amount, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
+                own, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
+                amount = next(unequal) if one.op in UNEQUAL else own
                 arguments = [amount, root, group]
         if one.op != "region":
             yield [one.op, one.site, arguments]

@@ -16,18 +16,23 @@ _UNDEFINED = 2**32 - 1
 
 _SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
 _ISENDS = frozenset(f"i{name}" for name in _SENDS)
-_COLLECTIVES = {
+#: What OTF2 calls the operation of each collective.
+COLLECTIVES = {
     "barrier": "BARRIER", "bcast": "BCAST", "gather": "GATHER", "gatherv": "GATHERV",
     "scatter": "SCATTER", "scatterv": "SCATTERV", "allgather": "ALLGATHER",
     "allgatherv": "ALLGATHERV", "alltoall": "ALLTOALL", "alltoallv": "ALLTOALLV",
     "alltoallw": "ALLTOALLW", "allreduce": "ALLREDUCE", "reduce": "REDUCE",
     "reduce_scatter": "REDUCE_SCATTER", "reduce_scatter_block": "REDUCE_SCATTER_BLOCK",
     "scan": "SCAN", "exscan": "EXSCAN",
+    **dict.fromkeys(("comm_dup", "comm_split", "comm_create"), "CREATE_HANDLE"),
 }  # fmt: skip
 
+#: OTF2's number for the message of a probe that does not match it.
+_NO_MESSAGE = 2**64 - 1
 
-def write(trace: Trace, folder: Path) -> None:
-    """Write an archive into a new folder.
+
+def write(trace: Trace, folder: Path) -> tuple[str, ...]:
+    """Write an archive into a new folder; return what was lost.
 
     Raises
     ------
@@ -48,6 +53,9 @@ def write(trace: Trace, folder: Path) -> None:
             writer = _Rank(made, archive.event_writer_from_location(location))
             for event, start, end in events(one):
                 writer.write(event, start - shift, end - shift)
+    if trace.comparable:
+        made.losses["that the clocks of all ranks are one"] = None
+    return tuple(made.losses)
 
 
 class _Archive:
@@ -56,6 +64,7 @@ class _Archive:
     def __init__(self, archive: Any, library: Any, trace: Trace) -> None:
         self.library, self.definitions = library, archive.definitions
         self.regions: dict[str, Any] = {}
+        self.losses: dict[str, None] = {}
         self.members = trace.communicators
         mpi, kinds = library.Paradigm.MPI, library.GroupType
         root = self.definitions.system_tree_node("run")
@@ -79,7 +88,7 @@ class _Archive:
 
     def region(self, kind: str) -> Any:
         if kind not in self.regions:
-            name = "MPI" if kind == "call" else f"MPI_{kind[0].upper()}{kind[1:]}"
+            name = f"MPI_{kind[0].upper()}{kind[1:]}"
             self.regions[kind] = self.definitions.region(name, paradigm=self.library.Paradigm.MPI)
         return self.regions[kind]
 
@@ -99,7 +108,7 @@ class _Rank:
         """Write a call: messages leave at its start and arrive at its end."""
         kind, region = event["kind"], self.archive.region(event["kind"])
         self.writer.enter(start, region)
-        if "request" in event:
+        if "request" in event and kind != "request_free":
             self.open[event["request"]] = event
         if kind in _SENDS or kind == "sendrecv":
             self.writer.mpi_send(start, *self._message(event))
@@ -107,11 +116,16 @@ class _Rank:
             self.writer.mpi_isend(start, *self._message(event), event["request"])
         elif kind == "irecv":
             self.writer.mpi_irecv_request(start, event["request"])
-        elif kind in _COLLECTIVES:
+        elif kind in COLLECTIVES:
             self.writer.mpi_collective_begin(start)
             self.writer.mpi_collective_end(end, *self._collective(event))
-        elif kind.removeprefix("i") in _COLLECTIVES and kind.startswith("i"):
+        elif kind.removeprefix("i") in COLLECTIVES and kind.startswith("i"):
             self.writer.non_blocking_collective_request(start, event["request"])
+        elif kind == "probe":
+            peer, comm, tag, _ = self._message(event)
+            self.writer.mpi_probe(end, peer, comm, tag, _NO_MESSAGE)
+        elif kind == "request_free":
+            self._given_up(event["request"])
         if kind == "recv":
             self.writer.mpi_recv(end, *self._message(event))
         if kind == "sendrecv":
@@ -121,6 +135,13 @@ class _Rank:
             self._complete(end, request)
         self.writer.leave(end, region)
 
+    def _given_up(self, request: int) -> None:
+        """Leave a request without completion, and say so."""
+        event = self.open.pop(request, None)
+        if event is not None:
+            whose = "sends" if event["kind"] in _ISENDS else "receives, and of whom they were,"
+            self.archive.losses[f"when {whose} are given up"] = None
+
     def _message(self, event: Mapping[str, Any]) -> tuple[int, Any, int, int]:
         number = event["comm"]
         peer = self.archive.place(event["peer"], number)
@@ -128,7 +149,7 @@ class _Rank:
 
     def _collective(self, event: Mapping[str, Any]) -> tuple[Any, Any, int, int, int]:
         number, name = event["comm"], event["kind"]
-        word = _COLLECTIVES.get(name) or _COLLECTIVES[name.removeprefix("i")]
+        word = COLLECTIVES.get(name) or COLLECTIVES[name.removeprefix("i")]
         root = self.archive.place(event["root"], number) if "root" in event else _UNDEFINED
         op = getattr(self.archive.library.CollectiveOp, word)
         return op, self.archive.comms[number], root, event["bytes"], event["bytes"]

@@ -13,7 +13,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast.expressions import Call, Expr, Name, Num, names_in
-from parcast.program.operations import RECEIVES, SENDS
+from parcast.program.operations import RECEIVES, SENDS, UNEQUAL
 from parcast.program.tree import For, If, Op, Statement
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.spelling import spell, truth
@@ -135,6 +135,11 @@ class Barrier:
             raise UnsupportedError(
                 f"{self.where}:{op.line}: the size of a group by color is not known to the model; "
                 "ask pamela.form=free"
+            )
+        if op.name in UNEQUAL:
+            raise UnsupportedError(
+                f"{self.where}:{op.line}: each process may bring bytes of its own to {op.name}, "
+                "which the model takes as one number; ask pamela.form=free"
             )
         rounds = list(self.charges.rounds(op))
         receiving = delay(self.charges.receiving(), self.names)

@@ -10,7 +10,7 @@ from parcast.costs import Costs
 from parcast.errors import UnsupportedError
 from parcast.expressions import Call, Expr, Name, Num
 from parcast.program.collectives import algorithms
-from parcast.program.operations import COLLECTIVES
+from parcast.program.operations import COLLECTIVES, UNEQUAL
 from parcast.program.tree import Op
 
 ZERO = Num(0)
@@ -162,9 +162,10 @@ class Charges:
     def rounds(self, op: Op) -> Iterator[tuple[Expr, Expr]]:
         """Yield how often, and with how many bytes, all exchange a message in a collective.
 
-        Nothing where the algorithm lets one process leave before another has come.
+        Nothing where the algorithm lets one process leave before another has come, or where each
+        may bring bytes of its own.
         """
-        if op.arguments.get("color") is not None:
+        if op.arguments.get("color") is not None or op.name in UNEQUAL:
             return
         n = ZERO if op.name == "barrier" else _number(op, "bytes")
         algorithm = self.algorithms()[op.name]

@@ -62,7 +62,11 @@ def read(path: Path) -> Trace:
     said = (
         "control dependencies, some on nodes that are not there, say who called, and order nothing"
     )
-    return trace_of(Schedule(str(path), tuple(ranks), members, (said,) if lost else ()))
+    notes = [said] if lost else []
+    if len(files) == 1 and groups:
+        notes.append("the collectives are of this rank alone, and take no time, as no other rank's "
+                     "file is here")  # fmt: skip
+    return trace_of(Schedule(str(path), tuple(ranks), members, tuple(notes)))
 
 
 def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:

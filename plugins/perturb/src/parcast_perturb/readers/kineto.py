@@ -69,22 +69,42 @@ def read(path: Path) -> Trace:
     files = rank_files(path)
     recording = Recording(len(files), str(path))
     notes: dict[str, None] = {}
+    told, communicates = False, False
     for recorder, file in zip(recording.ranks, files, strict=True):
         data = load(file)
         if not isinstance(data, dict) or not isinstance(data.get("traceEvents"), list):
             raise FileError(f"{file} is no trace of PyTorch's profiler: it has no traceEvents")
-        _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
-        _Writer(recorder, file, notes).write(data["traceEvents"])
+        told |= _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
+        writer = _Writer(recorder, file, notes)
+        communicates |= writer.write(data["traceEvents"])
+        told |= writer.told
+    if communicates and not told:
+        _check_alone(path, len(files))
+        notes[f"no file says how many ranks the run had; it is taken to be {len(files)}"] = None
+    if not communicates:
+        notes["no communication is recorded: all time is computation"] = None
     return recording.trace(tick=1e-6, notes=tuple(notes))
 
 
-def _check_rank(file: Path, info: Any, rank: int, files: int) -> None:
+def _check_rank(file: Path, info: Any, rank: int, files: int) -> bool:
+    """Refuse a file of another rank or run; return whether it says how many ranks there were."""
     if not isinstance(info, dict):
-        return
-    if isinstance(info.get("world_size"), int):
+        return False
+    told = isinstance(info.get("world_size"), int)
+    if told:
         check_size(file, files, info["world_size"])
     if info.get("rank", rank) != rank:
         raise FileError(f"{file}: this is rank {info['rank']}, and the file's name says {rank}")
+    return told
+
+
+def _check_alone(path: Path, files: int) -> None:
+    """Refuse one rank that communicates, as its collectives would cost nothing."""
+    if files == 1:
+        raise UnsupportedError(
+            f"{path}: the rank communicates, and no other rank's file is here; give the files of "
+            "all ranks, named by their number"
+        )
 
 
 class _Writer:
@@ -92,12 +112,15 @@ class _Writer:
 
     def __init__(self, recorder: RankRecorder, file: Path, notes: dict[str, None]) -> None:
         self.recorder, self.file, self.notes = recorder, file, notes
+        self.told = False  #: how many ranks there are
 
-    def write(self, events: list[Any]) -> None:
+    def write(self, events: list[Any]) -> bool:
+        """Record all events; return whether the rank communicates."""
         mine = sorted(self._mine(events), key=lambda one: one[0])
         around = _regions(mine, events)
-        origin = mine[0][0] if mine else 0.0
+        origin, last = self._span(events)
         before = 0.0
+        self.recorder.local("init", 0.0, 0.0)
         for (start, end, event), self.recorder.region in zip(mine, around, strict=True):
             if start < before:
                 raise UnsupportedError(
@@ -107,6 +130,16 @@ class _Writer:
                 )
             before = end
             self._record(event, start - origin, end - origin)
+        self.recorder.region = ""
+        self.recorder.local("finalize", last - origin, last - origin)
+        return bool(mine)
+
+    def _span(self, events: list[Any]) -> tuple[float, float]:
+        """Return when the first event of any kind begins, and when the last one ends."""
+        spans = [span for event in events if (span := _times(event)) is not None]
+        if not spans:
+            raise FileError(f"{self.file} has no event that takes time; was nothing recorded?")
+        return min(start for start, _ in spans), max(end for _, end in spans)
 
     def _mine(self, events: list[Any]) -> Iterator[tuple[float, float, Mapping[str, Any]]]:
         """Yield start, end and event of what communicates."""
@@ -194,6 +227,7 @@ class _Writer:
         """Return the process group, which is new if its name is."""
         text = str(args.get("Process Group Ranks", ""))
         size = args.get("Group size")
+        self.told |= isinstance(size, int)
         recording = self.recorder.recording
         if "..." in text or not re.fullmatch(r"\[[\d, ]+\]", text):
             if size not in (None, recording.size):
@@ -238,6 +272,17 @@ def _regions(
         open_[key] = [one for one in open_[key] if one[1] > start]
         found.append(open_[key][-1][2] if open_[key] else "")
     return found
+
+
+def _times(event: Any) -> tuple[float, float] | None:
+    """Return start and end of an event of the program, None of others, such as the profiler's."""
+    if not isinstance(event, dict) or event.get("ph") != "X" or event.get("cat") == "Trace":
+        return None
+    start: Any = event.get("ts")
+    taken: Any = event.get("dur")
+    if type(start) not in (int, float) or type(taken) not in (int, float) or taken < 0:
+        return None
+    return float(start), float(start) + float(taken)
 
 
 def _stream(event: Mapping[str, Any]) -> Any:

@@ -67,11 +67,14 @@ ONE_SIDED: Mapping[str, int] = {
 #: Parts of one-sided calls, which add no time of their own: a message to who waits for this
 #: call, after it, and the receive of one that the call waits for, before it.
 _PARTS: Mapping[str, int] = {"win_notice": ESEND, "win_expect": IRECV}
+#: In traces of work, which count operations: what takes seconds, given in place of its bytes.
+_SECONDS: Mapping[str, int] = {"sleep": LOCAL}
 
-KINDS = (*CALLS.values(), *ONE_SIDED.values(), *_PARTS.values())
-NAMES = (*CALLS, *ONE_SIDED, *_PARTS)
+KINDS = (*CALLS.values(), *ONE_SIDED.values(), *_PARTS.values(), *_SECONDS.values())
+NAMES = (*CALLS, *ONE_SIDED, *_PARTS, *_SECONDS)
 CODES = {name: code for code, name in enumerate(NAMES)}
 NOTICE, EXPECT = CODES["win_notice"], CODES["win_expect"]
+SLEEP = CODES["sleep"]
 #: Calls that name a root.
 ROOTED = frozenset(
     name for name, kind in CALLS.items()

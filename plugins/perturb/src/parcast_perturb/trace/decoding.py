@@ -122,6 +122,17 @@ def received(trace: Trace) -> Floats:
     return found
 
 
+def brought(trace: Trace) -> list[Floats]:
+    """Return of each communicator the bytes of its collectives: [which one, place of the rank]."""
+    whole, found = trace.events.whole, []
+    together = np.flatnonzero(whole[:, KIND] >= ALL)
+    for number, members in enumerate(trace.communicators):
+        mine = together[whole[together, OUT] == number]
+        by_place = mine[np.argsort(whole[mine, INTO], kind="stable")]
+        found.append(trace.events.times[by_place, BYTES].reshape(len(members), -1).T)
+    return found
+
+
 def completions(trace: Trace) -> Ints:
     """Return, for each event, the event that waits for what it began: itself if it blocks."""
     found, nothing = np.arange(trace.count), np.zeros(trace.count)

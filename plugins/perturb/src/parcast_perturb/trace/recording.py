@@ -198,6 +198,15 @@ class RankRecorder:
         """Record a call that waits for nobody."""
         self._add(call, start, end, site)
 
+    def compute(self, start: float, end: float) -> None:
+        """Record a rank that makes no call: all that it did is computation."""
+        self.local("init", start, start)
+        self.local("finalize", end, end)
+
+    def sleep(self, at: float, seconds: float) -> None:
+        """Record a sleep in a trace of work: it takes as long on any machine."""
+        self._add("sleep", at, at, None, bytes=seconds)
+
     def send(
         self, call: str, start: float, end: float, to: int, size: float, tag: int = 0,
         comm: Hashable = 0, request: Hashable = None, site: str | None = None,
@@ -328,6 +337,12 @@ class RankRecorder:
         slot = self._open.pop(request)
         self._free.append(slot)
         return slot
+
+
+def unread(seconds: float) -> Iterator[str]:
+    """Yield what is to be said of time that no event holds."""
+    if seconds > 0:
+        yield f"{seconds:.6g} s of all ranks together, after their last MPI calls, are left out"
 
 
 def _listed(members: Sequence[int]) -> str:

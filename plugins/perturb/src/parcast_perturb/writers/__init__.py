@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.entries import load
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.trace.calls import CALLS, NAMES
+from parcast_perturb.trace.calls import CALLS, NAMES, SLEEP
 from parcast_perturb.trace.columns import BYTES, NAME, SITE, Trace
 
 #: OTF2 has 32 bits for a tag, the others an ``int`` of C.
@@ -49,7 +49,8 @@ def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
 def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
     """Yield what columns alone can hold, and refuse what nobody could do without."""
     whole = trace.events.whole
-    if len(wrong := np.flatnonzero(whole[:, NAME] >= len(CALLS))):
+    asleep = whole[:, NAME] == SLEEP
+    if len(wrong := np.flatnonzero((whole[:, NAME] >= len(CALLS)) & ~asleep)):
         event = int(wrong[0])
         raise UnsupportedError(
             f"{trace.place(event)} ({trace.sites[whole[event, SITE]]}): one-sided calls are "
@@ -61,7 +62,7 @@ def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
             f"{trace.where}: tag {tags[wrong[0]]} is none of 0 to {_MOST_TAG:,}, so that it is "
             "written as columns alone (X.trace)"
         )
-    sizes = trace.events.times[:, BYTES]
+    sizes = trace.events.times[~asleep, BYTES]
     if (sizes != sizes.round()).any():
         yield "parts of a byte"
     names = np.array(NAMES)[whole[:, NAME]]

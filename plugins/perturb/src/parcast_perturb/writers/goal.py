@@ -14,7 +14,7 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT, WAIT
 from parcast_perturb.trace.columns import NONE, Floats, Trace
-from parcast_perturb.trace.decoding import Called, decoded, received
+from parcast_perturb.trace.decoding import Called, brought, decoded, received
 from parcast_perturb.writers.whole_files import write_lines
 
 _COLLECTIVES = "collectives are written as messages (dissemination, binomial trees, chains)"
@@ -36,12 +36,12 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
 def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
     if trace.timed:
         losses["how long calls took; computation is in whole ns"] = None
-    gaps, got = _gaps(trace), received(trace)
+    gaps, got, sizes = _gaps(trace), received(trace), brought(trace)
     tags = len(trace.communicators) + 1
     yield f"num_ranks {trace.size}"
     for rank in range(trace.size):
         yield f"\nrank {rank} {{"
-        yield from _Rank(trace, rank, tags, losses).lines(gaps, got)
+        yield from _Rank(trace, rank, tags, losses, sizes).lines(gaps, got)
         yield "}"
 
 
@@ -60,7 +60,10 @@ def _gaps(trace: Trace) -> Floats:
 class _Rank:
     """The steps of one rank; ``last`` are the labels that the next step requires."""
 
-    def __init__(self, trace: Trace, rank: int, tags: int, losses: dict[str, None]) -> None:
+    def __init__(
+        self, trace: Trace, rank: int, tags: int, losses: dict[str, None], sizes: list[Floats]
+    ) -> None:
+        self.sizes = sizes  #: that `brought` returns
         self.trace, self.rank, self.tags, self.losses = trace, rank, tags, losses
         self.count = 0
         self.last: list[str] = []
@@ -138,6 +141,7 @@ class _Rank:
         members = self.trace.communicators[one.comm].tolist()
         tag = self.calls[one.comm] * self.tags + len(self.trace.communicators)
         tag = tag * len(self.trace.communicators) + one.comm
+        sizes = self.sizes[one.comm][self.calls[one.comm]]
         self.calls[one.comm] += 1
         place, kind = members.index(self.rank), one.kind
         kind -= NONBLOCKING if kind > EXSCAN else 0
@@ -150,7 +154,9 @@ class _Rank:
                 yield from self._step(self._sends(members[peer], one.size, tag), before, begun)
                 made.append(self.made)
             for peer in receives:
-                yield from self._step(self._receives(members[peer], one.size, tag), before, begun)
+                yield from self._step(
+                    self._receives(members[peer], sizes[peer], tag), before, begun
+                )
                 made.append(self.made)
             self.last, self.begun = made, []
 

@@ -6,6 +6,7 @@ written as operations, `RATE` of them a second.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.calls import ALL, WAIT
 from parcast_perturb.trace.columns import NONE, Floats, Trace
-from parcast_perturb.trace.decoding import Called, decoded, received
+from parcast_perturb.trace.decoding import Called, brought, decoded, received
 from parcast_perturb.writers.whole_files import write_lines
 
 #: Operations that a second of computation becomes.
@@ -24,11 +25,13 @@ _TOGETHER = {
     "barrier": "", "bcast": "{size} {root}", "reduce": "{size} 0 {root}", "allreduce": "{size} 0",
     "alltoall": "{size} {size}", "allgather": "{size} {size}", "gather": "{size} {size} {root}",
     "scatter": "{size} {size} {root}", "scan": "{size} 0", "exscan": "{size} 0",
+    "allgatherv": "{size} {sizes}", "gatherv": "{size} {sizes} {root}",
+    "scatterv": "{sizes} {size} {root}", "alltoallv": "{all} {same} {sum} {sizes}",
+    "reducescatter": "{same} 0",
 }  # fmt: skip
 _ALIKE = {
-    "alltoallv": "alltoall", "alltoallw": "alltoall", "allgatherv": "allgather",
-    "gatherv": "gather", "scatterv": "scatter", "reduce_scatter": "allreduce",
-    "reduce_scatter_block": "allreduce", "comm_split": "barrier", "comm_dup": "barrier",
+    "alltoallw": "alltoallv", "reduce_scatter": "reducescatter",
+    "reduce_scatter_block": "reducescatter", "comm_split": "barrier", "comm_dup": "barrier",
     "comm_create": "barrier",
 }  # fmt: skip
 
@@ -57,14 +60,16 @@ class _Writer:
             else []
         )
         self.open: dict[int, tuple[int, int, int]] = {}
+        self.brought = brought(trace)
+        self.met = Counter[int]()  #: collectives of each communicator that the rank has come to
 
     def lines(self) -> Iterator[str]:
         for rank in range(self.trace.size):
-            yield f"{rank} init 1"
-            self.open = {}
+            yield f"{rank} init"
+            self.open, self.met = {}, Counter()
             for one in decoded(self.trace, rank, self.got):
-                if self.work[one.row] >= 1:
-                    yield f"{rank} compute {self.work[one.row]:.0f}"
+                if self.work[one.row] > 0:
+                    yield f"{rank} compute {_shortest(self.work[one.row])}"
                 yield from (f"{rank} {action}" for action in self._actions(rank, one))
             yield f"{rank} finalize"
 
@@ -75,6 +80,8 @@ class _Writer:
                 self.losses["a wait for several requests is several"] = None
             if not one.completed:
                 self.losses["waits and tests that completed nothing"] = None
+        elif one.name == "sleep":
+            yield f"sleep {_shortest(one.size)}"
         elif one.kind >= ALL:
             yield self._together(one)
         elif one.name == "sendrecv":  # the format's own has no tags
@@ -123,9 +130,16 @@ class _Writer:
             )
         if name == "barrier" and one.size:
             self.losses["bytes of barriers"] = None
-        if name != one.name:
+        if name != one.name and name != one.name.replace("_", ""):
             self.losses[f"{one.name} is written as {name}"] = None
-        return f"{name} {_TOGETHER[name].format(size=_whole(one.size), root=one.root)}".rstrip()
+        sizes = [round(each) for each in self.brought[one.comm][self.met[one.comm]]]
+        size = round(one.size)
+        self.met[one.comm] += 1
+        given = {
+            "size": size, "root": one.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
+            "same": " ".join([str(size)] * len(sizes)), "all": size * len(sizes),
+        }  # fmt: skip
+        return f"{name} {_TOGETHER[name].format(**given)}".rstrip()
 
 
 def _work(trace: Trace) -> Floats:
@@ -139,6 +153,11 @@ def _work(trace: Trace) -> Floats:
     gaps[first[first < trace.count]] = 0.0  # when a clock began says nothing
     found: Floats = gaps * trace.tick * RATE
     return found
+
+
+def _shortest(amount: float) -> str:
+    """Return a number that reads back as the same."""
+    return repr(float(amount)).removesuffix(".0")
 
 
 def _whole(size: float) -> str:

@@ -17,7 +17,7 @@ from parcast_perturb.readers.otf2.records import Library
 from parcast_perturb.trace.bulk import Bulk, record
 from parcast_perturb.trace.calls import CODES
 from parcast_perturb.trace.columns import NONE, Ints, Trace
-from parcast_perturb.trace.recording import RankRecorder, Recording
+from parcast_perturb.trace.recording import RankRecorder, Recording, unread
 
 _STOPPED: Mapping[int, str] = {
     c.ONE_SIDED: "a record of one-sided communication, which is not read from OTF2",
@@ -31,8 +31,9 @@ class Archive:
 
     def __init__(self, archive: Any, where: str) -> None:
         self.archive, self.where = archive, where
-        self.threads = self._threads()
         self.notes: dict[str, int] = defaultdict(int)
+        self.threads = self._threads()
+        self.spans: dict[int, tuple[int, int]] = {}  #: of each rank that has any record
 
     def _threads(self) -> dict[int, list[Any]]:
         """Return the locations of each rank, ranks in the order of the MPI locations."""
@@ -45,6 +46,8 @@ class Archive:
         for one in definitions.locations:
             if word(one.type) == "CPU_THREAD":
                 found[ranks.setdefault(one.group, len(ranks))].append(one)
+            else:
+                self.notes["others"] += word(one.type) != "METRIC"
         return {rank: found[rank] for rank in range(len(ranks))}
 
     def trace(self) -> Trace:
@@ -54,11 +57,16 @@ class Archive:
         self._open()
         library = Library()
         origin, found = self._ranks(library, naming)
+        after = 0
         for recorder, (table, done) in zip(recording.ranks, found, strict=True):
-            _Rank(recorder, naming, self.notes).record(table, done, origin)
-        return recording.trace(
-            tick=1.0 / int(self.archive.timer_resolution), notes=tuple(self._notes())
-        )
+            first, last = self.spans.get(recorder.rank, (origin, origin))
+            if len(table):
+                _Rank(recorder, naming, self.notes).record(table, done, origin)
+                after += max(0, last - int(table[-1, c.END]))
+            else:
+                recorder.compute(float(first - origin), float(last - origin))
+        tick = 1.0 / int(self.archive.timer_resolution)
+        return recording.trace(tick=tick, notes=(*self._notes(), *unread(after * tick)))
 
     def _open(self) -> None:
         """Select all threads and read their own definitions, which number records anew."""
@@ -91,6 +99,7 @@ class Archive:
             return origin, found
         every = list(found)
         firsts = [int(table[0, c.START]) for table, _ in every if len(table)]
+        firsts = firsts or [first for first, _ in self.spans.values()]
         return min(firsts, default=0), iter(every)
 
     def _rank(self, library: Library, naming: Naming, rank: int) -> tuple[Ints, Ints]:
@@ -100,6 +109,9 @@ class Archive:
         for location in self.threads[rank]:
             calls = self._calls(library, naming, rank, location)
             table, done = calls.whole()
+            if calls.span:
+                first, last = self.spans.get(rank, calls.span)
+                self.spans[rank] = min(first, calls.span[0]), max(last, calls.span[1])
             if calls.open >= 0:
                 raise TraceError(
                     "never_left",
@@ -160,6 +172,8 @@ class Archive:
                                 f"{int(row[1])}")  # fmt: skip
 
     def _notes(self) -> Iterator[str]:
+        if count := self.notes["others"]:
+            yield f"{count} locations that are no threads of a processor are left out"
         if count := self.notes["silent"]:
             yield f"{count} threads that do not call MPI are part of their ranks' computation"
         if count := self.notes["folded"]:
@@ -193,7 +207,9 @@ class _Rank:
                                      call)  # fmt: skip
         asks = (does & (c.ISENDS | c.POSTS | c.LATER)) != 0
         alone = (does & (c.TOGETHER | c.LATER) != 0) & (comm == NONE)
-        call[alone] = CODES["call"]  # a collective of this rank alone
+        call[alone] = CODES["call"]  # a collective of this rank alone, which meets nobody
+        comm[alone], to[alone], out = 0, NONE, out & ~alone
+        done = np.delete(done, _mates(table, done)[alone & (does == c.LATER)], axis=0)
         call[_freed(table)] = CODES["request_free"]
         record(self.recorder, Bulk(
             call=call, start=(table[:, c.START] - origin).astype(float),

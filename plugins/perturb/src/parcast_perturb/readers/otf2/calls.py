@@ -29,9 +29,13 @@ class Calls:
         self.call = np.zeros(c.COLUMNS, np.int64)
         self.made: list[Ints] = []
         self.ended: list[Ints] = []
+        self.span: tuple[int, int] | None = None  #: of all its records, calls or not
 
     def take(self, rows: Ints) -> int:
         """Add the records of a table; return why it stopped, ``FINE`` if it did not."""
+        if len(rows):
+            first, last = self.span or (int(rows[0, 1]), 0)
+            self.span = first, max(last, int(rows[-1, 1]))
         calls = np.empty((len(rows) + 1, c.COLUMNS), np.int64)
         done = np.empty((len(rows) + 1, c.PARTS), np.int64)
         made, ended = compiled_walk()(

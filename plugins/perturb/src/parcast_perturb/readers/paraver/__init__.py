@@ -24,7 +24,7 @@ from parcast_perturb.readers.paraver.calls import Call, Message
 from parcast_perturb.readers.paraver.records import Records, Sent, read_records
 from parcast_perturb.trace.calls import ALL, CALLS, ROOTED
 from parcast_perturb.trace.columns import Trace
-from parcast_perturb.trace.recording import RankRecorder, Recording
+from parcast_perturb.trace.recording import RankRecorder, Recording, unread
 
 _SENDS = ("isend", "ibsend", "issend", "irsend")
 
@@ -55,7 +55,11 @@ def read(path: Path) -> Trace:
         writer = _Writer(records, recorder, names, roots[recorder.rank])
         for call in calls:
             writer.write(call)
+        if not calls:
+            recorder.compute(0.0, float(records.length))
         freed, alone = freed + writer.give_up(), alone + writer.alone
+    after = sum(max(0, records.length - calls[-1].end) for calls in records.calls if calls)
+    notes += unread(after * records.tick)
     if freed:
         notes.append(f"which wait completes a send is not told: {freed} sends are given up when "
                      "their rank ends, and waits take as long for them as recorded")  # fmt: skip
@@ -157,6 +161,7 @@ def _check_order(records: Records) -> None:
 def _shift(records: Records) -> None:
     """Let time begin with the first call, as a file's begins before MPI does."""
     origin = min((calls[0].start for calls in records.calls if calls), default=0)
+    records.length = max(0, records.length - origin)
     for calls in records.calls:
         for call in calls:
             call.start, call.end = call.start - origin, call.end - origin

@@ -18,8 +18,8 @@ from parcast_perturb.readers.paraver.calls import Call
 from parcast_perturb.readers.text import lines
 
 _HEADER = re.compile(
-    r"#Paraver \([^)]*\):\d+(?:_(?P<unit>[a-z]+))?:\d+(?:\([^)]*\))?:(?P<applications>\d+):"
-    r"(?P<tasks>\d+)\((?P<threads>[\d:,]*)\)"
+    r"#Paraver \([^)]*\):(?P<length>\d{1,15})(?:_(?P<unit>[a-z]+))?:\d+(?:\([^)]*\))?:"
+    r"(?P<applications>\d+):(?P<tasks>\d+)\((?P<threads>[\d:,]*)\)"
 )
 _UNITS = {None: 1e-6, "us": 1e-6, "ns": 1e-9, "ms": 1e-3}
 _CODE = (c.FUNCTION, c.CALLER, c.LINE)
@@ -52,6 +52,7 @@ class Records:
     path: Path
     size: int
     tick: float  #: seconds
+    length: int  #: of the run, in ticks
     labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
     calls: list[list[Call]]
     sent: list[Sent] = attrs.field(factory=list)
@@ -245,8 +246,14 @@ def read_records(path: Path) -> Records:
     if header["applications"] != "1":
         raise UnsupportedError(f"{path}:1: it has {header['applications']} applications, and one "
                                "run is asked about")  # fmt: skip
-    found = Records(path, size, _UNITS[header["unit"]], _labels(path.with_suffix(".pcf")),
-                    calls=[[] for _ in range(size)], threads=[{} for _ in range(size)])  # fmt: skip
+    found = Records(
+        path,
+        size,
+        _UNITS[header["unit"]],
+        int(header["length"]),
+        _labels(path.with_suffix(".pcf")),
+        calls=[[] for _ in range(size)], threads=[{} for _ in range(size)],
+    )  # fmt: skip
     line = 1
     for line, text in every:
         found.take(line, text)

@@ -1,0 +1,240 @@
+"""Whose message a receive from any source or of any tag got, where the trace does not say.
+
+The ranks are played by what they compute alone: messages and collectives take no time, and no
+send waits. A receive takes the message that is there first, as MPI has it: receives in the order
+in which they were posted, messages of one source in theirs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import attrs
+
+from parcast.errors import FileError
+
+#: A source or a tag that stands for any; SMPI's tracer writes -333 for a source, -444 for a tag.
+ANY = -1
+
+#: Operations that a second of sleep is taken for.
+_RATE = 1e9
+
+#: The source and the tag of the message that a receive got; None: there was none for it.
+Got = tuple[int, int] | None
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """What a rank does next, of a kind: ``send``, ``receive``, ``wait`` or ``meet`` (all ranks)."""
+
+    kind: str
+    at: float  #: what the rank computed before, since its start
+    peer: int = ANY
+    tag: int = ANY
+    request: int | None = None  #: of a receive that does not block
+    requests: tuple[int, ...] = ()  #: that a wait completes
+    where: str = ""  #: the line
+
+
+class Steps:
+    """The steps of a rank, from what its recorder would be told."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.found, self.where, self.line = rank, list[Step](), "", ""
+        self.slept = 0.0
+
+    def local(self, *_: Any) -> None:
+        """Nothing that another rank sees."""
+
+    def sleep(self, _: float, seconds: float) -> None:
+        """Work as long as that may be, as only an order is asked."""
+        self.slept += seconds * _RATE
+
+    def send(self, _: str, at: float, *given: Any, **__: Any) -> None:
+        """Send to a rank, by a tag."""
+        self._add("send", at, peer=given[1], tag=given[3])
+
+    def receive(
+        self, _: str, at: float, *given: Any, request: int | None = None, **__: Any
+    ) -> None:
+        """Receive from a rank, by a tag; either may be `ANY`."""
+        self._add("receive", at, peer=given[1], tag=given[2], request=request)
+
+    def exchange(self, at: float, *given: Any, **_: Any) -> None:
+        """Send, and receive."""
+        self._add("send", at, peer=given[1], tag=given[3])
+        self._add("receive", at, peer=given[4], tag=given[5])
+
+    def wait(self, _: str, at: float, __: float, requests: Sequence[int]) -> None:
+        """Wait for requests."""
+        self._add("wait", at, requests=tuple(requests))
+
+    def collective(self, _: str, at: float, *__: Any, **___: Any) -> None:
+        """Wait for all ranks."""
+        self._add("meet", at)
+
+    def _add(self, kind: str, at: float, **given: Any) -> None:
+        self.found.append(Step(kind=kind, at=at + self.slept, where=self.where, **given))
+
+
+@attrs.define(eq=False)
+class _Receive:
+    source: int
+    tag: int
+    got: Got = None
+    over: bool = False  #: it has its message, or is known to get none
+
+    @property
+    def wild(self) -> bool:
+        return ANY in (self.source, self.tag)
+
+    def takes(self, source: int, tag: int) -> bool:
+        return not self.over and self.source in (ANY, source) and self.tag in (ANY, tag)
+
+
+def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Got]]:
+    """Return of each rank what its receives got, in order, those of one source and tag left out.
+
+    Raises
+    ------
+    FileError
+        If the ranks wait for each other for ever.
+    """
+    run = _Run(ranks)
+    run.play()
+    return [[one.got for one in receives if one.wild] for receives in run.receives]
+
+
+class _Run:
+    """All ranks; the one that is behind does its next step, ties to the lowest rank."""
+
+    def __init__(self, ranks: Sequence[Sequence[Step]]) -> None:
+        self.ranks = ranks
+        self.place, self.clock = [0] * len(ranks), [0.0] * len(ranks)
+        self.worked = [0.0] * len(ranks)
+        self.receives: list[list[_Receive]] = [[] for _ in ranks]
+        self.posted: list[list[_Receive]] = [[] for _ in ranks]  #: without message as yet
+        self.arrived: list[list[tuple[int, int]]] = [[] for _ in ranks]  #: that nobody has taken
+        self.open: list[dict[int, _Receive]] = [{} for _ in ranks]
+        self.waits: dict[int, list[_Receive]] = {}  #: ranks that wait, and what for
+        self.meeting: list[int] = []
+        #: Messages of each source, target and tag that no receive names: any may take so many.
+        self.spare = Counter[tuple[int, int, int]]()
+        for rank, steps in enumerate(ranks):
+            for one in steps:
+                if one.kind == "send":
+                    self.spare[rank, one.peer, one.tag] += 1
+                elif one.kind == "receive" and ANY not in (one.peer, one.tag):
+                    self.spare[one.peer, rank, one.tag] -= 1
+        self.ready = [(0.0, rank) for rank in range(len(ranks))]
+
+    def play(self) -> None:
+        heapify(self.ready)
+        while True:
+            while self.ready:
+                clock, rank = heappop(self.ready)
+                self.step(rank, clock)
+            if not self.waits and not self.meeting:
+                return
+            self.give_up()
+
+    def step(self, rank: int, clock: float) -> None:
+        """Do one step of a rank, or nothing at its end."""
+        at = self.place[rank]
+        if at == len(self.ranks[rank]):
+            return
+        one = self.ranks[rank][at]
+        if one.at > self.worked[rank]:  # others may come first
+            self.clock[rank] = clock + one.at - self.worked[rank]
+            self.worked[rank] = one.at
+            heappush(self.ready, (self.clock[rank], rank))
+            return
+        self.place[rank] = at + 1
+        if one.kind == "meet":
+            self.meet(rank)
+            return
+        if one.kind == "send":
+            self.deliver(rank, one.peer, one.tag)
+        elif one.kind == "receive":
+            receive = self.post(rank, one.peer, one.tag)
+            if one.request is not None:
+                self.open[rank][one.request] = receive
+            else:
+                self.waits[rank] = [receive]
+        else:
+            asked = (self.open[rank].pop(request, None) for request in one.requests)
+            self.waits[rank] = [receive for receive in asked if receive is not None]
+        self.go_on(rank)
+
+    def go_on(self, rank: int) -> None:
+        """Let a rank go on if nothing that it waits for is left."""
+        if all(one.over for one in self.waits.get(rank, ())):
+            self.waits.pop(rank, None)
+            heappush(self.ready, (self.clock[rank], rank))
+
+    def meet(self, rank: int) -> None:
+        self.meeting.append(rank)
+        if len(self.meeting) == len(self.ranks):
+            last = max(self.clock[one] for one in self.meeting)
+            for one in self.meeting:
+                self.clock[one] = last
+                heappush(self.ready, (last, one))
+            self.meeting = []
+
+    def post(self, rank: int, source: int, tag: int) -> _Receive:
+        receive = _Receive(source, tag)
+        self.receives[rank].append(receive)
+        for at, message in enumerate(self.arrived[rank]):
+            if self.may_take(rank, receive, message):
+                del self.arrived[rank][at]
+                self.hand_over(rank, receive, message)
+                return receive
+        self.posted[rank].append(receive)
+        return receive
+
+    def deliver(self, source: int, target: int, tag: int) -> None:
+        for receive in self.posted[target]:
+            if self.may_take(target, receive, (source, tag)):
+                self.posted[target].remove(receive)
+                self.hand_over(target, receive, (source, tag))
+                self.clock[target] = max(self.clock[target], self.clock[source])
+                if target in self.waits:
+                    self.go_on(target)
+                return
+        self.arrived[target].append((source, tag))
+
+    def may_take(self, rank: int, receive: _Receive, message: tuple[int, int]) -> bool:
+        source, tag = message
+        if not receive.takes(source, tag):
+            return False
+        return not receive.wild or self.spare[source, rank, tag] > 0
+
+    def hand_over(self, rank: int, receive: _Receive, message: tuple[int, int]) -> None:
+        receive.got, receive.over = message, True
+        if receive.wild:
+            self.spare[message[0], rank, message[1]] -= 1
+
+    def give_up(self) -> None:
+        """Let the first receive that may be of nobody go without a message."""
+        for rank in sorted(self.waits):
+            for receive in self.waits[rank]:
+                if receive.wild and not receive.over:
+                    receive.over = True
+                    self.posted[rank].remove(receive)
+                    self.go_on(rank)
+                    return
+        rank = min(self.waits, default=min(self.meeting, default=0))
+        where = self.ranks[rank][self.place[rank] - 1].where
+        raise FileError(
+            f"{where}: rank {rank} waits here for ever, whichever messages the receives from any "
+            "source take; is a line or a rank missing?"
+        )
+
+
+def counted(found: Iterable[Sequence[Got]]) -> tuple[int, int]:
+    """Return how many receives got a message, and how many were of nobody."""
+    every = [one for rank in found for one in rank]
+    return sum(one is not None for one in every), sum(one is None for one in every)
