@@ -11,7 +11,7 @@ import pytest
 from parcast import ParcastError, Status
 from parcast import cli as command
 from parcast.machine import Machine, Processor
-from parcast.units import UnitError, is_uncertain, parse_quantity
+from parcast.quantities.units import UnitError, is_uncertain, parse_quantity
 
 SAMPLES = 400
 

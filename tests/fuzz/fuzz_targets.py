@@ -19,14 +19,14 @@ from typing import Any
 import attrs
 
 from parcast import Query, Registry
-from parcast.distributions import Distribution
-from parcast.expressions import evaluate, parse
 from parcast.measured import read_measured
 from parcast.program.ready import matched
-from parcast.ranges import parse_numbers
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.expressions import evaluate, parse
+from parcast.quantities.ranges import parse_numbers
+from parcast.quantities.units import parse_quantity
 from parcast.study.reading import read_study
 from parcast.testing import random_program
-from parcast.units import parse_quantity
 
 ROOT = Path(__file__).parents[2]
 TRACED = ROOT / "plugins" / "perturb" / "tests" / "files"

@@ -19,9 +19,9 @@ from parcast.errors import (
     SolveError,
     UnsupportedError,
 )
-from parcast.formulas import Formula, Unit, Whole
 from parcast.hookspecs import hookimpl
 from parcast.machine import Machine
+from parcast.quantities.formulas import Formula, Unit, Whole
 from parcast.query import Assumption, Parts, Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.results import Results, Row

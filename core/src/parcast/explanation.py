@@ -18,10 +18,10 @@ import attrs
 
 from parcast.asking import Line, Placed, listed
 from parcast.machine import Machine
+from parcast.quantities.units import format_seconds
 from parcast.query import Parts, Status
 from parcast.results import Results, Row
 from parcast.settings import Settings, set_values
-from parcast.units import format_seconds
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
-from parcast.distributions import Distribution
 from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
-from parcast.expressions import Value
-from parcast.formulas import Formula, Unit, Whole
 from parcast.html import flatten
 from parcast.machine import Machine
-from parcast.units import is_uncertain, parse_quantity, to_base
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.expressions import Value
+from parcast.quantities.formulas import Formula, Unit, Whole
+from parcast.quantities.units import is_uncertain, parse_quantity, to_base
 from parcast.workload import Workload
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.formulas import Unit, Whole
+from parcast.quantities.formulas import Unit, Whole
 
 Seconds = Annotated[float, Unit("s")]
 Bandwidth = Annotated[float, Unit("B/s", positive=True)]

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 import attrs
 
-from parcast.distributions import Distribution
 from parcast.errors import FormulaError, InvalidPointError, UnitError
-from parcast.formulas import Formula, Unit
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.formulas import Formula, Unit
 from parcast.query import Query
 
 _SURFACE = re.compile(r"surface:(\d+)")

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import attrs
 
-from parcast.expressions import Value
 from parcast.machine import Machine
+from parcast.quantities.expressions import Value
 from parcast.workload import Workload
 
 T = TypeVar("T")

@@ -20,10 +20,10 @@ from parcast.errors import (
     did_you_mean,
     shorten,
 )
-from parcast.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.files import structure, uncertain_numbers
 from parcast.machine import Machine
-from parcast.units import check_spread, is_quantity, is_uncertain, parse_quantity
+from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
+from parcast.quantities.units import check_spread, is_quantity, is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:

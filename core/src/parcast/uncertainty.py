@@ -18,14 +18,14 @@ import attrs
 from parcast.asking import Asked, Line
 from parcast.entries import load_class
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
-from parcast.expressions import names_in, parse
 from parcast.files import structure, uncertain_numbers, workload_from_data
-from parcast.formulas import Unit, Whole
 from parcast.machine import Machine
+from parcast.quantities.expressions import names_in, parse
+from parcast.quantities.formulas import Unit, Whole
+from parcast.quantities.units import is_uncertain, parse_quantity
 from parcast.query import Prediction, Query, Status
 from parcast.settings import Settings
 from parcast.tasks import Outcome, Task, resolve, solve_all
-from parcast.units import is_uncertain, parse_quantity
 from parcast.workload import Workload
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ def _draw(number: _Number, seed: int, samples: int) -> Any:
     """
     import numpy as np
 
-    from parcast.distributions import Distribution
-    from parcast.replications import generator
+    from parcast.quantities.distributions import Distribution
+    from parcast.quantities.replications import generator
 
     quantity = parse_quantity(number.text)
     rng = generator(seed, 0, "uncertainty", number.name)

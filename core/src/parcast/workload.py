@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from parcast.expressions import Value
+from parcast.quantities.expressions import Value
 
 
 @attrs.frozen(kw_only=True)

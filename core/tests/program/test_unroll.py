@@ -54,7 +54,7 @@ class _Strict(ast.NodeTransformer):
 
 
 STRICT = """
-from parcast.expressions import power
+from parcast.quantities.expressions import power
 def finite(x):
     if not math.isfinite(x):
         raise OverflowError

@@ -30,8 +30,8 @@ import numpy as np
 
 import parcast_petri
 from parcast import Query, Registry
-from parcast.distributions import Distribution
 from parcast.program.reader import read_source
+from parcast.quantities.distributions import Distribution
 from parcast_mpi.host import processor_name, ticks
 from parcast_mpi.loading.jobs import Job, to_text
 from parcast_mpi.loading.processes import Team, team

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.distributions import LAWS, Distribution
+from parcast.quantities.distributions import LAWS, Distribution
 from parcast_spmd.extremes import highest_mean, mean_maximum
 from parcast_spmd.kernels import harmonic
 

@@ -13,9 +13,9 @@ from scipy.stats import binom, t
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast.distributions import Distribution
 from parcast.phases import CONSTANT, EXPONENTIAL
-from parcast.replications import generator
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.replications import generator
 from parcast_spmd.absorption import absorption
 from parcast_spmd.constant import rounds
 from parcast_spmd.demands import Demands

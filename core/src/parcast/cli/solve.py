@@ -13,12 +13,12 @@ from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.errors import InvalidPointError, UncertaintyError
+from parcast.quantities.ranges import parse_numbers
+from parcast.quantities.units import format_seconds
 from parcast.query import Status
-from parcast.ranges import parse_numbers
 from parcast.registry import Registry
 from parcast.results import Results, Row
 from parcast.settings import split_assignment
-from parcast.units import format_seconds
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
 Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)

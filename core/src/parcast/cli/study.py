@@ -16,10 +16,10 @@ from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.cli.solve import Json, Output, print_results
 from parcast.errors import ParcastError
+from parcast.quantities.units import format_seconds
 from parcast.query import Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
-from parcast.units import format_seconds
 
 if TYPE_CHECKING:
     from parcast.study import Study

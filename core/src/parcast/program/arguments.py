@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from parcast.expressions import Value
 from parcast.program.exact import LaneError, fits
 from parcast.program.lanes import finite
 from parcast.program.operations import Argument
 from parcast.program.unrolled import Column, Ranks
+from parcast.quantities.expressions import Value
 
 _PEERS = {"dst": "sends to", "src": "receives from"}
 

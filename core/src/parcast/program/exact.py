@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import FormulaError
-from parcast.expressions import FUNCTIONS, OPERATORS, Value
 from parcast.program.unrolled import Ranks
+from parcast.quantities.expressions import FUNCTIONS, OPERATORS, Value
 
 #: Integers up to here are floats, exactly.
 _EXACT = 2**53

@@ -8,12 +8,12 @@ from functools import lru_cache
 import attrs
 
 from parcast.errors import InvalidPointError
-from parcast.expressions import Call, Expr, Name, Num, Value, names_in, spell
-from parcast.formulas import Formula
 from parcast.phases import Phase, Phases
 from parcast.program.content import Program
 from parcast.program.reader import read_source
 from parcast.program.statements import RESERVED
+from parcast.quantities.expressions import Call, Expr, Name, Num, Value, names_in, spell
+from parcast.quantities.formulas import Formula
 from parcast.query import Query
 from parcast.workload import Workload
 

@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.expressions import Call, Expr, Name, Num, Value
 from parcast.program.exact import LaneError, apply, fits
 from parcast.program.unrolled import Ranks
+from parcast.quantities.expressions import Call, Expr, Name, Num, Value
 
 
 @attrs.frozen(eq=False)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import Value, deeper, evaluate, from_ast, names_in
 from parcast.files import ORIGINS, read_text
 from parcast.program.content import Program
 from parcast.program.statements import RESERVED, Reader
 from parcast.program.tree import Tree
+from parcast.quantities.expressions import Value, deeper, evaluate, from_ast, names_in
 from parcast.workload import Workload
 
 #: Programs nested deeper than this are refused, so that no recursion ever runs out.

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import (
+from parcast.program import operations
+from parcast.program.attributes import assigned, expressions, handed_on
+from parcast.program.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
+from parcast.program.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
+from parcast.quantities.expressions import (
     BINARY,
     FUNCTIONS,
     Call,
@@ -19,10 +23,6 @@ from parcast.expressions import (
     names_in,
     reads,
 )
-from parcast.program import operations
-from parcast.program.attributes import assigned, expressions, handed_on
-from parcast.program.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
-from parcast.program.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
 
 #: Names that mean something to the language and can be no variable.
 RESERVED = frozenset({"rank", "size", "range", "pool", "ANY", *OPERATIONS, *FUNCTIONS})

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.formulas import Formula, Unit
 from parcast.phases import CONSTANT, Phase, Phases
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.ready import matched
 from parcast.program.unrolled import Pool, Unrolled
+from parcast.quantities.formulas import Formula, Unit
 from parcast.query import Query
 from parcast.workload import Workload
 

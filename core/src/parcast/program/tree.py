@@ -7,7 +7,7 @@ from functools import cached_property
 
 import attrs
 
-from parcast.expressions import Expr, Value
+from parcast.quantities.expressions import Expr, Value
 
 #: An argument of an operation: an expression, or what is written out in the source: a file's
 #: or a region's name, the variable of a request, a flag, or None where there is no color.

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.expressions import Expr, Name, Num, Value, names_in
 from parcast.program.arguments import column, whole
 from parcast.program.attributes import assigned, attributes, expressions, place
 from parcast.program.exact import LaneError, apply
@@ -20,6 +19,7 @@ from parcast.program.requests import OpenRequests, Waited
 from parcast.program.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
 from parcast.program.unrolled import Block, Ranks, Request, Unrolled
 from parcast.program.unrolled import Pool as Tasks
+from parcast.quantities.expressions import Expr, Name, Num, Value, names_in
 
 #: A program of more blocks (some 100 bytes each), or with loops of more iterations, is refused.
 MOST_STEPS = 4_000_000

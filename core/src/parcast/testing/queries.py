@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import attrs
 
-from parcast.formulas import Unit
 from parcast.machine import Machine
+from parcast.quantities.formulas import Unit
 from parcast.query import Query
 from parcast.registry import Registry
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import attrs
 
-from parcast.formulas import Formula
 from parcast.html import flatten
 from parcast.lowering import lower, path
 from parcast.machine import Machine
+from parcast.quantities.formulas import Formula
 from parcast.query import Query
 from parcast.registry import Registry
 from parcast.testing.promises import expect, is_sentence, promised

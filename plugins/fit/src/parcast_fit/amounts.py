@@ -14,7 +14,7 @@ import tomlkit
 
 from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.measured import read_table
-from parcast.units import parse_quantity
+from parcast.quantities.units import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
 #: Columns by the field of a phase that they are.

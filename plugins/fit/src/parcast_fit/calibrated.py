@@ -12,7 +12,7 @@ from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
 from parcast.machine import Machine
-from parcast.units import parse_quantity
+from parcast.quantities.units import parse_quantity
 from parcast.workload import Workload
 from parcast_fit.result import Estimate, Fit
 from parcast_fit.wording import show

@@ -196,7 +196,7 @@ def _print_identifiability(found: Fit) -> None:
 
 
 def _print_points(found: Fit) -> None:
-    from parcast.units import format_seconds
+    from parcast.quantities.units import format_seconds
 
     shown = format_seconds if found.quantity == "time" else "{:.4g}".format
     names = list(found.points[0].at)

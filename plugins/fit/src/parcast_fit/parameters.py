@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from parcast.entries import load_class
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
-from parcast.formulas import Unit
 from parcast.machine import Machine
+from parcast.quantities.formulas import Unit
+from parcast.quantities.units import parse_quantity, to_base
 from parcast.query import Query
 from parcast.registry import Registry
 from parcast.settings import Settings
-from parcast.units import parse_quantity, to_base
 
 Floats = NDArray[np.float64]
 

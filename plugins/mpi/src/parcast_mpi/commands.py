@@ -89,9 +89,9 @@ def load(
     """Load a core with background jobs: each a process that burns the core for its time."""
     import time
 
-    from parcast.distributions import Distribution
     from parcast.errors import FileError, UnsupportedError
-    from parcast.units import to_base
+    from parcast.quantities.distributions import Distribution
+    from parcast.quantities.units import to_base
     from parcast_mpi.loading.generator import generate
     from parcast_mpi.loading.jobs import random_jobs, read_file
 

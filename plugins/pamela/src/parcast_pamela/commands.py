@@ -225,7 +225,7 @@ def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
 
 
 def _over(text: str) -> tuple[str, tuple[int, ...]]:
-    from parcast.ranges import parse_numbers
+    from parcast.quantities.ranges import parse_numbers
     from parcast.settings import split_assignment
 
     name, numbers = split_assignment(text)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parcast.units import format_seconds
+from parcast.quantities.units import format_seconds
 from parcast_pamela.accuracy import estimate
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind

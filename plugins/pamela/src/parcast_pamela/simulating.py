@@ -55,7 +55,7 @@ class Sim:
 
 def predicted(simulation: Simulation, options: Options, seed: int) -> Prediction:
     """Return the makespan of a simulation as a prediction."""
-    from parcast.replications import replicate
+    from parcast.quantities.replications import replicate
     from parcast_pamela.simulation.running import run
 
     first = run(simulation, options.arbitration, seed)

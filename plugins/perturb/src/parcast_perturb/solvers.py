@@ -10,7 +10,7 @@ import numpy as np
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
 from parcast.machine import Count, Machine
-from parcast.replications import Estimate
+from parcast.quantities.replications import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import signature
 from parcast_perturb.laws import addition

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from parcast.expressions import Expr, Name, Num, names_in
+from parcast.quantities.expressions import Expr, Name, Num, names_in
 from parcast_petri.kernel import layout as k
 from parcast_petri.laws import Law
 from parcast_petri.net import FAIR, Given, NetError, Tokens, Transition

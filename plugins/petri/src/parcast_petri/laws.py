@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.distributions import LAWS, Distribution
 from parcast.errors import ParcastError, UnitError
-from parcast.units import parse_quantity, to_base
+from parcast.quantities.distributions import LAWS, Distribution
+from parcast.quantities.units import parse_quantity, to_base
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name, Num
+from parcast.quantities.expressions import Call, Expr, Name, Num
 from parcast_petri.arrays import Form, arrays
 from parcast_petri.net import Net, Number, Tokens
 from parcast_petri.programs.sketch import Sketch

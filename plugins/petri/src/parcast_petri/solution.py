@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.replications import generator
+from parcast.quantities.replications import generator
 from parcast_petri.arrays import arrays
 from parcast_petri.deadlock import Ending
 from parcast_petri.net import Net, NetError

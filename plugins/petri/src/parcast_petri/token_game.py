@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.replications import generator
+from parcast.quantities.replications import generator
 from parcast_petri.arrays import Arrays, Form, arrays
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k

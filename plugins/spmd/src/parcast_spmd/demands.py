@@ -9,8 +9,8 @@ from typing import Any, Literal
 import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
-from parcast.distributions import Distribution
 from parcast.phases import Phases, PhaseValues
+from parcast.quantities.distributions import Distribution
 from parcast_spmd.extremes import mean_maximum
 from parcast_spmd.options import Options
 from parcast_spmd.uneven import Uneven, common_speed, placed

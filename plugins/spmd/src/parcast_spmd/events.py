@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.distributions import Distribution
+from parcast.quantities.distributions import Distribution
 from parcast_spmd.compilation import compiled
 from parcast_spmd.kernels import Floats, Integers
 

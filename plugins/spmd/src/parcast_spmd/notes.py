@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parcast.units import format_seconds
+from parcast.quantities.units import format_seconds
 from parcast_spmd.constant import rounds
 from parcast_spmd.cycles import Answer
 from parcast_spmd.demands import Demands

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from parcast import UnsupportedError
-from parcast.distributions import Distribution
 from parcast.phases import CONSTANT, EXPONENTIAL
-from parcast.replications import Estimate, generator, replicate
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.replications import Estimate, generator, replicate
 from parcast_spmd.cycles import Sampled
 from parcast_spmd.demands import Demands
 from parcast_spmd.events import Play, Stations

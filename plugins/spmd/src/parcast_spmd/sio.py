@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from parcast import UnsupportedError
-from parcast.distributions import Distribution
+from parcast.quantities.distributions import Distribution
 from parcast_spmd.absorption import absorption
 from parcast_spmd.constant import rounds
 from parcast_spmd.cycles import Answer, Sampled, answer

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import attrs
 
-from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError
-from parcast.replications import generator
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.replications import generator
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ from typing import NoReturn
 import attrs
 
 from parcast.errors import did_you_mean
-from parcast.expressions import BINARY, describe
+from parcast.quantities.expressions import BINARY, describe
 from parcast_pamela.dataparallel.arrays import Owner, Reference
 from parcast_pamela.dataparallel.scope import Scope
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.expressions import BINARY, Call, Name
+from parcast.quantities.expressions import BINARY, Call, Name
 from parcast_pamela.dataparallel.accesses import accesses
 from parcast_pamela.dataparallel.arrays import Reference
 from parcast_pamela.dataparallel.processes import Header, Loop, Parts, Process, looped

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name
+from parcast.quantities.expressions import Call, Expr, Name
 from parcast_pamela.dataparallel.accesses import accesses
 from parcast_pamela.dataparallel.arrays import Owner
 from parcast_pamela.dataparallel.assignments import assignment, call

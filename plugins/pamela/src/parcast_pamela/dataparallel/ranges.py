@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from parcast.expressions import Call, Expr, Num
+from parcast.quantities.expressions import Call, Expr, Num
 from parcast_pamela.dataparallel.affine import ONE, ZERO, minus, plus
 from parcast_pamela.dataparallel.processes import Header
 from parcast_pamela.dataparallel.scope import Scope

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Sequence
 
-from parcast.expressions import Expr, spell
+from parcast.quantities.expressions import Expr, spell
 from parcast_pamela.dataparallel.scope import Scope
 
 _REDUCTIONS = frozenset({"sum", "min", "max"})

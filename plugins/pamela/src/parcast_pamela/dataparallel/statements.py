@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.expressions import Expr, Name, names_in
+from parcast.quantities.expressions import Expr, Name, names_in
 from parcast_pamela.dataparallel.accesses import Accesses
 from parcast_pamela.dataparallel.affine import ONE, ZERO, minus
 from parcast_pamela.dataparallel.arrays import Owner, P, Reference, elsewhere

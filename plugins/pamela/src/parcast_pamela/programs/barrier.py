@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.expressions import Call, Expr, Name, Num, names_in
 from parcast.program.operations import RECEIVES, SENDS
 from parcast.program.tree import For, If, Op, Statement
+from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use

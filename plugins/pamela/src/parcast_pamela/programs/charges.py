@@ -8,10 +8,10 @@ import attrs
 
 from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.expressions import Call, Expr, Name, Num
 from parcast.program.collectives import algorithms
 from parcast.program.operations import COLLECTIVES
 from parcast.program.tree import Op
+from parcast.quantities.expressions import Call, Expr, Name, Num
 
 ZERO = Num(0)
 _SIZE = Name("size")

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name, Num, names_in
 from parcast.program.operations import RECEIVES, SENDS
 from parcast.program.tree import For, If, Op, Statement
+from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment

@@ -11,12 +11,12 @@ import numpy as np
 
 from parcast.costs import Costs
 from parcast.errors import FormulaError, UnsupportedError
-from parcast.expressions import evaluate
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import SENDS
 from parcast.program.ready import matched
 from parcast.program.tree import For, Op, Statement, nested
 from parcast.program.unrolled import Block, Unrolled
+from parcast.quantities.expressions import evaluate
 from parcast.query import Query
 from parcast.workload import Workload
 from parcast_pamela.programs import recorded

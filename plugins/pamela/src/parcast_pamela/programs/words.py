@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.expressions import Call, Expr, Name, Num
 from parcast.program.tree import Op
+from parcast.quantities.expressions import Call, Expr, Name, Num
 from parcast_pamela.programs.charges import ZERO
 from parcast_pamela.programs.spelling import spell
 

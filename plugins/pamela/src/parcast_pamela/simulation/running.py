@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.replications import generator
+from parcast.quantities.replications import generator
 from parcast_pamela.simulation import kernel
 from parcast_pamela.simulation.program import Simulation
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.replications import replicate
+from parcast.quantities.replications import replicate
 from parcast.tasks import Tell, silent
 from parcast_petri.arrays import arrays
 from parcast_petri.kernel import layout as k

@@ -9,8 +9,8 @@ import attrs
 
 from parcast import Row, Status
 from parcast.errors import FormulaError, ParcastError, UnitError
-from parcast.expressions import Expr, evaluate, parse
-from parcast.units import UNITS, parse_quantity, unit_factor
+from parcast.quantities.expressions import Expr, evaluate, parse
+from parcast.quantities.units import UNITS, parse_quantity, unit_factor
 
 
 @attrs.frozen

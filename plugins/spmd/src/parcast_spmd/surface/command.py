@@ -13,9 +13,9 @@ import attrs
 import typer
 
 from parcast.errors import FileError, ParcastError, UnitError
-from parcast.ranges import parse_numbers
+from parcast.quantities.ranges import parse_numbers
+from parcast.quantities.units import to_base
 from parcast.settings import split_assignment
-from parcast.units import to_base
 
 if TYPE_CHECKING:
     from parcast import Registry, Results

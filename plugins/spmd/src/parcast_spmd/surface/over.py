@@ -10,8 +10,8 @@ from decimal import Decimal
 import attrs
 
 from parcast.errors import ParcastError, UnitError
+from parcast.quantities.units import parse_quantity
 from parcast.settings import split_assignment
-from parcast.units import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")

@@ -87,7 +87,7 @@ class Quantity:
     """A number in base units, with its dimension and its standard uncertainty (0 if exact).
 
     ``law`` says how it is distributed where it is uncertain: normal, or a law of
-    `parcast.distributions` with its parameters; ``value`` is then the mean.
+    `parcast.quantities.distributions` with its parameters; ``value`` is then the mean.
     """
 
     value: float
@@ -142,7 +142,7 @@ def _names_a_law(text: str) -> bool:
     name, colon, _ = text.strip().partition(":")
     if not colon:
         return False
-    from parcast.distributions import LAWS
+    from parcast.quantities.distributions import LAWS
 
     return name in LAWS
 
@@ -245,7 +245,7 @@ def _between(match: re.Match[str], text: str) -> Quantity:
 
 
 def _distributed(text: str) -> Quantity:
-    from parcast.distributions import Distribution
+    from parcast.quantities.distributions import Distribution
 
     name, _, rest = text.strip().partition(":")
     dimension = next(

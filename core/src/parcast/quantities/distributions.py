@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError, did_you_mean
-from parcast.units import is_quantity, is_uncertain, parse_quantity, to_base
+from parcast.quantities.units import is_quantity, is_uncertain, parse_quantity, to_base
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,14 @@ from typing import Any
 import attrs
 
 from parcast.errors import FormulaError, UnitError
-from parcast.expressions import Expr, Num, Value, evaluate, names_in, parse
-from parcast.units import check_dimension, check_spread, is_quantity, parse_quantity, unit_factor
+from parcast.quantities.expressions import Expr, Num, Value, evaluate, names_in, parse
+from parcast.quantities.units import (
+    check_dimension,
+    check_spread,
+    is_quantity,
+    parse_quantity,
+    unit_factor,
+)
 
 _UNIT = re.compile(r"[^\W\d][\w/%]*")
 _OPEN = re.compile(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$")

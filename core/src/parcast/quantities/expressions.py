@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from parcast.dims import dims
 from parcast.errors import FormulaError, did_you_mean, shorten
+from parcast.quantities.process_grids import dims
 
 Value = int | float
 

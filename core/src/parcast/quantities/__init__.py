@@ -1,0 +1,1 @@
+"""Quantities: units, formulas, distributions, ranges of numbers and what repeated runs estimate."""
