@@ -2,8 +2,8 @@
 
 import pytest
 
-from parcast.charge import charge
-from parcast.query import Query
+from parcast.model.price import charge
+from parcast.model.query import Query
 from parcast.registry import Registry
 
 REGISTRY = Registry([])

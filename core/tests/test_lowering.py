@@ -4,7 +4,7 @@ import pytest
 
 from parcast import Lowering, Query, UnsupportedError, Workload
 from parcast.lowering import lower, path
-from parcast.machine import Machine
+from parcast.model.machine import Machine
 
 
 def ways(*steps):

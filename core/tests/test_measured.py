@@ -7,8 +7,8 @@ import pytest
 
 from parcast.errors import FileError, UnknownNameError
 from parcast.measured import join, read_measured
+from parcast.model.workload import Workload
 from parcast.results import Row
-from parcast.workload import Workload
 
 EXTRAP = {
     "parameters": ["p", "n"],

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import InvalidPointError, Machine, Query, Registry, UnsupportedError, Workload
-from parcast.machine import NodeGroup, Nodes
-from parcast.placement import place
+from parcast.model.machine import NodeGroup, Nodes
+from parcast.model.placement import place
 from parcast.settings import Settings, set_values
 
 

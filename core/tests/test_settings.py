@@ -6,7 +6,7 @@ import pytest
 
 from parcast import Machine, ParcastError, SolverEntry
 from parcast.errors import FormulaError, UnknownNameError
-from parcast.machine import Processor
+from parcast.model.machine import Processor
 from parcast.settings import Settings, set_values, split_assignment
 
 TUNED = SolverEntry(

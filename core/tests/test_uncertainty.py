@@ -10,7 +10,7 @@ import pytest
 
 from parcast import ParcastError, Status
 from parcast import cli as command
-from parcast.machine import Machine, Processor
+from parcast.model.machine import Machine, Processor
 from parcast.quantities.units import UnitError, is_uncertain, parse_quantity
 
 SAMPLES = 400

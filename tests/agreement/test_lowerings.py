@@ -3,8 +3,8 @@
 import pytest
 
 from parcast import Query, Registry
-from parcast.costs import Costs
 from parcast.lowering import lower
+from parcast.model.costs import Costs
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.testing import by_events, by_sweep, random_program

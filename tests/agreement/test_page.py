@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.costs import Costs
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.program import OPERATIONS
 from parcast.program.collectives import ALGORITHMS
 from parcast.program.operations import REQUIRED

@@ -6,8 +6,8 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.costs import Costs
 from parcast.lowering import lower
+from parcast.model.costs import Costs
 from parcast.program.frozen import is_decided_by_timing
 from parcast.program.ready import matched
 from parcast.testing import by_sweep, random_program

@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 import pytest
 
-from parcast.costs import Costs
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.program import Operation, Site, Unrolled
 from parcast.program.collectives import algorithms
 from parcast.program.expand import expand

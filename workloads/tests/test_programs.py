@@ -7,7 +7,7 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.ready import matched
 from parcast.program.tally import tally
 from parcast.testing import by_sweep

@@ -20,12 +20,12 @@ from parcast.errors import (
     UnsupportedError,
 )
 from parcast.hookspecs import hookimpl
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Assumption, Parts, Prediction, Query, Status
+from parcast.model.workload import Workload
 from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.query import Assumption, Parts, Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
-from parcast.workload import Workload
 
 __all__ = [
     "Assumption",

@@ -9,8 +9,8 @@ import attrs
 
 from parcast.asking import Line, Placed, check_mapping, check_seed, check_settings
 from parcast.entries import load
+from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.quantities.units import format_seconds
-from parcast.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
 from parcast.tasks import Task, Tell, resolve, silent, solve_all
 

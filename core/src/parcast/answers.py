@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked
-from parcast.charge import charge
 from parcast.entries import Solver
 from parcast.errors import ParcastError
-from parcast.query import Prediction, Query, Status
+from parcast.model.price import charge
+from parcast.model.query import Prediction, Query, Status
 from parcast.results import Row
 from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
 

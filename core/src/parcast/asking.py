@@ -17,10 +17,10 @@ from parcast.errors import (
     did_you_mean,
 )
 from parcast.lowering import path
-from parcast.machine import Machine
-from parcast.query import Query
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.settings import Settings, set_values
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @hookimpl
 def parcast_kinds() -> Iterator[KindEntry]:
     """Add the kinds that several families share."""
-    yield KindEntry("phases", "parcast.phases:Phases", "SPMD cycles of computation and I/O.")
+    yield KindEntry("phases", "parcast.model.phases:Phases", "SPMD cycles of computation and I/O.")
     yield KindEntry(
         "program", "parcast.program:Program", "What every process does, in Python.", suffix=".py"
     )
@@ -30,11 +30,13 @@ def parcast_readers() -> Iterator[Reader]:
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
     """Add the parts that every family knows."""
-    yield PartEntry("processor", "parcast.machine:Processor", "How fast one process computes.")
-    yield PartEntry("nodes", "parcast.machine:Nodes", "How many nodes and cores there are.")
-    yield PartEntry("network", "parcast.machine:Network", "What messages cost.")
-    yield PartEntry("storage", "parcast.machine:Storage", "How fast the disks are.")
-    yield PartEntry("cost", "parcast.machine:Cost", "What a node costs for an hour.")
+    yield PartEntry(
+        "processor", "parcast.model.machine:Processor", "How fast one process computes."
+    )
+    yield PartEntry("nodes", "parcast.model.machine:Nodes", "How many nodes and cores there are.")
+    yield PartEntry("network", "parcast.model.machine:Network", "What messages cost.")
+    yield PartEntry("storage", "parcast.model.machine:Storage", "How fast the disks are.")
+    yield PartEntry("cost", "parcast.model.machine:Cost", "What a node costs for an hour.")
 
 
 @hookimpl

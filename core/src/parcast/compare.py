@@ -18,8 +18,8 @@ from parcast.asking import (
 )
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.measured import join, read_measured
+from parcast.model.query import Prediction
 from parcast.provenance import provenance
-from parcast.query import Prediction
 from parcast.results import Results
 from parcast.settings import Settings
 from parcast.tasks import Tell, resolve, silent, solve_all

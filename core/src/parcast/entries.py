@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from parcast.errors import PluginError
-from parcast.query import Prediction, Query
+from parcast.model.query import Prediction, Query
 
 #: Raised when a record or a protocol changes incompatibly.
 API = 1

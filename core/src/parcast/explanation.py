@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Line, Placed, listed
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Parts, Status
 from parcast.quantities.units import format_seconds
-from parcast.query import Parts, Status
 from parcast.results import Results, Row
 from parcast.settings import Settings, set_values
 

@@ -16,12 +16,12 @@ import attrs
 from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.html import flatten
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import Value
 from parcast.quantities.formulas import Formula, Unit, Whole
 from parcast.quantities.units import is_uncertain, parse_quantity, to_base
-from parcast.workload import Workload
 
 T = TypeVar("T")
 

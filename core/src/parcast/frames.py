@@ -29,8 +29,8 @@ from parcast.columns import (
     short,
 )
 from parcast.errors import ParcastError
+from parcast.model.query import Parts
 from parcast.packing import Column, packs
-from parcast.query import Parts
 from parcast.results import Results, plain
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from parcast.entries import (
     SolverEntry,
     Writer,
 )
-from parcast.query import Prediction, Query
+from parcast.model.query import Prediction, Query
 
 if TYPE_CHECKING:
     import typer

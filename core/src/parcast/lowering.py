@@ -9,7 +9,7 @@ import attrs
 
 from parcast.entries import Lowering, load
 from parcast.errors import UnsupportedError
-from parcast.query import Query
+from parcast.model.query import Query
 
 
 def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Lowering, ...] | None:

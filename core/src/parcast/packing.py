@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from parcast.html import flatten
-from parcast.query import Parts, Status
+from parcast.model.query import Parts, Status
 from parcast.results import Row, plain
 
 Column = dict[str, Any]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.machine import Machine
-from parcast.workload import Workload
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

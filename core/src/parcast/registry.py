@@ -30,15 +30,15 @@ from parcast.entries import (
 from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
 from parcast.hookspecs import PROJECT, Specs
 from parcast.loading import MachineLike, WorkloadLike
-from parcast.machine import Machine
-from parcast.workload import Workload
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     import typer
 
-    from parcast.query import Prediction, Query
+    from parcast.model.query import Prediction, Query
     from parcast.results import Results
 
 E = TypeVar("E")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.alike import told_once
+from parcast.model.query import Parts, Prediction, Status
 from parcast.quantities.units import format_seconds
-from parcast.query import Parts, Prediction, Status
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,13 +21,13 @@ from parcast.errors import (
     shorten,
 )
 from parcast.files import structure, uncertain_numbers
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.quantities.units import check_spread, is_quantity, is_uncertain, parse_quantity
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.query import Query
+    from parcast.model.query import Query
     from parcast.registry import Registry
 
 

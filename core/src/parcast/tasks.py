@@ -19,7 +19,7 @@ from parcast.errors import (
     UnsupportedError,
 )
 from parcast.lowering import lower
-from parcast.query import Prediction, Query, Status, is_lower_bound
+from parcast.model.query import Prediction, Query, Status, is_lower_bound
 from parcast.settings import Settings
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from parcast.asking import Asked, Line
 from parcast.entries import load_class
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
 from parcast.files import structure, uncertain_numbers, workload_from_data
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Prediction, Query, Status
+from parcast.model.workload import Workload
 from parcast.quantities.expressions import names_in, parse
 from parcast.quantities.formulas import Unit, Whole
 from parcast.quantities.units import is_uncertain, parse_quantity
-from parcast.query import Prediction, Query, Status
 from parcast.settings import Settings
 from parcast.tasks import Outcome, Task, resolve, solve_all
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

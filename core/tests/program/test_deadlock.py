@@ -9,7 +9,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Query
 from parcast.program import Block, Operation, Site, Unrolled, ready
 from parcast.program.collectives import ALGORITHMS, algorithms
 from parcast.program.columns import columns
@@ -19,7 +20,6 @@ from parcast.program.matching import match
 from parcast.program.reader import read_source
 from parcast.program.sweep import sweep
 from parcast.program.wavefront import _Front, stuck_in
-from parcast.query import Query
 
 from .calling import call
 

@@ -3,15 +3,15 @@
 import attrs
 import pytest
 
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.lowering import lower
-from parcast.phases import CONSTANT
+from parcast.model.costs import Costs
+from parcast.model.phases import CONSTANT
+from parcast.model.query import Query
 from parcast.program.from_phases import lower as to_program
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.program.to_phases import lower as to_phases
-from parcast.query import Query
 from parcast.registry import Registry
 from parcast.testing import by_sweep
 

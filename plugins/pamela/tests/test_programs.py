@@ -5,7 +5,7 @@ import pytest
 
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.testing import by_sweep

@@ -9,8 +9,8 @@ import pytest
 
 import parcast_perturb
 from parcast import Query, Registry, UnsupportedError
-from parcast.costs import Costs as ProgramCosts
 from parcast.lowering import lower
+from parcast.model.costs import Costs as ProgramCosts
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.testing import UNIT_MACHINE, by_sweep

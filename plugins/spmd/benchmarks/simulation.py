@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from parcast.phases import EXPONENTIAL
+from parcast.model.phases import EXPONENTIAL
 from parcast.quantities.replications import generator
 from parcast_spmd.events import Play, Stations
 from parcast_spmd.kernels import delay_two_queues

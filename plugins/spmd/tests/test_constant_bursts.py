@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
-from parcast.phases import CONSTANT
+from parcast.model.phases import CONSTANT
 from parcast_spmd.aio import solve_bus
 from parcast_spmd.constant import Rounds, rounds
 from parcast_spmd.demands import Demands

@@ -13,7 +13,7 @@ from scipy.stats import binom, t
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast.phases import CONSTANT, EXPONENTIAL
+from parcast.model.phases import CONSTANT, EXPONENTIAL
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import generator
 from parcast_spmd.absorption import absorption

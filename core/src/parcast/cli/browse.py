@@ -16,11 +16,11 @@ from parcast.cli.takes import takes
 from parcast.entries import FamilyEntry, SolverEntry, load
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
-from parcast.machine import Machine
-from parcast.query import Query
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.registry import Registry
 from parcast.settings import Settings, split_assignment
-from parcast.workload import Workload
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

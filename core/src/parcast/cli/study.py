@@ -16,8 +16,8 @@ from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.cli.solve import Json, Output, print_results
 from parcast.errors import ParcastError
+from parcast.model.query import Status
 from parcast.quantities.units import format_seconds
-from parcast.query import Status
 from parcast.registry import Registry
 from parcast.results import Results, Row
 

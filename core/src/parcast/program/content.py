@@ -7,12 +7,12 @@ from functools import cached_property
 import attrs
 
 from parcast.errors import InvalidPointError
+from parcast.model.query import Query
 from parcast.program.attributes import Attributes, attributes
 from parcast.program.ready import matched
 from parcast.program.tree import Tree
 from parcast.program.unroll import unroll
 from parcast.program.unrolled import Unrolled
-from parcast.query import Query
 
 
 @attrs.frozen(eq=False)

@@ -8,14 +8,14 @@ from functools import lru_cache
 import attrs
 
 from parcast.errors import InvalidPointError
-from parcast.phases import Phase, Phases
+from parcast.model.phases import Phase, Phases
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.program.content import Program
 from parcast.program.reader import read_source
 from parcast.program.statements import RESERVED
 from parcast.quantities.expressions import Call, Expr, Name, Num, Value, names_in, spell
 from parcast.quantities.formulas import Formula
-from parcast.query import Query
-from parcast.workload import Workload
 
 _VARIABLES = frozenset({"cycle", "burst", "messages", "message", "away"})
 

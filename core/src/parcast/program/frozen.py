@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.operations import ANY
 from parcast.program.played import Step, steps_of
 from parcast.program.unrolled import Block, Operation, Unrolled

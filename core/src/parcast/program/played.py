@@ -15,12 +15,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
+from parcast.model.costs import Costs
+from parcast.model.query import Parts
 from parcast.program.operations import ANY
 from parcast.program.reference import Reference
 from parcast.program.unrolled import Operation, Unrolled
-from parcast.query import Parts
 
 
 @attrs.frozen

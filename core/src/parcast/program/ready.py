@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from parcast.errors import InvalidPointError, UnsupportedError
+from parcast.model.query import Query
 from parcast.program.collectives import algorithms
 from parcast.program.deadlock import Matched
 from parcast.program.deadlock import matched as match
-from parcast.query import Query
 
 #: How many programs are kept; several solvers are asked about each in turn.
 _KEPT = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from parcast.query import Parts
+from parcast.model.query import Parts
 
 
 @attrs.frozen

@@ -10,16 +10,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.phases import CONSTANT, Phase, Phases
+from parcast.model.costs import Costs
+from parcast.model.phases import CONSTANT, Phase, Phases
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.ready import matched
 from parcast.program.unrolled import Pool, Unrolled
 from parcast.quantities.formulas import Formula, Unit
-from parcast.query import Query
-from parcast.workload import Workload
 
 #: A program whose busiest process computes more than this times the mean is not SPMD.
 MOST_UNEQUAL = 1.5

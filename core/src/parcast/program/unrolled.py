@@ -13,7 +13,7 @@ from parcast.program.operations import COLLECTIVES, SENDS
 from parcast.program.tree import Site
 
 if TYPE_CHECKING:
-    from parcast.costs import Need
+    from parcast.model.costs import Need
 
 Ranks = NDArray[np.int64]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked, Line, Placed, whole_numbers
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.settings import Settings
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

@@ -13,11 +13,11 @@ from parcast.asking import check_mapping, check_seed, listed, solver_names, whol
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
 from parcast.files import read_data
 from parcast.measured import Measurements, read_measured
+from parcast.model.workload import Workload
 from parcast.quantities.ranges import parse_numbers
 from parcast.settings import Settings
 from parcast.study.plan import Plan
 from parcast.uncertainty import check_uncertainty
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.registry import Registry

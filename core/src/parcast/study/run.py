@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast.errors import ParcastError
+from parcast.model.query import Status
 from parcast.packing import Pack
-from parcast.query import Status
 from parcast.results import Row
 from parcast.study.digest import SIZE
 from parcast.study.pace import Pace

@@ -14,11 +14,11 @@ from itertools import count
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
+from parcast.model.costs import Costs
+from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference import Reference
-from parcast.query import Parts
 
 #: What happens first among the events of one time: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.

@@ -13,11 +13,19 @@ from random import Random
 
 import attrs
 
-from parcast.costs import Costs
 from parcast.errors import UnknownNameError, did_you_mean
-from parcast.machine import LocalNetwork, Machine, Network, NodeGroup, Nodes, Processor, Storage
+from parcast.model.costs import Costs
+from parcast.model.machine import (
+    LocalNetwork,
+    Machine,
+    Network,
+    NodeGroup,
+    Nodes,
+    Processor,
+    Storage,
+)
+from parcast.model.query import Query
 from parcast.program import Program, Unrolled
-from parcast.query import Query
 from parcast.testing.writer import write
 
 #: What `random_program` can leave out.

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from parcast.entries import SolverEntry
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.query import Query
+from parcast.model.query import Query
 
 #: How near, relatively, two numbers that should be equal must be.
 TOLERANCE = 1e-9

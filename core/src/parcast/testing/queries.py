@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import attrs
 
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Query
 from parcast.quantities.formulas import Unit
-from parcast.query import Query
 from parcast.registry import Registry
 
 #: A machine whose speeds are about 1 in base units.

@@ -10,13 +10,13 @@ import attrs
 
 from parcast.html import flatten
 from parcast.lowering import lower, path
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.quantities.formulas import Formula
-from parcast.query import Query
 from parcast.registry import Registry
 from parcast.testing.promises import expect, is_sentence, promised
 from parcast.testing.queries import UNIT_MACHINE
-from parcast.workload import Workload
 
 
 def check_machine(registry: Registry, name: str) -> Machine:

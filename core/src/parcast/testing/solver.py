@@ -14,7 +14,7 @@ from parcast.entries import SolverEntry, load
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.html import flatten
 from parcast.lowering import lower
-from parcast.query import Assumption, Prediction, Query, Status
+from parcast.model.query import Assumption, Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.results import Row
 from parcast.settings import Settings

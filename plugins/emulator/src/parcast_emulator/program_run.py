@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.ready import matched
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Usage

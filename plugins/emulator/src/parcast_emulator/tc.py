@@ -8,7 +8,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast import Parts, Prediction, Query, UnsupportedError
-from parcast.machine import Count
+from parcast.model.machine import Count
 from parcast_emulator import advice
 from parcast_emulator.answers import prediction
 from parcast_emulator.blocks import Blocks

@@ -11,9 +11,9 @@ import tomlkit
 from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.quantities.units import parse_quantity
-from parcast.workload import Workload
 from parcast_fit.result import Estimate, Fit
 from parcast_fit.wording import show
 

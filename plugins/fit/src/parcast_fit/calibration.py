@@ -11,11 +11,11 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError, UnknownNameError
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.quantities.units import format_seconds
 from parcast.registry import Registry
 from parcast.settings import Settings
-from parcast.workload import Workload
 from parcast_fit.design import candidates, next_point
 from parcast_fit.estimates import Solution, estimate, solve
 from parcast_fit.observations import Observations, observe

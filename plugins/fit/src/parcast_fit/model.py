@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 
 from parcast.errors import SolveError, UnsupportedError
-from parcast.machine import Machine
-from parcast.query import Prediction, Query, Status
+from parcast.model.machine import Machine
+from parcast.model.query import Prediction, Query, Status
 from parcast.registry import Registry
 from parcast.settings import Settings, set_values
 from parcast.tasks import Outcome, Task, resolve, solve_all

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.machine import Machine
 from parcast.measured import Measurement, read_measured
-from parcast.query import Query
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.registry import Registry
 from parcast.settings import Settings, set_values
-from parcast.workload import Workload
 
 #: The column that numbers repeated runs of a point.
 RUN = "run"

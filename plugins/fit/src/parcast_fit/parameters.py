@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from parcast.entries import load_class
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.query import Query
 from parcast.quantities.formulas import Unit
 from parcast.quantities.units import parse_quantity, to_base
-from parcast.query import Query
 from parcast.registry import Registry
 from parcast.settings import Settings
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from parcast.machine import Machine
-from parcast.workload import Workload
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 
 
 @attrs.frozen(kw_only=True)

@@ -8,15 +8,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import FileError, UnsupportedError
 from parcast.lowering import lower
+from parcast.model.costs import Costs
+from parcast.model.query import Query
 from parcast.program.expand import expand
 from parcast.program.operations import COLLECTIVES
 from parcast.program.ready import matched
 from parcast.program.to_phases import Counts, count
 from parcast.program.unrolled import Block
-from parcast.query import Query
 from parcast.registry import Registry
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.query import Prediction, Query, Status
+from parcast.model.query import Prediction, Query, Status
 from parcast_pamela import advice
 from parcast_pamela.simulation.program import Simulation, unfold
 from parcast_pamela.workload import given, linked

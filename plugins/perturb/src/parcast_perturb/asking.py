@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
-from parcast.machine import Machine
+from parcast.model.machine import Machine
 from parcast.quantities.units import to_base
 from parcast_perturb.laws import addition
 from parcast_perturb.noise_free import removal

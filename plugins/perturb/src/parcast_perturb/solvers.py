@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
-from parcast.machine import Count, Machine
+from parcast.model.machine import Count, Machine
 from parcast.quantities.replications import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import signature

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.placement import place
+from parcast.model.placement import place
 from parcast.program import Program
 from parcast.program.columns import CODE
 from parcast.program.columns import NONE as NO_RANK

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError
+from parcast.model.costs import Costs
 from parcast.program.columns import CODE, Columns
 from parcast.program.deadlock import matched as fixed_program
 from parcast.program.frozen import frozen

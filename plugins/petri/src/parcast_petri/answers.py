@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from parcast.model.query import Parts, Prediction, Query, Status
 from parcast.quantities.replications import Replications
-from parcast.query import Parts, Prediction, Query, Status
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.records import Account
 

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.model.query import Prediction, Query
 from parcast.quantities.replications import Replications, replicate
-from parcast.query import Prediction, Query
 from parcast_petri import advice, questions
 from parcast_petri.answers import of_run, of_runs
 from parcast_petri.kernel import layout as k

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.machine import Bandwidth, Seconds
+from parcast.model.machine import Bandwidth, Seconds
 from parcast.quantities.formulas import Unit, Whole
 
 Duplex = Literal["full", "half"]

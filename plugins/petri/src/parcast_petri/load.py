@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError, UnitError, UnsupportedError
+from parcast.model.query import Query
 from parcast.quantities.units import to_base
-from parcast.query import Query
 from parcast_petri.background import Background, JobClass
 from parcast_petri.laws import Law
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast.query import Prediction, Query
+from parcast.model.query import Prediction, Query
 from parcast_petri import advice, questions
 from parcast_petri.answers import of_run
 from parcast_petri.kernel import layout as k

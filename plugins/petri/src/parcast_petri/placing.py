@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.machine import Nodes as Machines
+from parcast.model.machine import Nodes as Machines
+from parcast.model.query import Query
 from parcast.quantities.replications import Estimate, paired
-from parcast.query import Query
 from parcast_petri.background import Background
 from parcast_petri.explicit import Explicit, replications
 from parcast_petri.links import Links

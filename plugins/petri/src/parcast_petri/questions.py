@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
+from parcast.model.costs import Costs
+from parcast.model.query import Query
 from parcast.program.ready import matched
-from parcast.query import Query
 from parcast_petri.arrays import Arrays, arrays
 from parcast_petri.load import Load, loads_of
 from parcast_petri.options import Options

@@ -11,7 +11,7 @@ import attrs
 from parcast import Registry
 from parcast.errors import FileError, UnknownNameError, did_you_mean
 from parcast.lowering import lower
-from parcast.query import Query
+from parcast.model.query import Query
 from parcast_petri.arrays import Arrays, arrays
 from parcast_petri.net import Net
 from parcast_petri.net_files import read_json

@@ -11,8 +11,8 @@ import attrs
 from parcast import Results, Row, Status
 from parcast.alike import told_once
 from parcast.columns import is_number
+from parcast.model.query import is_lower_bound
 from parcast.quantities.units import format_seconds
-from parcast.query import is_lower_bound
 from parcast.results import plain
 
 #: More rows than these are not printed in one table.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
-from parcast.phases import Phases, PhaseValues
+from parcast.model.phases import Phases, PhaseValues
 from parcast.quantities.distributions import Distribution
 from parcast_spmd.extremes import mean_maximum
 from parcast_spmd.options import Options

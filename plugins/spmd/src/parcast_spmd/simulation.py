@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from parcast import UnsupportedError
-from parcast.phases import CONSTANT, EXPONENTIAL
+from parcast.model.phases import CONSTANT, EXPONENTIAL
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import Estimate, generator, replicate
 from parcast_spmd.cycles import Sampled

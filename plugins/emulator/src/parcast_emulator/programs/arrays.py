@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.columns import CODE, Columns
 from parcast.program.deadlock import Matched
 from parcast.program.matching import TIMING

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from parcast import Parts
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError
+from parcast.model.costs import Costs
 from parcast.program.columns import OPS, Columns
 from parcast.program.deadlock import Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
+from parcast.model.costs import Costs
 from parcast.program.collectives import algorithms
 from parcast.program.operations import COLLECTIVES
 from parcast.program.tree import Op

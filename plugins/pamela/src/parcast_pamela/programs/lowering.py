@@ -9,16 +9,16 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import FormulaError, UnsupportedError
+from parcast.model.costs import Costs
+from parcast.model.query import Query
+from parcast.model.workload import Workload
 from parcast.program.blockwise import ends_in_block_order
 from parcast.program.operations import SENDS
 from parcast.program.ready import matched
 from parcast.program.tree import For, Op, Statement, nested
 from parcast.program.unrolled import Block, Unrolled
 from parcast.quantities.expressions import evaluate
-from parcast.query import Query
-from parcast.workload import Workload
 from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
 from parcast_pamela.programs.charges import Charges, is_collective

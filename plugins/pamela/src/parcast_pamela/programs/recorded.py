@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.operations import SENDS
 from parcast.program.unrolled import Pool, Unrolled
 

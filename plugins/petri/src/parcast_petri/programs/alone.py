@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast_petri.options import Options
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.computing import Computations, Work

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.columns import Columns
 from parcast.program.operations import SENDS
 from parcast_petri.programs.networks import Wires, taken

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
+from parcast.model.costs import Costs
+from parcast.model.query import Query
 from parcast.program.columns import CODE, OPS
 from parcast.program.matching import NOTHING, TIMING
 from parcast.program.ready import matched
-from parcast.query import Query
 from parcast_petri.net import Net
 from parcast_petri.options import Options
 from parcast_petri.programs.alone import Alone

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.query import Query
+from parcast.model.costs import Costs
+from parcast.model.query import Query
 from parcast_petri.links import Duplex, Links, OtherNetwork
 
 

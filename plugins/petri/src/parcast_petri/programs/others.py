@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from parcast.query import Query
+from parcast.model.query import Query
 from parcast_petri.load import Load
 from parcast_petri.programs.nodes import Nodes, Old, draw_node
 from parcast_petri.programs.rates import Rates

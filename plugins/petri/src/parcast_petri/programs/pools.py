@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program.columns import OPS, Columns, columns
 from parcast.program.unrolled import Pool, Unrolled
 from parcast_petri.programs.alone import Alone

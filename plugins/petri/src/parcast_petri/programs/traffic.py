@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.query import Query
+from parcast.model.query import Query
 from parcast_petri.laws import Law
 from parcast_petri.links import Traffic
 from parcast_petri.load import Load

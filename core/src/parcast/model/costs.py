@@ -9,9 +9,9 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.machine import LocalNetwork, Machine
-from parcast.placement import Placement, place
-from parcast.query import Query
+from parcast.model.machine import LocalNetwork, Machine
+from parcast.model.placement import Placement, place
+from parcast.model.query import Query
 
 #: What of the machine a program uses.
 Need = Literal["compute", "messages", "io"]

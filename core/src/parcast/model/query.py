@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import attrs
 
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 from parcast.quantities.expressions import Value
-from parcast.workload import Workload
 
 T = TypeVar("T")
 

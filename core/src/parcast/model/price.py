@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parcast.query import Query
+from parcast.model.query import Query
 
 _CURRENCY = re.compile(r"([A-Z]{3})/h")
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 import attrs
 
 from parcast.errors import FormulaError, InvalidPointError, UnitError
+from parcast.model.query import Query
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.formulas import Formula, Unit
-from parcast.query import Query
 
 _SURFACE = re.compile(r"surface:(\d+)")
 

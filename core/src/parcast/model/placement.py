@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.machine import Machine, Nodes
-from parcast.query import Query
+from parcast.model.machine import Machine, Nodes
+from parcast.model.query import Query
 
 Ranks = NDArray[np.int64]
 

@@ -1,0 +1,1 @@
+"""The model: machines, workloads, the query that joins them, placement and costs."""
