@@ -4,7 +4,7 @@ import pytest
 
 from parcast.model.price import charge
 from parcast.model.query import Query
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
 
 REGISTRY = Registry([])
 WORK = REGISTRY.workload({"name": "w", "phase": [{}]})

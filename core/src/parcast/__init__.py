@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from parcast.entries import (
+from parcast.errors import (
+    InvalidPointError,
+    ParcastError,
+    SolveError,
+    UnsupportedError,
+)
+from parcast.model.machine import Machine
+from parcast.model.query import Assumption, Parts, Prediction, Query, Status
+from parcast.model.workload import Workload
+from parcast.plugins.catalog import Registry
+from parcast.plugins.entries import (
     FamilyEntry,
     KindEntry,
     Lowering,
@@ -13,18 +23,8 @@ from parcast.entries import (
     SolverEntry,
     Writer,
 )
-from parcast.errors import (
-    InvalidPointError,
-    ParcastError,
-    SolveError,
-    UnsupportedError,
-)
-from parcast.hookspecs import hookimpl
-from parcast.model.machine import Machine
-from parcast.model.query import Assumption, Parts, Prediction, Query, Status
-from parcast.model.workload import Workload
+from parcast.plugins.hookspecs import hookimpl
 from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.registry import Registry
 from parcast.results import Results, Row
 
 __all__ = [

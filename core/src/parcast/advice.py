@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Line, Placed, check_mapping, check_seed, check_settings
-from parcast.entries import load
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
+from parcast.plugins.entries import load
 from parcast.quantities.units import format_seconds
 from parcast.settings import Settings
 from parcast.tasks import Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: How many processes are asked about where nothing says.
 USUAL_P = 16

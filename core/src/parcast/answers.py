@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked
-from parcast.entries import Solver
 from parcast.errors import ParcastError
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
+from parcast.plugins.entries import Solver
 from parcast.results import Row
 from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: More times than this with one process and one disk are not remembered.
 MOST_KNOWN = 10_000

@@ -23,7 +23,7 @@ from parcast.model.workload import Workload
 from parcast.settings import Settings, set_values
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: The processes asked about where neither the user nor a recorded workload says.
 DEFAULT_P = (1, 2, 4, 8, 16, 32, 64)

@@ -26,7 +26,7 @@ from parcast.tasks import Tell, resolve, silent, solve_all
 from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 def compare(

@@ -24,7 +24,7 @@ from parcast.results import Results, Row
 from parcast.settings import Settings, set_values
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: Two answers within this are the same.
 SAME = 1.05

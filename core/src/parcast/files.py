@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
-from parcast.entries import KindEntry, PartEntry, load_class
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.html import flatten
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
+from parcast.plugins.entries import KindEntry, PartEntry, load_class
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import Value
 from parcast.quantities.formulas import Formula, Unit, Whole

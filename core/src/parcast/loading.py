@@ -12,13 +12,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from parcast import files
-from parcast.entries import Reader, Resource, load
 from parcast.errors import FileError, ParcastError, UnknownNameError
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
+from parcast.plugins.entries import Reader, Resource, load
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 MachineLike = str | Path | Mapping[str, Any] | Machine
 WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload

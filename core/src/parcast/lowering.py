@@ -7,9 +7,9 @@ from heapq import heappop, heappush
 
 import attrs
 
-from parcast.entries import Lowering, load
 from parcast.errors import UnsupportedError
 from parcast.model.query import Query
+from parcast.plugins.entries import Lowering, load
 
 
 def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Lowering, ...] | None:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import attrs
 
 from parcast.errors import PluginError
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
 from parcast.results import Results
 
 

@@ -18,7 +18,7 @@ from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 def provenance(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load_class
 from parcast.errors import (
     FileError,
     FormulaError,
@@ -23,12 +22,13 @@ from parcast.errors import (
 from parcast.files import structure, uncertain_numbers
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
+from parcast.plugins.entries import SolverEntry, load_class
 from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
 from parcast.quantities.units import check_spread, is_quantity, is_uncertain, parse_quantity
 
 if TYPE_CHECKING:
     from parcast.model.query import Query
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 @attrs.frozen(slots=False)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.entries import Solver, SolverEntry, load
 from parcast.errors import (
     FileError,
     InvalidPointError,
@@ -20,10 +19,11 @@ from parcast.errors import (
 )
 from parcast.lowering import lower
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
+from parcast.plugins.entries import Solver, SolverEntry, load
 from parcast.settings import Settings
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 Tell = Callable[[str], None]  #: hears, in words for people, what is being done

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.asking import Asked, Line
-from parcast.entries import load_class
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
 from parcast.files import structure, uncertain_numbers, workload_from_data
 from parcast.model.machine import Machine
 from parcast.model.query import Prediction, Query, Status
 from parcast.model.workload import Workload
+from parcast.plugins.entries import load_class
 from parcast.quantities.expressions import names_in, parse
 from parcast.quantities.formulas import Unit, Whole
 from parcast.quantities.units import is_uncertain, parse_quantity
@@ -29,7 +29,7 @@ from parcast.settings import Settings
 from parcast.tasks import Outcome, Task, resolve, solve_all
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 Place = tuple[str | int, ...]  #: where in the data of a file a number stands
 

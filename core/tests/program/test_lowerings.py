@@ -8,11 +8,11 @@ from parcast.lowering import lower
 from parcast.model.costs import Costs
 from parcast.model.phases import CONSTANT
 from parcast.model.query import Query
+from parcast.plugins.catalog import Registry
 from parcast.program.from_phases import lower as to_program
 from parcast.program.reader import read_source
 from parcast.program.ready import matched
 from parcast.program.to_phases import lower as to_phases
-from parcast.registry import Registry
 from parcast.testing import by_sweep
 
 REGISTRY = Registry([])

@@ -11,7 +11,7 @@ import typer
 from parcast.cli import advise, browse, solve, study
 from parcast.errors import ParcastError, did_you_mean
 from parcast.garbage import seldom_collect
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
 
 HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
 

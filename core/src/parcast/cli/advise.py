@@ -13,8 +13,8 @@ from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.errors import InvalidPointError
 from parcast.model.query import Status
+from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.registry import Registry
 from parcast.results import plain
 from parcast.settings import split_assignment
 

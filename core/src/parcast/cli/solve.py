@@ -14,9 +14,9 @@ from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status
+from parcast.plugins.catalog import Registry
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
-from parcast.registry import Registry
 from parcast.results import Results, Row
 from parcast.settings import split_assignment
 

@@ -17,8 +17,8 @@ from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.cli.solve import Json, Output, print_results
 from parcast.errors import ParcastError
 from parcast.model.query import Status
+from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.registry import Registry
 from parcast.results import Results, Row
 
 if TYPE_CHECKING:

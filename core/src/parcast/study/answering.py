@@ -20,7 +20,7 @@ from parcast.study.stored import StoredRows
 from parcast.study.work import Done, Job, Opened, pickled
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: With more rows than this, they stay where they are kept until they are looked at.
 MOST_IN_MEMORY = 10_000

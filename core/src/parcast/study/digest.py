@@ -19,7 +19,7 @@ from parcast.asking import Line
 from parcast.study.plan import Plan
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 SIZE = 16
 

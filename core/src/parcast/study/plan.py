@@ -16,7 +16,7 @@ from parcast.model.workload import Workload
 from parcast.settings import Settings
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 @attrs.frozen(kw_only=True, slots=False)

@@ -20,7 +20,7 @@ from parcast.study.plan import Plan
 from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: A larger grid is a slip of the finger.
 MOST_POINTS = 10**7

@@ -29,7 +29,7 @@ from parcast.study.store import Block, Store, decode, encode, missing
 from parcast.study.work import Done, Job, prepare, put, work
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 
 @attrs.define

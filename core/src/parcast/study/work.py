@@ -20,7 +20,7 @@ from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, block_key, blocks, encode
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
 #: A batch ends after this many seconds, whatever is left of it; the rest is given out again.
 MOST_SECONDS = 2.0
@@ -64,7 +64,7 @@ def pickled(registry: Registry, plan: Plan) -> bytes:
 
 @lru_cache(maxsize=2)
 def _unpickled(content: bytes) -> Opened:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Registry
 
     given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
     if given is not None:

@@ -10,8 +10,8 @@ import attrs
 
 from parcast.model.machine import Machine
 from parcast.model.query import Query
+from parcast.plugins.catalog import Registry
 from parcast.quantities.formulas import Unit
-from parcast.registry import Registry
 
 #: A machine whose speeds are about 1 in base units.
 UNIT_MACHINE: Mapping[str, Any] = {

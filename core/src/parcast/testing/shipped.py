@@ -13,8 +13,8 @@ from parcast.lowering import lower, path
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
+from parcast.plugins.catalog import Registry
 from parcast.quantities.formulas import Formula
-from parcast.registry import Registry
 from parcast.testing.promises import expect, is_sentence, promised
 from parcast.testing.queries import UNIT_MACHINE
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.html import flatten
 from parcast.lowering import lower
 from parcast.model.query import Assumption, Prediction, Query, Status
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
+from parcast.plugins.entries import SolverEntry, load
 from parcast.results import Row
 from parcast.settings import Settings
 from parcast.testing.promises import TOLERANCE, expect, is_sentence, promised, rise, who_asked

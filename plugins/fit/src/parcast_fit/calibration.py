@@ -13,8 +13,8 @@ import numpy as np
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
+from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.registry import Registry
 from parcast.settings import Settings
 from parcast_fit.design import candidates, next_point
 from parcast_fit.estimates import Solution, estimate, solve

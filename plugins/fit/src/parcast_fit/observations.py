@@ -14,7 +14,7 @@ from parcast.measured import Measurement, read_measured
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
 from parcast.settings import Settings, set_values
 
 #: The column that numbers repeated runs of a point.

@@ -10,13 +10,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.entries import load_class
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.model.machine import Machine
 from parcast.model.query import Query
+from parcast.plugins.catalog import Registry
+from parcast.plugins.entries import load_class
 from parcast.quantities.formulas import Unit
 from parcast.quantities.units import parse_quantity, to_base
-from parcast.registry import Registry
 from parcast.settings import Settings
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParcastError, SolveError
-from parcast.registry import Registry
+from parcast.plugins.catalog import Registry
 from parcast.settings import Settings
 from parcast_fit.identifiability import INVISIBLE, Rank, take_apart
 from parcast_fit.model import Jacobian, Model, make_model

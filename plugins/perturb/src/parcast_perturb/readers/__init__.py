@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from parcast.entries import load
 from parcast.errors import FileError
+from parcast.plugins.entries import load
 from parcast_perturb.trace.columns import Trace
 
 #: Readers by suffix.

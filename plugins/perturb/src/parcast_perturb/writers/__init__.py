@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.entries import load
 from parcast.errors import FileError, UnsupportedError
+from parcast.plugins.entries import load
 from parcast_perturb.trace.calls import CALLS, NAMES
 from parcast_perturb.trace.columns import BYTES, NAME, SITE, Trace
 

@@ -13,7 +13,11 @@ import attrs
 import pluggy
 
 from parcast import loading
-from parcast.entries import (
+from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
+from parcast.loading import MachineLike, WorkloadLike
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.plugins.entries import (
     API,
     Entry,
     FamilyEntry,
@@ -27,11 +31,7 @@ from parcast.entries import (
     Writer,
     load,
 )
-from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
-from parcast.hookspecs import PROJECT, Specs
-from parcast.loading import MachineLike, WorkloadLike
-from parcast.model.machine import Machine
-from parcast.model.workload import Workload
+from parcast.plugins.hookspecs import PROJECT, Specs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -329,7 +329,7 @@ def _installed() -> Iterator[tuple[PluginInfo, Any]]:
 
 
 def _given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
-    from parcast import builtin
+    from parcast.plugins import builtin
 
     for plugin in (builtin, *plugins):
         name = getattr(plugin, "__name__", type(plugin).__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast.entries import KindEntry, Lowering, PartEntry, Reader, Writer
-from parcast.hookspecs import hookimpl
+from parcast.plugins.entries import KindEntry, Lowering, PartEntry, Reader, Writer
+from parcast.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -53,7 +53,7 @@ def parcast_writers() -> Iterator[Writer]:
 @hookimpl
 def parcast_executor(spec: str) -> Executor | None:
     """Return the executors of this machine: ``processes:4``, ``threads:4``."""
-    from parcast.executors import local_executor
+    from parcast.plugins.executors import local_executor
 
     return local_executor(spec)
 

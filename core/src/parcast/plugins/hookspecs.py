@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from parcast.entries import (
+from parcast.model.query import Prediction, Query
+from parcast.plugins.entries import (
     FamilyEntry,
     KindEntry,
     Lowering,
@@ -22,7 +23,6 @@ from parcast.entries import (
     SolverEntry,
     Writer,
 )
-from parcast.model.query import Prediction, Query
 
 if TYPE_CHECKING:
     import typer
