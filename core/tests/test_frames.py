@@ -15,8 +15,9 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast import ParcastError, Parts, Registry, Results, Row, Status, writers
-from parcast.columns import GRID, axes, flat
+from parcast import ParcastError, Parts, Registry, Results, Row, Status
+from parcast.results import writers
+from parcast.results.columns import GRID, axes, flat
 
 PROVENANCE = {"seed": 7, "bad": math.nan, "source": "é" * 100_000}
 PARTS = Parts(1.0, 0.5, 0.25, 0.25)

@@ -8,7 +8,7 @@ import pytest
 from parcast.errors import FileError, UnknownNameError
 from parcast.measured import join, read_measured
 from parcast.model.workload import Workload
-from parcast.results import Row
+from parcast.results.results import Row
 
 EXTRAP = {
     "parameters": ["p", "n"],

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from parcast import ParcastError, Registry, Results, Row, Writer, hookimpl
-from parcast import plot as plotting
+from parcast.results import plot as plotting
 
 RESULTS = Results((Row(workload="w", machine="m", solver="s", p=1, d=1, time=2.0),))
 

@@ -25,7 +25,7 @@ from parcast.plugins.entries import (
 )
 from parcast.plugins.hookspecs import hookimpl
 from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.results import Results, Row
+from parcast.results.results import Results, Row
 
 __all__ = [
     "Assumption",

@@ -14,7 +14,7 @@ from parcast.errors import ParcastError
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.entries import Solver
-from parcast.results import Row
+from parcast.results.results import Row
 from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.measured import join, read_measured
 from parcast.model.query import Prediction
 from parcast.provenance import provenance
-from parcast.results import Results
+from parcast.results.results import Results
 from parcast.settings import Settings
 from parcast.tasks import Tell, resolve, silent, solve_all
 from parcast.uncertainty import check_uncertainty

@@ -20,7 +20,7 @@ from parcast.asking import Line, Placed, listed
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
 from parcast.quantities.units import format_seconds
-from parcast.results import Results, Row
+from parcast.results.results import Results, Row
 from parcast.settings import Settings, set_values
 
 if TYPE_CHECKING:

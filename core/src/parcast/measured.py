@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from parcast.asking import MOST
-from parcast.columns import is_number
 from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
 from parcast.files import read_text
 from parcast.model.workload import Workload
 from parcast.quantities.units import Quantity, check_dimension, is_uncertain, parse_quantity
-from parcast.results import Row
+from parcast.results.columns import is_number
+from parcast.results.results import Row
 from parcast.series import Raw, read_csv, read_extrap, read_extrap_lines
 
 #: Columns that are texts, and columns that are whole numbers from 1.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from parcast.columns import is_number
 from parcast.errors import FileError, shorten
+from parcast.results.columns import is_number
 
 #: A row as it was read: where, and what its columns hold.
 Raw = tuple[str, Mapping[str, Any]]

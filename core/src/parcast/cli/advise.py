@@ -15,7 +15,7 @@ from parcast.errors import InvalidPointError
 from parcast.model.query import Status
 from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.results import plain
+from parcast.results.results import plain
 from parcast.settings import split_assignment
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 
 from parcast.errors import ParcastError, UnitError
 from parcast.quantities.units import to_base
-from parcast.results import Results
+from parcast.results.results import Results
 
 
 def largest_error(text: str | None, measured: object) -> float:

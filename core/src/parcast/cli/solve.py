@@ -17,7 +17,7 @@ from parcast.model.query import Status
 from parcast.plugins.catalog import Registry
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
-from parcast.results import Results, Row
+from parcast.results.results import Results, Row
 from parcast.settings import split_assignment
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."

@@ -19,7 +19,7 @@ from parcast.errors import ParcastError
 from parcast.model.query import Status
 from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.results import Results, Row
+from parcast.results.results import Results, Row
 
 if TYPE_CHECKING:
     from parcast.study import Study
@@ -151,7 +151,7 @@ class Counted:
 
 def _counted(results: Results) -> Counted:
     """Count in one pass, without keeping the rows."""
-    from parcast.packing import packs, values
+    from parcast.results.packing import packs, values
 
     found = Counted()
     names = ("solver", "status", "message", "time")

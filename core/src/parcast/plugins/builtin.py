@@ -42,12 +42,18 @@ def parcast_parts() -> Iterator[PartEntry]:
 @hookimpl
 def parcast_writers() -> Iterator[Writer]:
     """Add the formats of results; .parquet and .nc need the extra ``frames``."""
-    yield Writer(".json", "parcast.writers:write_json", "One object: rows and provenance.")
-    yield Writer(".jsonl", "parcast.writers:write_jsonl", "One row a line.")
-    yield Writer(".csv", "parcast.writers:write_csv", "One row a line, nested values dotted.")
-    yield Writer(".extrap.jsonl", "parcast.writers:write_extrap", "Times for Extra-P.")
-    yield Writer(".parquet", "parcast.frames:write_parquet", "A data frame; parcast[frames].")
-    yield Writer(".nc", "parcast.frames:write_netcdf", "A grid in netCDF4; parcast[frames].")
+    yield Writer(".json", "parcast.results.writers:write_json", "One object: rows and provenance.")
+    yield Writer(".jsonl", "parcast.results.writers:write_jsonl", "One row a line.")
+    yield Writer(
+        ".csv", "parcast.results.writers:write_csv", "One row a line, nested values dotted."
+    )
+    yield Writer(".extrap.jsonl", "parcast.results.writers:write_extrap", "Times for Extra-P.")
+    yield Writer(
+        ".parquet", "parcast.results.frames:write_parquet", "A data frame; parcast[frames]."
+    )
+    yield Writer(
+        ".nc", "parcast.results.frames:write_netcdf", "A grid in netCDF4; parcast[frames]."
+    )
 
 
 @hookimpl

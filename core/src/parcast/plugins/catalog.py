@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import typer
 
     from parcast.model.query import Prediction, Query
-    from parcast.results import Results
+    from parcast.results.results import Results
 
 E = TypeVar("E")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parcast.measured import join
 from parcast.provenance import provenance
-from parcast.results import Results
+from parcast.results.results import Results
 from parcast.study.digest import digest_of_code, digests_of
 from parcast.study.plan import Plan
 from parcast.study.reading import Study, read_study

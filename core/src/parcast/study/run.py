@@ -20,8 +20,8 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast.model.query import Status
-from parcast.packing import Pack
-from parcast.results import Row
+from parcast.results.packing import Pack
+from parcast.results.results import Row
 from parcast.study.digest import SIZE
 from parcast.study.pace import Pace
 from parcast.study.plan import Plan

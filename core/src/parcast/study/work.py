@@ -15,7 +15,7 @@ import attrs
 
 from parcast.answers import References, answer
 from parcast.errors import ParcastError
-from parcast.packing import Pack
+from parcast.results.packing import Pack
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, block_key, blocks, encode
 

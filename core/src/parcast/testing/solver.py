@@ -16,7 +16,7 @@ from parcast.lowering import lower
 from parcast.model.query import Assumption, Prediction, Query, Status
 from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import SolverEntry, load
-from parcast.results import Row
+from parcast.results.results import Row
 from parcast.settings import Settings
 from parcast.testing.promises import TOLERANCE, expect, is_sentence, promised, rise, who_asked
 from parcast.testing.queries import faster, lacking, standard_queries

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from parcast import Results, Row, Status
-from parcast.alike import told_once
-from parcast.columns import is_number
 from parcast.model.query import is_lower_bound
 from parcast.quantities.units import format_seconds
-from parcast.results import plain
+from parcast.results.columns import is_number
+from parcast.results.grouping import told_once
+from parcast.results.results import plain
 
 #: More rows than these are not printed in one table.
 MOST_ROWS = 120

@@ -15,7 +15,7 @@ import attrs
 from parcast import Parts, Results, Row
 from parcast.errors import FileError, shorten
 from parcast.files import read_text
-from parcast.results import SCHEMA
+from parcast.results.results import SCHEMA
 
 if TYPE_CHECKING:
     from cattrs import Converter

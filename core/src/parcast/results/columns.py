@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.packing import packs, values
-from parcast.results import Results, Row
+from parcast.results.packing import packs, values
+from parcast.results.results import Results, Row
 
 Flat = dict[str, Any]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.alike import told_once
 from parcast.model.query import Parts, Prediction, Status
 from parcast.quantities.units import format_seconds
+from parcast.results.grouping import told_once
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from parcast.plot import Plot
+    from parcast.results.plot import Plot
 
 #: Raised when a key of the rows changes its meaning.
 SCHEMA = 1
@@ -122,20 +122,20 @@ class Results:
         return {"schema": SCHEMA, "rows": rows, "provenance": plain(self.provenance)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the rows as a data frame (see `parcast.frames.to_frame`)."""
-        from parcast.frames import to_frame
+        """Return the rows as a data frame (see `parcast.results.frames.to_frame`)."""
+        from parcast.results.frames import to_frame
 
         return to_frame(self)
 
     def to_dataset(self) -> xarray.Dataset:
-        """Return the rows as a grid (see `parcast.frames.to_dataset`)."""
-        from parcast.frames import to_dataset
+        """Return the rows as a grid (see `parcast.results.frames.to_dataset`)."""
+        from parcast.results.frames import to_dataset
 
         return to_dataset(self)
 
     def plot(self) -> Plot:
-        """Return the picture that shows the rows best (see `parcast.plot.plot`)."""
-        from parcast.plot import plot
+        """Return the picture that shows the rows best (see `parcast.results.plot.plot`)."""
+        from parcast.results.plot import plot
 
         return plot(self)
 

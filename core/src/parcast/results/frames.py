@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from parcast.columns import (
+from parcast.errors import ParcastError
+from parcast.model.query import Parts
+from parcast.results.columns import (
     GRID,
     Flat,
     Kind,
@@ -28,10 +30,8 @@ from parcast.columns import (
     settings,
     short,
 )
-from parcast.errors import ParcastError
-from parcast.model.query import Parts
-from parcast.packing import Column, packs
-from parcast.results import Results, plain
+from parcast.results.packing import Column, packs
+from parcast.results.results import Results, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,9 @@ import csv
 import json
 from pathlib import Path
 
-from parcast.columns import axes, distinct, flat, is_number, kinds, short
-from parcast.packing import packs, values
-from parcast.results import SCHEMA, Results, plain
+from parcast.results.columns import axes, distinct, flat, is_number, kinds, short
+from parcast.results.packing import packs, values
+from parcast.results.results import SCHEMA, Results, plain
 
 
 def write_json(results: Results, path: Path) -> None:

@@ -9,7 +9,7 @@ import attrs
 
 from parcast.errors import PluginError
 from parcast.plugins.catalog import Registry
-from parcast.results import Results
+from parcast.results.results import Results
 
 
 @attrs.frozen

@@ -1,0 +1,1 @@
+"""Results: rows in one schema, their columns, tables, frames, files and pictures."""
