@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from parcast import files
 from parcast.errors import FileError, ParcastError, UnknownNameError
+from parcast.files import tables as files
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import Reader, Resource, load

@@ -10,12 +10,12 @@ import attrs
 
 from parcast.asking import MOST
 from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
-from parcast.files import read_text
+from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
+from parcast.files.tables import read_text
 from parcast.model.workload import Workload
 from parcast.quantities.units import Quantity, check_dimension, is_uncertain, parse_quantity
 from parcast.results.columns import is_number
 from parcast.results.results import Row
-from parcast.series import Raw, read_csv, read_extrap, read_extrap_lines
 
 #: Columns that are texts, and columns that are whole numbers from 1.
 _TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")

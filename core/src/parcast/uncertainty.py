@@ -17,7 +17,7 @@ import attrs
 
 from parcast.asking import Asked, Line
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
-from parcast.files import structure, uncertain_numbers, workload_from_data
+from parcast.files.tables import structure, uncertain_numbers, workload_from_data
 from parcast.model.machine import Machine
 from parcast.model.query import Prediction, Query, Status
 from parcast.model.workload import Workload

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.files import ORIGINS, read_text
+from parcast.files.tables import ORIGINS, read_text
 from parcast.model.workload import Workload
 from parcast.program.content import Program
 from parcast.program.statements import RESERVED, Reader

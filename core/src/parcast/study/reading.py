@@ -11,7 +11,7 @@ import attrs
 
 from parcast.asking import check_mapping, check_seed, listed, solver_names, whole_numbers
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
-from parcast.files import read_data
+from parcast.files.tables import read_data
 from parcast.measured import Measurements, read_measured
 from parcast.model.workload import Workload
 from parcast.quantities.ranges import parse_numbers

@@ -201,7 +201,7 @@ def _write(output: Path, text: str, what: str, suffix: str) -> None:
 def _coupling(engine: EngineName, polling: str, blocking: list[CallName]) -> Coupling | None:
     """Return how processes call, where the engine has processes."""
     from parcast.errors import UnsupportedError
-    from parcast.files import structure
+    from parcast.files.tables import structure
     from parcast_emulator.coupling import Coupling
 
     given = dict.fromkeys((call.value for call in blocking), "blocking")

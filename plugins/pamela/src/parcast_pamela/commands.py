@@ -213,7 +213,7 @@ def _compiled(context: typer.Context, file: str, machine: str | None) -> Compile
 
 
 def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
-    from parcast.files import read_data
+    from parcast.files.tables import read_data
     from parcast.settings import split_assignment
 
     given: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import FileError, UnknownNameError, UnsupportedError, did_you_mean
-from parcast.files import ORIGINS, read_text
+from parcast.files.tables import ORIGINS, read_text
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 

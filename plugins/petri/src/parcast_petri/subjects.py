@@ -95,7 +95,7 @@ def query_of(
             raise UnknownNameError(
                 f"--set {text}: give NAME=VALUE of a parameter or an option of petri.{hint}"
             )
-    from parcast.files import structure
+    from parcast.files.tables import structure
 
     options = structure(given, Options, "option", "petri")
     query = Query(workload=workload, machine=found, p=p, d=found.storage.disks,

@@ -14,7 +14,7 @@ import attrs
 
 from parcast import Parts, Results, Row
 from parcast.errors import FileError, shorten
-from parcast.files import read_text
+from parcast.files.tables import read_text
 from parcast.results.results import SCHEMA
 
 if TYPE_CHECKING:

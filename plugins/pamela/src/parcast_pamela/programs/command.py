@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast.files import read_text
+from parcast.files.tables import read_text
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

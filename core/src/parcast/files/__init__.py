@@ -1,0 +1,1 @@
+"""Files: tables of machines and workloads, and series of measured times."""
