@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from parcast.program import OPERATIONS
 from parcast.program.reader import read_source
-from parcast.program.unroll import unroll
+from parcast.program.unroll.unroll import unroll
 from parcast.quantities.expressions import FUNCTIONS
 
 STENCIL = """

@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from parcast.errors import UnsupportedError
-from parcast.program.content import Program
+from parcast.program.workload import Program
 from parcast.testing import by_sweep, random_program
 from parcast_pamela.bounds import Bound, Options
 from parcast_pamela.programs.lowering import lower

@@ -8,8 +8,8 @@ import parcast_workloads
 from parcast import Query, Registry
 from parcast.lowering import lower
 from parcast.model.costs import Costs
-from parcast.program.frozen import is_decided_by_timing
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
+from parcast.program.reference.fixed_order import is_decided_by_timing
 from parcast.testing import by_sweep, random_program
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate

@@ -7,7 +7,7 @@ import pytest
 from parcast import Query, Registry
 from parcast.lowering import lower
 from parcast.model.costs import Costs
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
 from parcast.testing import by_sweep
 
 REGISTRY = Registry()

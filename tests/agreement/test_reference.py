@@ -17,10 +17,10 @@ import pytest
 from parcast.model.costs import Costs
 from parcast.model.placement import Placement
 from parcast.program import Operation, Site, Unrolled
-from parcast.program.collectives import algorithms
-from parcast.program.expand import expand
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
-from parcast.program.unroll import unroll
+from parcast.program.unroll.unroll import unroll
 from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
 
 #: Disks are served first come, first served, so these programs have an order to change.

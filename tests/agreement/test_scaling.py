@@ -8,7 +8,7 @@ import pytest
 
 from parcast import Query, Registry, cli
 from parcast.lowering import lower
-from parcast.program.expand import is_collective
+from parcast.program.matching.expansion import is_collective
 from parcast_perturb.writers import write_trace
 
 REGISTRY = Registry()

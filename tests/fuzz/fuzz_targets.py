@@ -20,7 +20,7 @@ import attrs
 
 from parcast import Query, Registry
 from parcast.measured import read_measured
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import evaluate, parse
 from parcast.quantities.ranges import parse_numbers

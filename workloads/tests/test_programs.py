@@ -8,8 +8,8 @@ import pytest
 import parcast_workloads
 from parcast import Query, Registry
 from parcast.model.costs import Costs
-from parcast.program.ready import matched
-from parcast.program.tally import tally
+from parcast.program.matching.prepare import matched
+from parcast.program.summary import tally
 from parcast.testing import by_sweep
 
 REGISTRY = Registry([parcast_workloads])

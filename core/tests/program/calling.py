@@ -7,7 +7,7 @@ import inspect
 import math
 
 from parcast.program import ANY, OPERATIONS, Operation, Site, Unrolled
-from parcast.program.operations import REQUESTS, REQUIRED, Argument
+from parcast.program.source.operations import REQUESTS, REQUIRED, Argument
 from parcast.quantities.expressions import FUNCTIONS
 
 SITE = Site("called")

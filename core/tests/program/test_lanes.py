@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FormulaError
-from parcast.program.exact import LaneError, apply
-from parcast.program.lanes import Lanes, Partial, Scope, evaluate
+from parcast.program.unroll.arithmetic import LaneError, apply
+from parcast.program.unroll.lanes import Lanes, Partial, Scope, evaluate
 from parcast.quantities.expressions import FUNCTIONS, OPERATORS, parse
 
 EDGES = [0, 1, 2, 3, 7, 10**7, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62, 2**63 - 1, 2**63]

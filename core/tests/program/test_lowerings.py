@@ -9,10 +9,10 @@ from parcast.model.costs import Costs
 from parcast.model.phases import CONSTANT
 from parcast.model.query import Query
 from parcast.plugins.catalog import Registry
-from parcast.program.from_phases import lower as to_program
+from parcast.program.lowerings.from_phases import lower as to_program
+from parcast.program.lowerings.to_phases import lower as to_phases
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
-from parcast.program.to_phases import lower as to_phases
 from parcast.testing import by_sweep
 
 REGISTRY = Registry([])

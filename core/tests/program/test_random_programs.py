@@ -7,8 +7,8 @@ import math
 import pytest
 
 from parcast.errors import UnknownNameError
-from parcast.program.collectives import algorithms
-from parcast.program.deadlock import check
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.deadlock import check
 from parcast.program.reader import read_source
 from parcast.testing import FEATURES, random_program
 

@@ -6,8 +6,8 @@ import pytest
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
 from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
 from parcast.testing import by_sweep
 from parcast_pamela.bounds import Bound, Options
 from parcast_pamela.programs.lowering import lower, model

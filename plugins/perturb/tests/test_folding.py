@@ -11,8 +11,8 @@ import parcast_perturb
 from parcast import Query, Registry, UnsupportedError
 from parcast.lowering import lower
 from parcast.model.costs import Costs as ProgramCosts
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
 from parcast.testing import UNIT_MACHINE, by_sweep
 from parcast_perturb.readers import read_trace
 from parcast_perturb.traced import workload

@@ -70,13 +70,13 @@ def parcast_lowerings() -> Iterator[Lowering]:
     yield Lowering(
         "phases",
         "program",
-        "parcast.program.from_phases:lower",
+        "parcast.program.lowerings.from_phases:lower",
         "Deterministic bursts; messages around a ring.",
         on_request=True,
     )
     yield Lowering(
         "program",
         "phases",
-        "parcast.program.to_phases:lower",
+        "parcast.program.lowerings.to_phases:lower",
         "Operations counted, for processes that are alike.",
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from parcast.program.content import Program
-from parcast.program.operations import ANY, OPERATIONS
-from parcast.program.tree import Assign, For, If, Op, Site, Statement, Tree
-from parcast.program.unrolled import Block, Operation, Request, Unrolled
+from parcast.program.source.operations import ANY, OPERATIONS
+from parcast.program.source.tree import Assign, For, If, Op, Site, Statement, Tree
+from parcast.program.unroll.blocks import Block, Operation, Request, Unrolled
+from parcast.program.workload import Program
 
 __all__ = [
     "ANY",

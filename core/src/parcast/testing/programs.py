@@ -83,8 +83,8 @@ class RandomProgram:
     @cached_property
     def expanded(self) -> Unrolled:
         """The operations of all processes, collectives as messages."""
-        from parcast.program.collectives import algorithms
-        from parcast.program.expand import expand
+        from parcast.program.matching.collectives import algorithms
+        from parcast.program.matching.expansion import expand
 
         return expand(self.unrolled, algorithms(self.machine.network.collectives))
 

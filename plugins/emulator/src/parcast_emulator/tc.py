@@ -105,7 +105,7 @@ def _too_many(count: str, why: str = "") -> str:
 
 
 def _program(query: Query, options: Options) -> Prediction:
-    from parcast.program.ready import matched
+    from parcast.program.matching.prepare import matched
     from parcast_emulator.program_run import costs_of, run, why_not_compiled
 
     count = matched(query, pools=True).unrolled.count()

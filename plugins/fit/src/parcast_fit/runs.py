@@ -13,11 +13,11 @@ from parcast.lowering import lower
 from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.plugins.catalog import Registry
-from parcast.program.expand import expand
-from parcast.program.operations import COLLECTIVES
-from parcast.program.ready import matched
-from parcast.program.to_phases import Counts, count
-from parcast.program.unrolled import Block
+from parcast.program.lowerings.to_phases import Counts, count
+from parcast.program.matching.expansion import expand
+from parcast.program.matching.prepare import matched
+from parcast.program.source.operations import COLLECTIVES
+from parcast.program.unroll.blocks import Block
 
 
 def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:

@@ -18,10 +18,10 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.program import Unrolled
-from parcast.program.columns import NONE, OPS
-from parcast.program.operations import COLLECTIVES
-from parcast.program.tree import Site
-from parcast.program.unrolled import Block, Request
+from parcast.program.matching.columns import NONE, OPS
+from parcast.program.source.operations import COLLECTIVES
+from parcast.program.source.tree import Site
+from parcast.program.unroll.blocks import Block, Request
 from parcast_perturb.trace.columns import Floats, Ints
 
 #: The arguments of operations, by the column of `Table` that holds them.
@@ -53,7 +53,7 @@ class Table:
     """The operations of all ranks, each rank's in one stretch; a row for each."""
 
     offsets: Ints  #: p + 1 of them
-    op: Ints  #: a place in `parcast.program.columns.OPS`
+    op: Ints  #: a place in `parcast.program.matching.columns.OPS`
     site: Ints
     dst: Ints
     src: Ints

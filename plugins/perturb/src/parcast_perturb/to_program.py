@@ -11,9 +11,9 @@ import numpy as np
 from parcast import Query, UnsupportedError, Workload
 from parcast.model.placement import place
 from parcast.program import Program
-from parcast.program.columns import CODE
-from parcast.program.columns import NONE as NO_RANK
-from parcast.program.tree import Site
+from parcast.program.matching.columns import CODE
+from parcast.program.matching.columns import NONE as NO_RANK
+from parcast.program.source.tree import Site
 from parcast_perturb.folding import Table, folded
 from parcast_perturb.timing import gaps_of
 from parcast_perturb.trace.calls import ALL, IRECV, ISEND, NAMES, NONBLOCKING, WAIT

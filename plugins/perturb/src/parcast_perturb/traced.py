@@ -11,12 +11,12 @@ import numpy as np
 from parcast import Query, UnsupportedError, Workload
 from parcast.errors import InvalidPointError
 from parcast.model.costs import Costs
-from parcast.program.columns import CODE, Columns
-from parcast.program.deadlock import matched as fixed_program
-from parcast.program.frozen import frozen
-from parcast.program.operations import ANY, SENDS
-from parcast.program.ready import matched
-from parcast.program.unrolled import Block, Unrolled
+from parcast.program.matching.columns import CODE, Columns
+from parcast.program.matching.deadlock import matched as fixed_program
+from parcast.program.matching.prepare import matched
+from parcast.program.reference.fixed_order import frozen
+from parcast.program.source.operations import ANY, SENDS
+from parcast.program.unroll.blocks import Block, Unrolled
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.trace.calls import CALLS, CODES, WAIT

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from parcast import Assumption, Query
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
 from parcast_petri import questions
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.traffic import random_traffic

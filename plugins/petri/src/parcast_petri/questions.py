@@ -10,7 +10,7 @@ from typing import Literal
 from parcast.errors import UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.query import Query
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
 from parcast_petri.arrays import Arrays, arrays
 from parcast_petri.load import Load, loads_of
 from parcast_petri.options import Options

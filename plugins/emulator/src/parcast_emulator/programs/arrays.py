@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.model.costs import Costs
-from parcast.program.columns import CODE, Columns
-from parcast.program.deadlock import Matched
-from parcast.program.matching import TIMING
+from parcast.program.matching.channels import TIMING
+from parcast.program.matching.columns import CODE, Columns
+from parcast.program.matching.deadlock import Matched
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 

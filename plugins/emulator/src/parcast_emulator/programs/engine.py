@@ -7,8 +7,8 @@ import numpy as np
 from parcast import Parts
 from parcast.errors import InvalidPointError
 from parcast.model.costs import Costs
-from parcast.program.columns import OPS, Columns
-from parcast.program.deadlock import Matched
+from parcast.program.matching.columns import OPS, Columns
+from parcast.program.matching.deadlock import Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 from parcast_emulator.engines.servers import Servers
 from parcast_emulator.programs.arrays import (

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.program.operations import RECEIVES, SENDS
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program.source.operations import RECEIVES, SENDS
+from parcast.program.source.tree import For, If, Op, Statement
 from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.spelling import spell, truth

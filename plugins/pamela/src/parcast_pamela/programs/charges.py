@@ -8,9 +8,9 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast.model.costs import Costs
-from parcast.program.collectives import algorithms
-from parcast.program.operations import COLLECTIVES
-from parcast.program.tree import Op
+from parcast.program.matching.collectives import algorithms
+from parcast.program.source.operations import COLLECTIVES
+from parcast.program.source.tree import Op
 from parcast.quantities.expressions import Call, Expr, Name, Num
 
 ZERO = Num(0)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
-from parcast.program.operations import RECEIVES, SENDS
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program.source.operations import RECEIVES, SENDS
+from parcast.program.source.tree import For, If, Op, Statement
 from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.spelling import spell, truth

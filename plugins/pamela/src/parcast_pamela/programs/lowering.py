@@ -13,11 +13,11 @@ from parcast.errors import FormulaError, UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.program.blockwise import ends_in_block_order
-from parcast.program.operations import SENDS
-from parcast.program.ready import matched
-from parcast.program.tree import For, Op, Statement, nested
-from parcast.program.unrolled import Block, Unrolled
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.prepare import matched
+from parcast.program.source.operations import SENDS
+from parcast.program.source.tree import For, Op, Statement, nested
+from parcast.program.unroll.blocks import Block, Unrolled
 from parcast.quantities.expressions import evaluate
 from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier

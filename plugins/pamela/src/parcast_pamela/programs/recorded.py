@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.model.costs import Costs
-from parcast.program.operations import SENDS
-from parcast.program.unrolled import Pool, Unrolled
+from parcast.program.source.operations import SENDS
+from parcast.program.unroll.blocks import Pool, Unrolled
 
 #: Operations that keep a process busy for a receiver's overhead, whatever they wait for.
 _RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program.source.tree import For, If, Op, Statement
 from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 
 #: Whether an operation is one that nobody leaves before all have come

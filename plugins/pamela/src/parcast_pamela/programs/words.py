@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.program.tree import Op
+from parcast.program.source.tree import Op
 from parcast.quantities.expressions import Call, Expr, Name, Num
 from parcast_pamela.programs.charges import ZERO
 from parcast_pamela.programs.spelling import spell

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from parcast.model.costs import Costs
-from parcast.program.columns import Columns
-from parcast.program.operations import SENDS
+from parcast.program.matching.columns import Columns
+from parcast.program.source.operations import SENDS
 from parcast_petri.programs.networks import Wires, taken
 
 

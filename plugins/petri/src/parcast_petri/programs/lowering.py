@@ -11,9 +11,9 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.query import Query
-from parcast.program.columns import CODE, OPS
-from parcast.program.matching import NOTHING, TIMING
-from parcast.program.ready import matched
+from parcast.program.matching.channels import NOTHING, TIMING
+from parcast.program.matching.columns import CODE, OPS
+from parcast.program.matching.prepare import matched
 from parcast_petri.net import Net
 from parcast_petri.options import Options
 from parcast_petri.programs.alone import Alone

@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from parcast.model.costs import Costs
-from parcast.program.columns import OPS, Columns, columns
-from parcast.program.unrolled import Pool, Unrolled
+from parcast.program.matching.columns import OPS, Columns, columns
+from parcast.program.unroll.blocks import Pool, Unrolled
 from parcast_petri.programs.alone import Alone
 from parcast_petri.programs.charges import Charges, Ways
 from parcast_petri.programs.networks import Wires

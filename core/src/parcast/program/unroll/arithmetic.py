@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import FormulaError
-from parcast.program.unrolled import Ranks
+from parcast.program.unroll.blocks import Ranks
 from parcast.quantities.expressions import FUNCTIONS, OPERATORS, Value
 
 #: Integers up to here are floats, exactly.

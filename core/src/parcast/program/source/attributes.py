@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from parcast.program.tree import Assign, For, If, Op, Pool, Statement, Tree
+from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tree
 from parcast.quantities.expressions import Expr, names_in
 
 #: A statement's place in the source: line and column, which no two statements share.

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.operations import RECEIVES, SENDS
-from parcast.program.unrolled import Block, Column, Unrolled
+from parcast.program.source.operations import RECEIVES, SENDS
+from parcast.program.unroll.blocks import Block, Column, Unrolled
 
 #: A tag, and the number of a set of channels from one rank to another.
 _Key = tuple[int, int]

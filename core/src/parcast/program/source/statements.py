@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.program import operations
-from parcast.program.attributes import assigned, expressions, handed_on
-from parcast.program.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
-from parcast.program.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
+from parcast.program.source import operations
+from parcast.program.source.attributes import assigned, expressions, handed_on
+from parcast.program.source.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
+from parcast.program.source.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
 from parcast.quantities.expressions import (
     BINARY,
     FUNCTIONS,

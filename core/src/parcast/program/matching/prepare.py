@@ -7,9 +7,9 @@ from typing import Any
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.query import Query
-from parcast.program.collectives import algorithms
-from parcast.program.deadlock import Matched
-from parcast.program.deadlock import matched as match
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.deadlock import Matched
+from parcast.program.matching.deadlock import matched as match
 
 #: How many programs are kept; several solvers are asked about each in turn.
 _KEPT = 2

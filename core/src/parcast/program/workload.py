@@ -8,11 +8,11 @@ import attrs
 
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
-from parcast.program.attributes import Attributes, attributes
-from parcast.program.ready import matched
-from parcast.program.tree import Tree
-from parcast.program.unroll import unroll
-from parcast.program.unrolled import Unrolled
+from parcast.program.matching.prepare import matched
+from parcast.program.source.attributes import Attributes, attributes
+from parcast.program.source.tree import Tree
+from parcast.program.unroll.blocks import Unrolled
+from parcast.program.unroll.unroll import unroll
 
 
 @attrs.frozen(eq=False)

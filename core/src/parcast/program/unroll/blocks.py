@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.operations import COLLECTIVES, SENDS
-from parcast.program.tree import Site
+from parcast.program.source.operations import COLLECTIVES, SENDS
+from parcast.program.source.tree import Site
 
 if TYPE_CHECKING:
     from parcast.model.costs import Need

@@ -10,15 +10,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.program.arguments import column, whole
-from parcast.program.attributes import assigned, attributes, expressions, place
-from parcast.program.exact import LaneError, apply
-from parcast.program.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
-from parcast.program.operations import ANY, OPERATIONS, REQUESTS, Argument
-from parcast.program.requests import OpenRequests, Waited
-from parcast.program.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
-from parcast.program.unrolled import Block, Ranks, Request, Unrolled
-from parcast.program.unrolled import Pool as Tasks
+from parcast.program.source.attributes import assigned, attributes, expressions, place
+from parcast.program.source.operations import ANY, OPERATIONS, REQUESTS, Argument
+from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
+from parcast.program.unroll.arguments import column, whole
+from parcast.program.unroll.arithmetic import LaneError, apply
+from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
+from parcast.program.unroll.blocks import Pool as Tasks
+from parcast.program.unroll.lanes import Lanes, Memo, Scope, evaluate, finite, take, truth
+from parcast.program.unroll.requests import OpenRequests, Waited
 from parcast.quantities.expressions import Expr, Name, Num, Value, names_in
 
 #: A program of more blocks (some 100 bytes each), or with loops of more iterations, is refused.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from parcast.program.columns import CODE, Columns
-from parcast.program.operations import ANY, RECEIVES, SENDS
+from parcast.program.matching.columns import CODE, Columns
+from parcast.program.source.operations import ANY, RECEIVES, SENDS
 
 _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVES))
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
-from parcast.program.operations import OPERATIONS
-from parcast.program.unrolled import Block, Ranks, Request, Unrolled
+from parcast.program.source.operations import OPERATIONS
+from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 
 #: More operations than these would take over 10 GB with their matching.
 MOST_OPERATIONS = 100_000_000

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from parcast.program.exact import LaneError, fits
-from parcast.program.lanes import finite
-from parcast.program.operations import Argument
-from parcast.program.unrolled import Column, Ranks
+from parcast.program.source.operations import Argument
+from parcast.program.unroll.arithmetic import LaneError, fits
+from parcast.program.unroll.blocks import Column, Ranks
+from parcast.program.unroll.lanes import finite
 from parcast.quantities.expressions import Value
 
 _PEERS = {"dst": "sends to", "src": "receives from"}

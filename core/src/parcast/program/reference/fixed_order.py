@@ -1,7 +1,7 @@
 """A program with all of it fixed that timing decides, for solvers that follow fixed programs.
 
 Who takes which task of a pool, which message a ``recv(ANY)`` takes, and how long each access to
-files waits for its disk, are those of the plain run on the machine (`parcast.program.played`).
+files waits for its disk, are those of the plain run on the machine (`parcast.program.reference.process_sweep`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parcast.model.costs import Costs
-from parcast.program.operations import ANY
-from parcast.program.played import Step, steps_of
-from parcast.program.unrolled import Block, Operation, Unrolled
+from parcast.program.reference.process_sweep import Step, steps_of
+from parcast.program.source.operations import ANY
+from parcast.program.unroll.blocks import Block, Operation, Unrolled
 
 #: Operations whose time depends on what others do at the same time.
 _TIMED = frozenset({"read", "write", "pool"})

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.program.collectives import Groups, Step, groups, some, steps
-from parcast.program.operations import COLLECTIVES
-from parcast.program.unrolled import Block, Ranks, Request, Unrolled
+from parcast.program.matching.collectives import Groups, Step, groups, some, steps
+from parcast.program.source.operations import COLLECTIVES
+from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 
 
 @attrs.frozen(eq=False)

@@ -1,6 +1,6 @@
 """Values on many ranks at once, each exactly what Python gives on that rank.
 
-Values are those of `parcast.program.exact`; one lane alone has Python numbers only.
+Values are those of `parcast.program.unroll.arithmetic`; one lane alone has Python numbers only.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.exact import LaneError, apply, fits
-from parcast.program.unrolled import Ranks
+from parcast.program.unroll.arithmetic import LaneError, apply, fits
+from parcast.program.unroll.blocks import Ranks
 from parcast.quantities.expressions import Call, Expr, Name, Num, Value
 
 

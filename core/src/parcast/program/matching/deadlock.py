@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
-from parcast.program.blockwise import ends_in_block_order
-from parcast.program.columns import CODE, NONE, OPS, Columns, Ids, columns
-from parcast.program.expand import Collective, collectives, expand
-from parcast.program.matching import Matching, match
-from parcast.program.operations import ANY, SENDS
-from parcast.program.sweep import sweep
-from parcast.program.unrolled import Unrolled
-from parcast.program.wavefront import Needs, stuck_in
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.channels import Matching, match
+from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, columns
+from parcast.program.matching.dry_run import sweep
+from parcast.program.matching.expansion import Collective, collectives, expand
+from parcast.program.matching.wavefront import Needs, stuck_in
+from parcast.program.source.operations import ANY, SENDS
+from parcast.program.unroll.blocks import Unrolled
 
 
 @attrs.frozen(eq=False)

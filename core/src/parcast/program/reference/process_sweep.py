@@ -18,9 +18,9 @@ import numpy as np
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
-from parcast.program.operations import ANY
-from parcast.program.reference import Reference
-from parcast.program.unrolled import Operation, Unrolled
+from parcast.program.reference.outcome import Reference
+from parcast.program.source.operations import ANY
+from parcast.program.unroll.blocks import Operation, Unrolled
 
 
 @attrs.frozen

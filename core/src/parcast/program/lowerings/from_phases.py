@@ -11,9 +11,9 @@ from parcast.errors import InvalidPointError
 from parcast.model.phases import Phase, Phases
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.program.content import Program
 from parcast.program.reader import read_source
-from parcast.program.statements import RESERVED
+from parcast.program.source.statements import RESERVED
+from parcast.program.workload import Program
 from parcast.quantities.expressions import Call, Expr, Name, Num, Value, names_in, spell
 from parcast.quantities.formulas import Formula
 

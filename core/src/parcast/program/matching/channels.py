@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
-from parcast.program.columns import Columns, Ids
-from parcast.program.operations import ANY, RECEIVES, SENDS
+from parcast.program.matching.columns import Columns, Ids
+from parcast.program.source.operations import ANY, RECEIVES, SENDS
 
 #: The partner of an operation that sends, or receives, nothing.
 NOTHING = -1

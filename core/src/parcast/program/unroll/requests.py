@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from parcast.program.exact import LaneError
-from parcast.program.lanes import Lanes, Memo, take
+from parcast.program.unroll.arithmetic import LaneError
+from parcast.program.unroll.lanes import Lanes, Memo, take
 
 #: The block of a request by its place in the list, and the lanes that wait for it.
 Waited = tuple[int, Lanes]

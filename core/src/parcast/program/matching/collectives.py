@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import FileError, did_you_mean, shorten
-from parcast.program.unrolled import Ranks
+from parcast.program.unroll.blocks import Ranks
 
 _ROOTED = ("binomial", "linear")
 

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.operations import COLLECTIVES, SENDS
-from parcast.program.unrolled import Unrolled
+from parcast.program.source.operations import COLLECTIVES, SENDS
+from parcast.program.unroll.blocks import Unrolled
 
 
 @attrs.frozen

@@ -15,10 +15,10 @@ from parcast.model.costs import Costs
 from parcast.model.phases import CONSTANT, Phase, Phases
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.program.blockwise import ends_in_block_order
-from parcast.program.operations import COLLECTIVES, SENDS
-from parcast.program.ready import matched
-from parcast.program.unrolled import Pool, Unrolled
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.prepare import matched
+from parcast.program.source.operations import COLLECTIVES, SENDS
+from parcast.program.unroll.blocks import Pool, Unrolled
 from parcast.quantities.formulas import Formula, Unit
 
 #: A program whose busiest process computes more than this times the mean is not SPMD.

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.columns import Ids
+from parcast.program.matching.columns import Ids
 
 
 @attrs.frozen(eq=False)

@@ -1,0 +1,1 @@
+"""Lowerings: phases as a program, and a program as phases."""

@@ -1,0 +1,1 @@
+"""Matching: messages, collectives and deadlock, found without a clock."""

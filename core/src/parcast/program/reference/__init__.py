@@ -1,0 +1,1 @@
+"""References: plain evaluations of a program that solvers are held against."""

@@ -1,0 +1,1 @@
+"""Source: the language of programs, its tree, statements and operations."""

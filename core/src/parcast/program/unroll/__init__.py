@@ -1,0 +1,1 @@
+"""Unrolling: a tree at one point as the operations of every process."""
