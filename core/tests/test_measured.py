@@ -5,8 +5,8 @@ import json
 import attrs
 import pytest
 
+from parcast.comparison.measurements import join, read_measured
 from parcast.errors import FileError, UnknownNameError
-from parcast.measured import join, read_measured
 from parcast.model.workload import Workload
 from parcast.results.results import Row
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import parcast_workloads
 from parcast import Query, Registry, Results, Status
-from parcast.explanation import explain
+from parcast.analysis.explanation import explain
 from parcast.model.costs import Costs
 from parcast.model.machine import Machine
 from parcast.program.matching.prepare import matched

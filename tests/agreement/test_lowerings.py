@@ -3,7 +3,7 @@
 import pytest
 
 from parcast import Query, Registry
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source

@@ -6,7 +6,7 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched
 from parcast.program.reference.fixed_order import is_decided_by_timing

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from parcast import Query, Registry, cli
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
 from parcast.program.matching.expansion import is_collective
 from parcast_perturb.writers import write_trace
 

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from parcast import Query, Registry
-from parcast.measured import read_measured
+from parcast.comparison.measurements import read_measured
 from parcast.program.matching.prepare import matched
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import evaluate, parse

@@ -3,8 +3,8 @@
 import attrs
 import pytest
 
+from parcast.comparison.lowering import lower
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.lowering import lower
 from parcast.model.costs import Costs
 from parcast.model.phases import CONSTANT
 from parcast.model.query import Query

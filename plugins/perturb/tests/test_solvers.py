@@ -9,7 +9,7 @@ import pytest
 
 import parcast_perturb
 from parcast import Query, Registry, UnsupportedError
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs as ProgramCosts
 from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source

@@ -13,6 +13,7 @@ from parcast.cli import names
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
 from parcast.cli.takes import takes
+from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
 from parcast.model.machine import Machine
@@ -20,7 +21,6 @@ from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import FamilyEntry, SolverEntry, load
-from parcast.settings import Settings, split_assignment
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

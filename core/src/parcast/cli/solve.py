@@ -12,13 +12,13 @@ import typer
 from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
+from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status
 from parcast.plugins.catalog import Registry
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
 from parcast.results.results import Results, Row
-from parcast.settings import split_assignment
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
 Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)
@@ -164,7 +164,7 @@ def predict(
 def _explained(
     registry: Registry, results: Results, workload: Any, machine: Any, asked: dict[str, Any]
 ) -> list[Any]:
-    from parcast.explanation import explain
+    from parcast.analysis.explanation import explain
 
     same = {name: asked[name] for name in ("mapping", "settings", "seed")}
     return explain(registry, results, workload, machine, **same)

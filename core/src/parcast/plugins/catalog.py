@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import pluggy
 
-from parcast import loading
+from parcast.comparison import inputs as loading
+from parcast.comparison.inputs import MachineLike, WorkloadLike
 from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
-from parcast.loading import MachineLike, WorkloadLike
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import (
@@ -301,8 +301,8 @@ class Registry:
                     part.unlink()
 
     def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
-        """Ask solvers about workloads on machines; see `parcast.compare.compare`."""
-        from parcast.compare import compare
+        """Ask solvers about workloads on machines; see `parcast.comparison.compare.compare`."""
+        from parcast.comparison.compare import compare
 
         return compare(self, workload, machine, **asked)
 
@@ -313,8 +313,8 @@ class Registry:
         return study(self, source, **asked)
 
     def predict(self, workload: Any, machine: Any, solver: str, **asked: Any) -> Prediction:
-        """Return one solver's prediction; see `parcast.compare.predict`."""
-        from parcast.compare import predict
+        """Return one solver's prediction; see `parcast.comparison.compare.predict`."""
+        from parcast.comparison.compare import predict
 
         return predict(self, workload, machine, solver, **asked)
 

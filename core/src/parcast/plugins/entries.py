@@ -42,7 +42,7 @@ class SolverEntry:
     """A solver: ``target`` is a class without arguments, taking workloads of one ``kind``.
 
     ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
-    the law of bursts", to the values of options. `parcast.explanation` leaves them out.
+    the law of bursts", to the values of options. `parcast.analysis.explanation` leaves them out.
     ``follows`` names what the solver obeys of that which not every solver does: parts of machines
     that have a ``choice``, and ``network.saturation``. Where a machine states others, rows say that
     they are not followed.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Line
+from parcast.comparison.grid import Line
 from parcast.study.plan import Plan
 
 if TYPE_CHECKING:

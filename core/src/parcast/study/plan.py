@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Asked, Line, Placed, whole_numbers
+from parcast.comparison.grid import Asked, Line, Placed, whole_numbers
+from parcast.comparison.settings import Settings
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
-from parcast.settings import Settings
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

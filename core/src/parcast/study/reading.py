@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import check_mapping, check_seed, listed, solver_names, whole_numbers
+from parcast.comparison.grid import check_mapping, check_seed, listed, solver_names, whole_numbers
+from parcast.comparison.measurements import Measurements, read_measured
+from parcast.comparison.settings import Settings
+from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
 from parcast.files.tables import read_data
-from parcast.measured import Measurements, read_measured
 from parcast.model.workload import Workload
 from parcast.quantities.ranges import parse_numbers
-from parcast.settings import Settings
 from parcast.study.plan import Plan
-from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.answers import References, answer
+from parcast.comparison.rows import References, answer
 from parcast.errors import ParcastError
 from parcast.results.packing import Pack
 from parcast.study.plan import Plan

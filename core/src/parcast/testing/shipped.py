@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
+from parcast.comparison.lowering import lower, path
 from parcast.html import flatten
-from parcast.lowering import lower, path
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload

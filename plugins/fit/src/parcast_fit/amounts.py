@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 import tomlkit
 
+from parcast.comparison.measurements import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
-from parcast.measured import read_table
 from parcast.quantities.units import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 

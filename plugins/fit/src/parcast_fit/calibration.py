@@ -10,12 +10,12 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.comparison.settings import Settings
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.settings import Settings
 from parcast_fit.design import candidates, next_point
 from parcast_fit.estimates import Solution, estimate, solve
 from parcast_fit.observations import Observations, observe
@@ -57,7 +57,7 @@ def fit(
     solver
         A solver or family; may be left out where one is installed.
     settings
-        What else is set, as in `parcast.compare.compare`; for a free name, where to start.
+        What else is set, as in `parcast.comparison.compare.compare`; for a free name, where to start.
     bounds
         By free name ``(low, high)`` in base units or text such as ``"1 MB/s..1 GB/s"``.
     mapping

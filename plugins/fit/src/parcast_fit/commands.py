@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli.output import print_json, print_table, print_text
+from parcast.comparison.settings import split_assignment
 from parcast.errors import FileError, SolveError, UnsupportedError
-from parcast.settings import split_assignment
 
 if TYPE_CHECKING:
     from parcast_fit.result import Estimate, Fit

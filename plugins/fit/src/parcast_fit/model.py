@@ -13,12 +13,12 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.comparison.settings import Settings, set_values
+from parcast.comparison.solving import Outcome, Task, resolve, solve_all
 from parcast.errors import SolveError, UnsupportedError
 from parcast.model.machine import Machine
 from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.catalog import Registry
-from parcast.settings import Settings, set_values
-from parcast.tasks import Outcome, Task, resolve, solve_all
 from parcast_fit.parameters import Floats, Parameter
 
 

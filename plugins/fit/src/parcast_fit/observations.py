@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.comparison.measurements import Measurement, read_measured
+from parcast.comparison.settings import Settings, set_values
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.measured import Measurement, read_measured
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.plugins.catalog import Registry
-from parcast.settings import Settings, set_values
 
 #: The column that numbers repeated runs of a point.
 RUN = "run"

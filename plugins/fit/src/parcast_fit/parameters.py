@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.comparison.settings import Settings
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.model.machine import Machine
 from parcast.model.query import Query
@@ -17,7 +18,6 @@ from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import load_class
 from parcast.quantities.formulas import Unit
 from parcast.quantities.units import parse_quantity, to_base
-from parcast.settings import Settings
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.comparison.lowering import lower
 from parcast.errors import FileError, UnsupportedError
-from parcast.lowering import lower
 from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.plugins.catalog import Registry

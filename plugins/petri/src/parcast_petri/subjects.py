@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from parcast import Registry
+from parcast.comparison.lowering import lower
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.lowering import lower
 from parcast.model.query import Query
 from parcast_petri.arrays import Arrays, arrays
 from parcast_petri.net import Net

@@ -95,8 +95,8 @@ def _text(
     form: FormName | None,
     settings: list[str],
 ) -> str:
-    from parcast.asking import Line
-    from parcast.settings import Settings, split_assignment
+    from parcast.comparison.grid import Line
+    from parcast.comparison.settings import Settings, split_assignment
     from parcast_pamela.programs.lowering import model
 
     workload = registry.workload(program)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from parcast.comparison.settings import split_assignment
 from parcast.errors import FileError, ParcastError, UnitError
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import to_base
-from parcast.settings import split_assignment
 
 if TYPE_CHECKING:
     from parcast import Registry, Results

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from parcast.answers import answer
-from parcast.asking import (
+from parcast.comparison.grid import (
     Asked,
     Line,
     Placed,
@@ -16,14 +15,15 @@ from parcast.asking import (
     listed,
     solver_names,
 )
+from parcast.comparison.measurements import join, read_measured
+from parcast.comparison.provenance import provenance
+from parcast.comparison.rows import answer
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Tell, resolve, silent, solve_all
+from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import UncertaintyError, UnknownNameError
-from parcast.measured import join, read_measured
 from parcast.model.query import Prediction
-from parcast.provenance import provenance
 from parcast.results.results import Results
-from parcast.settings import Settings
-from parcast.tasks import Tell, resolve, silent, solve_all
-from parcast.uncertainty import check_uncertainty
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

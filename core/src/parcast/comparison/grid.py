@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison.lowering import path
+from parcast.comparison.settings import Settings, set_values
 from parcast.errors import (
     FileError,
     FormulaError,
@@ -16,11 +18,9 @@ from parcast.errors import (
     UnknownNameError,
     did_you_mean,
 )
-from parcast.lowering import path
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.settings import Settings, set_values
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

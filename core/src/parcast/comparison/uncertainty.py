@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Asked, Line
+from parcast.comparison.grid import Asked, Line
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Outcome, Task, resolve, solve_all
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
 from parcast.files.tables import structure, uncertain_numbers, workload_from_data
 from parcast.model.machine import Machine
@@ -25,8 +27,6 @@ from parcast.plugins.entries import load_class
 from parcast.quantities.expressions import names_in, parse
 from parcast.quantities.formulas import Unit, Whole
 from parcast.quantities.units import is_uncertain, parse_quantity
-from parcast.settings import Settings
-from parcast.tasks import Outcome, Task, resolve, solve_all
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

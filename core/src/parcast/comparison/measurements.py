@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from parcast.asking import MOST
+from parcast.comparison.grid import MOST
 from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
 from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
 from parcast.files.tables import read_text

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison.lowering import lower
+from parcast.comparison.settings import Settings
 from parcast.errors import (
     FileError,
     InvalidPointError,
@@ -17,10 +19,8 @@ from parcast.errors import (
     SolveError,
     UnsupportedError,
 )
-from parcast.lowering import lower
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import Solver, SolverEntry, load
-from parcast.settings import Settings
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Line, Placed, check_mapping, check_seed, check_settings
+from parcast.comparison.grid import Line, Placed, check_mapping, check_seed, check_settings
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import load
 from parcast.quantities.units import format_seconds
-from parcast.settings import Settings
-from parcast.tasks import Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry
@@ -104,7 +104,7 @@ def advise(
         The point: a recorded workload's own p, or else 16, and the machine's own d, where not
         given.
     mapping, settings, seed
-        As `parcast.compare.compare` takes them.
+        As `parcast.comparison.compare.compare` takes them.
     every
         Ask every solver that does not run on request only, also where a workload must be
         written out for it.

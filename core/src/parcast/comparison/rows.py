@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Asked
+from parcast.comparison.grid import Asked
+from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.entries import Solver
 from parcast.results.results import Row
-from parcast.tasks import Outcome, Task, Tell, resolve, silent, solve_all
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry
@@ -164,7 +164,7 @@ def _finite(seconds: float | None) -> float | None:
 
 def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
     """Return the row with what its uncertain numbers make of its time."""
-    from parcast.uncertainty import spread
+    from parcast.comparison.uncertainty import spread
 
     if row.status is not Status.OK:
         return row

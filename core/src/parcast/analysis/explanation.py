@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Line, Placed, listed
+from parcast.comparison.grid import Line, Placed, listed
+from parcast.comparison.settings import Settings, set_values
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
 from parcast.quantities.units import format_seconds
 from parcast.results.results import Results, Row
-from parcast.settings import Settings, set_values
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Registry
@@ -123,7 +123,7 @@ def explain(
     registry
         Where names are looked up.
     results
-        The rows, as `parcast.compare.compare` returned them.
+        The rows, as `parcast.comparison.compare.compare` returned them.
     workload, machine, mapping, settings, seed
         As they were given there.
 

@@ -1,0 +1,1 @@
+"""Comparison: inputs, the grid of points, settings, solving, rows and measurements."""
