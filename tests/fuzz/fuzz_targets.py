@@ -24,7 +24,7 @@ from parcast.program.matching.prepare import matched
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import evaluate, parse
 from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.units import parse_quantity
+from parcast.quantities.stated import parse_quantity
 from parcast.study.reading import read_study
 from parcast.testing import random_program
 

@@ -6,7 +6,7 @@ import math
 import sys
 
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.units import to_base
+from parcast.quantities.stated import to_base
 from parcast.results.results import Results
 
 

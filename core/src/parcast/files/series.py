@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from parcast.errors import FileError, shorten
-from parcast.results.columns import is_number
+from parcast.quantities.units import is_number
 
 #: A row as it was read: where, and what its columns hold.
 Raw = tuple[str, Mapping[str, Any]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError, did_you_mean
-from parcast.quantities.units import is_quantity, is_uncertain, parse_quantity, to_base
+from parcast.quantities.units import check_dimension, has_spread, is_number_with_unit, parse_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,7 +137,7 @@ class Distribution:
         """
         whole = SHAPES.get(str(text), str(text)) if dimension == "1" else str(text)
         name, colon, rest = whole.partition(":")
-        if not colon and (is_quantity(whole) or dimension != "1"):
+        if not colon and (is_number_with_unit(whole) or dimension != "1"):
             name, rest = "const", whole
         if name not in LAWS:
             known = [*LAWS, *(SHAPES if dimension == "1" else ())]
@@ -148,11 +148,11 @@ class Distribution:
             names *= len(values)
         if len(values) != len(names):
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
-        if any(is_uncertain(value) for value in values):
+        if any(has_spread(value) for value in values):
             raise ParcastError(f"{text!r}: these numbers carry no uncertainty; give one value each")
         try:
             found = tuple(
-                parse_quantity(value).value if key in PURE else to_base(value, dimension)
+                _number(value, None if key in PURE else dimension)
                 for key, value in zip(names, values, strict=True)
             )
         except UnitError as error:
@@ -186,6 +186,14 @@ class Distribution:
         """Return ``size`` independent values."""
         drawn: npt.NDArray[np.float64] = LAWS[self.law].sample(generator, size, *self.parameters)
         return drawn
+
+
+def _number(text: str, dimension: str | None) -> float:
+    """Return a parameter in base units; None takes a plain number for what it is."""
+    quantity = parse_number(text)
+    if dimension is not None:
+        check_dimension(quantity.dimension, dimension, text)
+    return quantity.value
 
 
 def _check(law: str, parameters: Sequence[tuple[str, float]], text: object) -> None:

@@ -11,13 +11,8 @@ import attrs
 
 from parcast.errors import FormulaError, UnitError
 from parcast.quantities.expressions import Expr, Num, Value, evaluate, names_in, parse
-from parcast.quantities.units import (
-    check_dimension,
-    check_spread,
-    is_quantity,
-    parse_quantity,
-    unit_factor,
-)
+from parcast.quantities.stated import is_quantity, parse_quantity
+from parcast.quantities.units import check_dimension, check_spread, unit_factor
 
 _UNIT = re.compile(r"[^\W\d][\w/%]*")
 _OPEN = re.compile(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from parcast.errors import ParcastError, UnitError, did_you_mean
+from parcast.errors import UnitError, did_you_mean
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -133,28 +133,24 @@ def _unit_hint(name: str, whole: str) -> str:
     return did_you_mean(name, UNITS)
 
 
-def is_quantity(text: str) -> bool:
-    """Tell a number, with a unit or what stands in its place, from any other text."""
-    return bool(_QUANTITY.fullmatch(text) or _INTERVAL.fullmatch(text)) or _names_a_law(text)
+def is_number(value: object) -> bool:
+    """Return whether a value is a number, True and False being none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _names_a_law(text: str) -> bool:
-    name, colon, _ = text.strip().partition(":")
-    if not colon:
+def is_number_with_unit(text: str) -> bool:
+    """Tell a number, with a unit, a spread or bounds, from any other text."""
+    return bool(_QUANTITY.fullmatch(text) or _INTERVAL.fullmatch(text))
+
+
+def has_spread(text: str) -> bool:
+    """Tell whether a number is stated with a spread or bounds, be they wrong ones."""
+    if not is_number_with_unit(text):
         return False
-    from parcast.quantities.distributions import LAWS
-
-    return name in LAWS
-
-
-def is_uncertain(value: object) -> bool:
-    """Tell whether a number is stated with an uncertainty, be it a wrong one."""
-    if not isinstance(value, str) or not is_quantity(value):
-        return False
-    if (match := _QUANTITY.fullmatch(value)) and match["exact"]:
+    if (match := _QUANTITY.fullmatch(text)) and match["exact"]:
         return False
     try:
-        return parse_quantity(value).spread > 0
+        return parse_number(text).spread > 0
     except UnitError:  # said where the number is read
         return True
 
@@ -185,15 +181,8 @@ def _without_percent(match: re.Match[str]) -> str:
     return f"it is not clear what the percent are of; write {meant} or {both}"
 
 
-def parse_quantity(value: object) -> Quantity:
-    """Return the quantity a file states: a plain number in base units, or text with a unit.
-
-    Parameters
-    ----------
-    value
-        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
-        deviation; ``±`` and ``+/-`` mean the same), ``"25 to 29 MB/s"`` (anything between) or
-        ``"lognormal:27MB/s,3MB/s"``.
+def parse_number(value: object) -> Quantity:
+    """Return a number in base units, or text with a unit, a spread or bounds.
 
     Raises
     ------
@@ -212,8 +201,6 @@ def _parse_text(text: str) -> Quantity:
     match = _QUANTITY.fullmatch(text)
     if match is None and (interval := _INTERVAL.fullmatch(text)):
         return _between(interval, text)
-    if match is None and _names_a_law(text):
-        return _distributed(text)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
     dimension, factor = _unit_of(match["unit"], text)
@@ -244,20 +231,6 @@ def _between(match: re.Match[str], text: str) -> Quantity:
     return Quantity((least + most) / 2, dimension, spread, "uniform", (least, most))
 
 
-def _distributed(text: str) -> Quantity:
-    from parcast.quantities.distributions import Distribution
-
-    name, _, rest = text.strip().partition(":")
-    dimension = next(
-        (found for one in rest.split(",") if (found := parse_quantity(one).dimension)), ""
-    )
-    try:
-        law = Distribution.read(text.strip(), dimension)
-    except ParcastError as error:
-        raise UnitError(str(error)) from None
-    return Quantity(law.mean, dimension, math.sqrt(law.variance), name, law.parameters)
-
-
 def _finite(number: float, shown: object) -> float:
     try:
         if math.isfinite(number):
@@ -265,19 +238,6 @@ def _finite(number: float, shown: object) -> float:
     except OverflowError:
         raise UnitError("an integer beyond 1.8e308 is not a finite number") from None
     raise UnitError(f"{shown!r} is not a finite number")
-
-
-def to_base(value: object, dimension: str) -> float:
-    """Return ``value`` in the base unit of ``dimension``; a plain number is already in it.
-
-    Raises
-    ------
-    UnitError
-        If the unit is of another dimension, or `parse_quantity` refuses the value.
-    """
-    quantity = parse_quantity(value)
-    check_dimension(quantity.dimension, dimension, value)
-    return quantity.value
 
 
 def check_dimension(found: str, wanted: str, shown: object) -> None:

@@ -110,11 +110,6 @@ def _first_twice(rows: Iterable[Flat], names: Iterable[str]) -> Flat | None:
     return None
 
 
-def is_number(value: object) -> bool:
-    """Return whether a value is a number, True and False being none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def short(name: str) -> str:
     """Return a parameter's own name."""
     return name.removeprefix("params.")

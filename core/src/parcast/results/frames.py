@@ -18,18 +18,8 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.model.query import Parts
-from parcast.results.columns import (
-    GRID,
-    Flat,
-    Kind,
-    axes,
-    distinct,
-    flat,
-    is_number,
-    kinds,
-    settings,
-    short,
-)
+from parcast.quantities.units import is_number
+from parcast.results.columns import GRID, Flat, Kind, axes, distinct, flat, kinds, settings, short
 from parcast.results.packing import Column, packs
 from parcast.results.results import Results, plain
 

@@ -6,7 +6,8 @@ import csv
 import json
 from pathlib import Path
 
-from parcast.results.columns import axes, distinct, flat, is_number, kinds, short
+from parcast.quantities.units import is_number
+from parcast.results.columns import axes, distinct, flat, kinds, short
 from parcast.results.packing import packs, values
 from parcast.results.results import SCHEMA, Results, plain
 

@@ -57,7 +57,8 @@ def fit(
     solver
         A solver or family; may be left out where one is installed.
     settings
-        What else is set, as in `parcast.comparison.compare.compare`; for a free name, where to start.
+        What else is set, as in `parcast.comparison.compare.compare`; for a free name, where to
+        start.
     bounds
         By free name ``(low, high)`` in base units or text such as ``"1 MB/s..1 GB/s"``.
     mapping

@@ -17,7 +17,7 @@ from parcast.model.query import Query
 from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import load_class
 from parcast.quantities.formulas import Unit
-from parcast.quantities.units import parse_quantity, to_base
+from parcast.quantities.stated import parse_quantity, to_base
 
 Floats = NDArray[np.float64]
 

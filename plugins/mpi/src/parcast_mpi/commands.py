@@ -91,7 +91,7 @@ def load(
 
     from parcast.errors import FileError, UnsupportedError
     from parcast.quantities.distributions import Distribution
-    from parcast.quantities.units import to_base
+    from parcast.quantities.stated import to_base
     from parcast_mpi.loading.generator import generate
     from parcast_mpi.loading.jobs import random_jobs, read_file
 

@@ -12,7 +12,7 @@ import attrs
 from parcast.errors import FormulaError, UnitError, UnknownNameError, did_you_mean, shorten
 from parcast.quantities.expressions import evaluate as evaluate_formula
 from parcast.quantities.expressions import parse as parse_formula
-from parcast.quantities.units import is_quantity, parse_quantity
+from parcast.quantities.stated import is_quantity, parse_quantity
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact

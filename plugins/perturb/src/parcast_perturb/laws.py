@@ -13,7 +13,7 @@ import numpy as np
 from parcast.errors import FileError, ParcastError
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.units import to_base
+from parcast.quantities.stated import to_base
 from parcast_perturb.perturbation import Addition, Arrivals
 from parcast_perturb.propagation.deltas import POOL
 from parcast_perturb.trace.columns import Floats

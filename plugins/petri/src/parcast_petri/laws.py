@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import ParcastError, UnitError
 from parcast.quantities.distributions import LAWS, Distribution
-from parcast.quantities.units import parse_quantity, to_base
+from parcast.quantities.stated import parse_quantity, to_base
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from parcast.errors import ParcastError, UnitError, UnsupportedError
 from parcast.model.query import Query
-from parcast.quantities.units import to_base
+from parcast.quantities.stated import to_base
 from parcast_petri.background import Background, JobClass
 from parcast_petri.laws import Law
 

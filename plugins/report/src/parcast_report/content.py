@@ -10,8 +10,7 @@ import attrs
 
 from parcast import Results, Row, Status
 from parcast.model.query import is_lower_bound
-from parcast.quantities.units import format_seconds
-from parcast.results.columns import is_number
+from parcast.quantities.units import format_seconds, is_number
 from parcast.results.grouping import told_once
 from parcast.results.results import plain
 

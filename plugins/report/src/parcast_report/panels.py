@@ -11,8 +11,7 @@ import attrs
 
 from parcast import ParcastError, Results, Row
 from parcast.model.query import Parts
-from parcast.quantities.units import format_seconds
-from parcast.results.columns import is_number
+from parcast.quantities.units import format_seconds, is_number
 from parcast_report import bars, curves, spread, surfaces
 from parcast_report.choosing import MOST, Picture, Series, choose
 from parcast_report.content import MOST_ROWS, Table, by_solver, place

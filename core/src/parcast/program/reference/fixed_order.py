@@ -1,7 +1,8 @@
 """A program with all of it fixed that timing decides, for solvers that follow fixed programs.
 
 Who takes which task of a pool, which message a ``recv(ANY)`` takes, and how long each access to
-files waits for its disk, are those of the plain run on the machine (`parcast.program.reference.process_sweep`).
+files waits for its disk, are those of the plain run on the machine
+(`parcast.program.reference.process_sweep`).
 """
 
 from __future__ import annotations

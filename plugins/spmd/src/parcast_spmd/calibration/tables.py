@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parcast.errors import FileError, UnitError, did_you_mean
 from parcast.files.tables import read_text
-from parcast.quantities.units import to_base
+from parcast.quantities.stated import to_base
 
 #: What each column is, and the unit of a plain number in it.
 COLUMNS: Mapping[str, str] = {

@@ -10,7 +10,8 @@ import attrs
 from parcast import Row, Status
 from parcast.errors import FormulaError, ParcastError, UnitError
 from parcast.quantities.expressions import Expr, evaluate, parse
-from parcast.quantities.units import UNITS, parse_quantity, unit_factor
+from parcast.quantities.stated import parse_quantity
+from parcast.quantities.units import UNITS, unit_factor
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ import typer
 from parcast.comparison.settings import split_assignment
 from parcast.errors import FileError, ParcastError, UnitError
 from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.units import to_base
+from parcast.quantities.stated import to_base
 
 if TYPE_CHECKING:
     from parcast import Registry, Results
