@@ -2,9 +2,9 @@
 
 import pytest
 
+from parcast.api import Registry
 from parcast.model.price import charge
 from parcast.model.query import Query
-from parcast.plugins.catalog import Registry
 
 REGISTRY = Registry([])
 WORK = REGISTRY.workload({"name": "w", "phase": [{}]})

@@ -172,7 +172,7 @@ def test_every_point_is_found_again_in_the_grid(points):
         row(p, float(index), d=d, params={"a": a, "b": b, "c": c, "sum": a + p})
         for index, (p, d, a, b, c) in enumerate(points)
     )
-    names, cells = flat(Results(rows))
+    names, cells = flat(rows)
     dims = axes(names, cells)
     assert dims[: len(GRID)] == GRID
     grid = Results(rows).to_dataset()

@@ -8,7 +8,7 @@ import pytest
 from parcast.comparison.measurements import join, read_measured
 from parcast.errors import FileError, UnknownNameError
 from parcast.model.workload import Workload
-from parcast.results.results import Row
+from parcast.results.row import Row
 
 EXTRAP = {
     "parameters": ["p", "n"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parcast.api import Registry
 from parcast.errors import (
     InvalidPointError,
     ParcastError,
@@ -11,7 +12,6 @@ from parcast.errors import (
 from parcast.model.machine import Machine
 from parcast.model.query import Assumption, Parts, Prediction, Query, Status
 from parcast.model.workload import Workload
-from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import (
     FamilyEntry,
     KindEntry,
@@ -25,7 +25,8 @@ from parcast.plugins.entries import (
 )
 from parcast.plugins.hookspecs import hookimpl
 from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.results.results import Results, Row
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 __all__ = [
     "Assumption",

@@ -3,12 +3,12 @@
 import attrs
 import pytest
 
+from parcast.api import Registry
 from parcast.comparison.lowering import lower
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.phases import CONSTANT
 from parcast.model.query import Query
-from parcast.plugins.catalog import Registry
 from parcast.program.lowerings.from_phases import lower as to_program
 from parcast.program.lowerings.to_phases import lower as to_phases
 from parcast.program.matching.prepare import matched

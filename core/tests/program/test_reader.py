@@ -1,7 +1,7 @@
 import pytest
 
+from parcast.api import Registry
 from parcast.errors import FileError
-from parcast.plugins.catalog import Registry
 from parcast.program import Assign, For, If, Op
 from parcast.program.reader import read_file, read_function, read_source
 from parcast.quantities.expressions import Call, Name, Num

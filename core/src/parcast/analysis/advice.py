@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison import inputs
 from parcast.comparison.grid import Line, Placed, check_mapping, check_seed, check_settings
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
@@ -15,7 +16,7 @@ from parcast.plugins.entries import load
 from parcast.quantities.units import format_seconds
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: How many processes are asked about where nothing says.
 USUAL_P = 16
@@ -80,7 +81,7 @@ class Advice:
 
 
 def advise(
-    registry: Registry,
+    registry: Catalog,
     workload: Any,
     machine: Any,
     *,
@@ -124,7 +125,7 @@ def advise(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    work, mach = registry.workload(workload), registry.machine(machine)
+    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
     check_mapping(mapping)
     check_settings(settings)
     check_seed(seed)
@@ -153,7 +154,7 @@ def advise(
     return sorted(found.values(), key=_rank)
 
 
-def _defaults(registry: Registry, able: Mapping[str, Task], query: Query) -> set[str]:
+def _defaults(registry: Catalog, able: Mapping[str, Task], query: Query) -> set[str]:
     """Return the solver that each family answers with here; it is lowered as its solvers were."""
     found = set()
     for family in {task.entry.family for task in able.values() if not task.entry.on_request}:
@@ -167,7 +168,7 @@ def _defaults(registry: Registry, able: Mapping[str, Task], query: Query) -> set
     return found
 
 
-def _is_asked(registry: Registry, task: Task, one: Advice) -> bool:
+def _is_asked(registry: Catalog, task: Task, one: Advice) -> bool:
     """Return whether the solver is asked without being named: its cost says so, or `compare`."""
     if one.cost is not None and (one.cost <= CHEAP or one.cost > DEAR):
         return one.cost <= CHEAP
@@ -175,7 +176,7 @@ def _is_asked(registry: Registry, task: Task, one: Advice) -> bool:
 
 
 def _before(
-    registry: Registry, name: str, task: Task | Prediction, defaults: Collection[str]
+    registry: Catalog, name: str, task: Task | Prediction, defaults: Collection[str]
 ) -> Advice:
     """Return what is known of an answer before anybody is asked for it."""
     if isinstance(task, Prediction):

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison import inputs
+from parcast.comparison.compare import compare
 from parcast.comparison.grid import Line, Placed, listed
 from parcast.comparison.settings import Settings, set_values
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
 from parcast.quantities.units import format_seconds
-from parcast.results.results import Results, Row
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: Two answers within this are the same.
 SAME = 1.05
@@ -69,7 +72,7 @@ class Explanation:
 class _Point:
     """What is asked at one p, with some choices left out."""
 
-    registry: Registry
+    registry: Catalog
     workload: Any
     machine: Machine
     p: int
@@ -84,7 +87,8 @@ class _Point:
         """Return a solver's answer; the same question is asked once."""
         key = (self.without, solver)
         if key not in self._asked:
-            (self._asked[key],) = self.registry.compare(
+            (self._asked[key],) = compare(
+                self.registry,
                 self.workload,
                 self.machine,
                 p=self.p,
@@ -107,7 +111,7 @@ _Without = Callable[[_Point], _Point | None]
 
 
 def explain(
-    registry: Registry,
+    registry: Catalog,
     results: Results,
     workload: Any,
     machine: Any,
@@ -133,8 +137,12 @@ def explain(
         One for each row that differs from the one at its point that departs least from the
         question: the fewest lowerings, then the fewest notes.
     """
-    works = {one.name: one for one in map(registry.workload, listed(workload))}
-    machines = {one.name: one for one in map(registry.machine, listed(machine))}
+    works = {
+        one.name: one for one in (inputs.workload(registry, item) for item in listed(workload))
+    }
+    machines = {
+        one.name: one for one in (inputs.machine(registry, item) for item in listed(machine))
+    }
     chosen = Settings.sort(settings or {}, registry, works.values())
     found = []
     for (work, mach, p, d), rows in _points(results).items():
@@ -198,7 +206,7 @@ def _each_without(point: _Point, left: Mapping[str, _Without]) -> Iterator[tuple
             yield name, attrs.evolve(at, without=point.without | {name})
 
 
-def _choices(registry: Registry, solvers: Iterable[str]) -> Iterator[tuple[str, _Without]]:
+def _choices(registry: Catalog, solvers: Iterable[str]) -> Iterator[tuple[str, _Without]]:
     """Yield the choices that can be left out, by name."""
     yield "contention", _without_contention
     yield "waiting for disks", _without_shared_disks

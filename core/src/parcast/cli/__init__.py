@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from parcast.api import Registry
 from parcast.cli import advise, browse, solve, study
 from parcast.errors import ParcastError, did_you_mean
-from parcast.garbage import seldom_collect
-from parcast.plugins.catalog import Registry
+from parcast.plugins.garbage import seldom_collect
 
 HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import progress
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
 from parcast.model.query import Status
-from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.results.results import plain
+from parcast.results.row import plain
 
 if TYPE_CHECKING:
     from parcast.analysis.advice import Advice

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import names
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
@@ -19,7 +20,6 @@ from parcast.html import flatten
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import FamilyEntry, SolverEntry, load
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from parcast.errors import FileError
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.api import Registry
 
 
 def print_json(value: Any) -> None:

@@ -9,16 +9,17 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status
-from parcast.plugins.catalog import Registry
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
-from parcast.results.results import Results, Row
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
 Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text
 from parcast.cli.solve import Json, Output, print_results
 from parcast.errors import ParcastError
 from parcast.model.query import Status
-from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
-from parcast.results.results import Results, Row
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.study import Study

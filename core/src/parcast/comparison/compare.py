@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parcast.comparison import inputs
 from parcast.comparison.grid import (
     Asked,
     Line,
@@ -26,11 +27,11 @@ from parcast.model.query import Prediction
 from parcast.results.results import Results
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 def compare(
-    registry: Registry,
+    registry: Catalog,
     workload: Any,
     machine: Any,
     *,
@@ -82,8 +83,8 @@ def compare(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    workloads = [registry.workload(one) for one in listed(workload)]
-    machines = [registry.machine(one) for one in listed(machine)]
+    workloads = [inputs.workload(registry, one) for one in listed(workload)]
+    machines = [inputs.machine(registry, one) for one in listed(machine)]
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
@@ -116,7 +117,7 @@ def compare(
     return Results(rows, origin)
 
 
-def _asked(registry: Registry, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
+def _asked(registry: Catalog, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
     return [
         one
         for processes in line.processes(p)
@@ -126,7 +127,7 @@ def _asked(registry: Registry, line: Line, p: Any, d: Any, solvers: Iterable[str
 
 
 def predict(
-    registry: Registry,
+    registry: Catalog,
     workload: Any,
     machine: Any,
     solver: str,
@@ -141,7 +142,7 @@ def predict(
 
     A query the solver cannot take gives a prediction whose status and message say so.
     """
-    work, mach = registry.workload(workload), registry.machine(machine)
+    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
     (name,) = solver_names(registry, [solver])
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])

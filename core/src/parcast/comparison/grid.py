@@ -23,7 +23,7 @@ from parcast.model.query import Query
 from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: The processes asked about where neither the user nor a recorded workload says.
 DEFAULT_P = (1, 2, 4, 8, 16, 32, 64)
@@ -53,7 +53,7 @@ class Line:
         """Return the d that are asked about: those given, or the machine's own."""
         return whole_numbers("d", d, self.settings.disks_at(self.machine, p))
 
-    def query(self, registry: Registry, p: int, d: int) -> Query:
+    def query(self, registry: Catalog, p: int, d: int) -> Query:
         """Return the query at p and d.
 
         Raises
@@ -67,7 +67,7 @@ class Line:
             self._made[key] = set_values(self.machine, registry, values)
         return self._query(p, d, self._made[key], self.settings.parameters_at(self.workload, p, d))
 
-    def asked(self, registry: Registry, p: int, d: int, solvers: Iterable[str]) -> list[Asked]:
+    def asked(self, registry: Catalog, p: int, d: int, solvers: Iterable[str]) -> list[Asked]:
         """Return each solver's question at p and d, with the error where there is no query."""
         error = None
         try:
@@ -149,7 +149,7 @@ def check_settings(settings: object) -> None:
 
 
 def solver_names(
-    registry: Registry, names: str | Iterable[str] | None, workloads: Iterable[Workload] = ()
+    registry: Catalog, names: str | Iterable[str] | None, workloads: Iterable[Workload] = ()
 ) -> list[str]:
     """Return what to ask: families for their defaults, solvers by name.
 

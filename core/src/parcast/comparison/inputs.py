@@ -18,7 +18,7 @@ from parcast.model.workload import Workload
 from parcast.plugins.entries import Reader, Resource, load
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 MachineLike = str | Path | Mapping[str, Any] | Machine
 WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
@@ -27,7 +27,7 @@ WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 _BEGINNING = 1 << 16
 
 
-def machine(registry: Registry, given: MachineLike) -> Machine:
+def machine(registry: Catalog, given: MachineLike) -> Machine:
     """Return the machine that is given; see `Registry.machine`."""
     if isinstance(given, Machine):
         return given
@@ -39,7 +39,7 @@ def machine(registry: Registry, given: MachineLike) -> Machine:
     return found
 
 
-def workload(registry: Registry, given: WorkloadLike) -> Workload:
+def workload(registry: Catalog, given: WorkloadLike) -> Workload:
     """Return the workload that is given; see `Registry.workload`."""
     if isinstance(given, Workload):
         return given
@@ -56,7 +56,7 @@ def workload(registry: Registry, given: WorkloadLike) -> Workload:
 
 
 def _named(
-    registry: Registry, what: str, spec: str | Path, known: Mapping[str, Resource]
+    registry: Catalog, what: str, spec: str | Path, known: Mapping[str, Resource]
 ) -> Machine | Workload:
     if not isinstance(spec, str | Path) or not str(spec).strip():
         raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
@@ -85,7 +85,7 @@ def _meant(path: Path, known: Iterable[str]) -> str:
     return f" Did you mean {meant[close[0]]!r}?" if close else ""
 
 
-def file(registry: Registry, what: str | None, path: Path, name: str) -> Machine | Workload:
+def file(registry: Catalog, what: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
     if reader := _reader(registry, path):
         return _read_by(reader, path)
@@ -100,7 +100,7 @@ def file(registry: Registry, what: str | None, path: Path, name: str) -> Machine
     return files.workload_from_data(data, str(path), registry.kinds, name)
 
 
-def _reader(registry: Registry, path: Path) -> Reader | None:
+def _reader(registry: Catalog, path: Path) -> Reader | None:
     """Return the reader of a file by its suffix, or by what it begins with."""
     suffix = path.suffix.lower()
     if reader := registry.readers.get(suffix):

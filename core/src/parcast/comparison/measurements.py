@@ -15,7 +15,7 @@ from parcast.files.tables import read_text
 from parcast.model.workload import Workload
 from parcast.quantities.stated import is_uncertain, parse_quantity
 from parcast.quantities.units import Quantity, check_dimension, is_number
-from parcast.results.results import Row
+from parcast.results.row import Row
 
 #: Columns that are texts, and columns that are whole numbers from 1.
 _TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")

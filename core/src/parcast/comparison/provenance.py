@@ -18,11 +18,11 @@ from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 def provenance(
-    registry: Registry,
+    registry: Catalog,
     workloads: Sequence[Workload],
     machines: Sequence[Machine],
     settings: Mapping[str, Any],

@@ -15,10 +15,10 @@ from parcast.errors import ParcastError
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.entries import Solver
-from parcast.results.results import Row
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: More times than this with one process and one disk are not remembered.
 MOST_KNOWN = 10_000
@@ -54,7 +54,7 @@ class References:
 
 
 def answer(
-    registry: Registry,
+    registry: Catalog,
     asked: Sequence[Asked],
     references: References | None = None,
     uncertainty: int = 0,
@@ -90,7 +90,7 @@ def answer(
 
 
 def _task(
-    registry: Registry, one: Asked, solver_of: Callable[[str], Solver], tell: Tell
+    registry: Catalog, one: Asked, solver_of: Callable[[str], Solver], tell: Tell
 ) -> Task | Prediction:
     tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
     if one.error is not None:
@@ -99,7 +99,7 @@ def _task(
 
 
 def _reference_times(
-    registry: Registry,
+    registry: Catalog,
     references: References,
     asked: Sequence[Asked],
     tasks: Sequence[Task | Prediction],
@@ -162,7 +162,7 @@ def _finite(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else seconds
 
 
-def _uncertain(registry: Registry, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
+def _uncertain(registry: Catalog, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
     """Return the row with what its uncertain numbers make of its time."""
     from parcast.comparison.uncertainty import spread
 

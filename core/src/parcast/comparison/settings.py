@@ -29,7 +29,7 @@ from parcast.quantities.units import check_spread
 
 if TYPE_CHECKING:
     from parcast.model.query import Query
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 @attrs.frozen(slots=False)
@@ -42,7 +42,7 @@ class Settings:
 
     @classmethod
     def sort(
-        cls, given: Mapping[str, Any], registry: Registry, workloads: Iterable[Workload]
+        cls, given: Mapping[str, Any], registry: Catalog, workloads: Iterable[Workload]
     ) -> Settings:
         """Return ``given`` sorted.
 
@@ -183,7 +183,7 @@ def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> An
     return structure(dict(given), load_class(target), "option", solver)
 
 
-def _option_names(registry: Registry, family: str | None = None) -> set[str]:
+def _option_names(registry: Catalog, family: str | None = None) -> set[str]:
     return {
         f"{prefix}.{field}"
         for entry in registry.solvers.values()
@@ -193,7 +193,7 @@ def _option_names(registry: Registry, family: str | None = None) -> set[str]:
     }
 
 
-def _machine_names(registry: Registry) -> set[str]:
+def _machine_names(registry: Catalog) -> set[str]:
     return {
         f"{name}.{field}"
         for name, entry in registry.parts.items()
@@ -254,7 +254,7 @@ def _read(text: str) -> Expr | str | bool:
     return expr if names_in(expr) <= {"p", "d"} else text
 
 
-def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) -> Machine:
+def set_values(machine: Machine, registry: Catalog, values: Mapping[str, Any]) -> Machine:
     """Return the machine with the values at these key paths replaced.
 
     Raises
@@ -267,7 +267,7 @@ def set_values(machine: Machine, registry: Registry, values: Mapping[str, Any]) 
     return machine
 
 
-def _replaced(machine: Machine, registry: Registry, path: str, value: Any) -> Machine:
+def _replaced(machine: Machine, registry: Catalog, path: str, value: Any) -> Machine:
     part, *keys = path.split(".")
     data: dict[str, Any] = copy.deepcopy(dict(machine.data))
     if part in machine.parts and part not in data:

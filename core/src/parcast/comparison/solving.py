@@ -23,7 +23,7 @@ from parcast.model.query import Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import Solver, SolverEntry, load
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 Tell = Callable[[str], None]  #: hears, in words for people, what is being done
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def resolve(
-    registry: Registry,
+    registry: Catalog,
     name: str,
     query: Query,
     settings: Settings,
@@ -101,7 +101,7 @@ def resolve(
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 
 
-def _not_followed(registry: Registry, entry: SolverEntry, query: Query) -> tuple[str, ...]:
+def _not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> tuple[str, ...]:
     """Return a note on each thing that not every solver obeys, and this one does not."""
     stated = {part: registry.parts[part].choice for part in query.machine.parts}
     network = query.machine.network
@@ -127,7 +127,7 @@ def _without_answer(error: BaseException) -> Prediction:
 
 
 def solve_all(
-    registry: Registry, tasks: Sequence[Task | Prediction], tell: Tell = silent
+    registry: Catalog, tasks: Sequence[Task | Prediction], tell: Tell = silent
 ) -> list[Outcome]:
     """Return an outcome for each task, solving each solver's tasks together.
 

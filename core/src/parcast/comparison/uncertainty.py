@@ -29,7 +29,7 @@ from parcast.quantities.formulas import Unit, Whole
 from parcast.quantities.stated import is_uncertain, parse_quantity
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.plugins.catalog import Catalog
 
 Place = tuple[str | int, ...]  #: where in the data of a file a number stands
 
@@ -51,7 +51,7 @@ class _Number:
     field: Unit | Whole | None = None  #: what the field takes; a parameter takes anything
 
 
-def check_uncertainty(samples: object, registry: Registry, lines: Sequence[Line]) -> None:
+def check_uncertainty(samples: object, registry: Catalog, lines: Sequence[Line]) -> None:
     """Refuse a number of samples that is none, or that would have nothing to draw.
 
     Raises
@@ -68,14 +68,14 @@ def check_uncertainty(samples: object, registry: Registry, lines: Sequence[Line]
         )
 
 
-def _is_uncertain(registry: Registry, line: Line) -> bool:
+def _is_uncertain(registry: Catalog, line: Line) -> bool:
     set_anew = line.settings.machine
     numbers = _numbers(registry, line.workload, line.machine, line.settings)
     kept = any(one.owner != "machine" or one.name not in set_anew for one in numbers)
     return kept or any(map(is_uncertain, set_anew.values()))
 
 
-def spread(registry: Registry, asked: Asked, samples: int) -> Mapping[str, Any] | None:
+def spread(registry: Catalog, asked: Asked, samples: int) -> Mapping[str, Any] | None:
     """Return what ``samples`` draws of all uncertain numbers make of a point's time.
 
     Returns
@@ -142,7 +142,7 @@ def _explained(drawn: Any, times: Any) -> float:
 
 
 def _numbers(
-    registry: Registry, workload: Workload, machine: Machine, settings: Settings
+    registry: Catalog, workload: Workload, machine: Machine, settings: Settings
 ) -> Iterator[_Number]:
     """Yield every uncertain number; a parameter that is set only where a setting reads it."""
     for part in machine.parts:
@@ -211,7 +211,7 @@ def _draw(number: _Number, seed: int, samples: int) -> Any:
     return drawn  # what is still beyond has no answer, and its sample says so
 
 
-def _task(registry: Registry, asked: Asked, drawn: Mapping[_Number, float]) -> Task | Prediction:
+def _task(registry: Catalog, asked: Asked, drawn: Mapping[_Number, float]) -> Task | Prediction:
     """Return the question with these values, or why there is none."""
     try:
         query = _query(registry, asked, drawn)
@@ -220,7 +220,7 @@ def _task(registry: Registry, asked: Asked, drawn: Mapping[_Number, float]) -> T
     return resolve(registry, asked.solver, query, asked.settings)
 
 
-def _query(registry: Registry, asked: Asked, drawn: Mapping[_Number, float]) -> Query:
+def _query(registry: Catalog, asked: Asked, drawn: Mapping[_Number, float]) -> Query:
     query, settings = asked.query, asked.settings
     of: dict[str, dict[Place, float]] = {"machine": {}, "workload": {}, "settings": {}}
     for number, value in drawn.items():
@@ -236,7 +236,7 @@ def _query(registry: Registry, asked: Asked, drawn: Mapping[_Number, float]) -> 
 
 
 def _workload_with(
-    registry: Registry, workload: Workload, numbers: Mapping[Place, float]
+    registry: Catalog, workload: Workload, numbers: Mapping[Place, float]
 ) -> Workload:
     if not numbers:
         return workload
@@ -244,7 +244,7 @@ def _workload_with(
     return workload_from_data(data, workload.where, registry.kinds, workload.name)
 
 
-def _machine_with(registry: Registry, machine: Machine, numbers: Mapping[Place, float]) -> Machine:
+def _machine_with(registry: Catalog, machine: Machine, numbers: Mapping[Place, float]) -> Machine:
     """Return the machine, whose settings are in its data, with other numbers."""
     if not numbers:
         return machine

@@ -49,10 +49,10 @@ def parcast_writers() -> Iterator[Writer]:
     )
     yield Writer(".extrap.jsonl", "parcast.results.writers:write_extrap", "Times for Extra-P.")
     yield Writer(
-        ".parquet", "parcast.results.frames:write_parquet", "A data frame; parcast[frames]."
+        ".parquet", "parcast.results.frame_writers:write_parquet", "A data frame; parcast[frames]."
     )
     yield Writer(
-        ".nc", "parcast.results.frames:write_netcdf", "A grid in netCDF4; parcast[frames]."
+        ".nc", "parcast.results.frame_writers:write_netcdf", "A grid in netCDF4; parcast[frames]."
     )
 
 

@@ -1,10 +1,9 @@
-"""The registry: finds plugins, survives bad ones, and looks things up by name."""
+"""The catalogue: finds plugins, survives bad ones, and looks records up by name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,11 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import pluggy
 
-from parcast.comparison import inputs as loading
-from parcast.comparison.inputs import MachineLike, WorkloadLike
 from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
-from parcast.model.machine import Machine
-from parcast.model.workload import Workload
 from parcast.plugins.entries import (
     API,
     Entry,
@@ -39,7 +34,6 @@ if TYPE_CHECKING:
     import typer
 
     from parcast.model.query import Prediction, Query
-    from parcast.results.results import Results
 
 E = TypeVar("E")
 
@@ -71,7 +65,7 @@ class PluginInfo:
         return f"{self.distribution} {self.version}".strip()
 
 
-class Registry:
+class Catalog:
     """Every plugin's solvers, machines, workloads and formats, by name.
 
     Parameters
@@ -82,14 +76,14 @@ class Registry:
 
     Notes
     -----
-    There is no global registry; one may be shared between threads once made.
+    There is no global catalogue; one may be shared between threads once made.
     ``PARCAST_DISABLE_PLUGINS`` (comma-separated names) leaves plugins out, and
     ``PARCAST_STRICT_PLUGINS=1`` raises instead of reporting a bad one.
     """
 
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
         plugins = None if plugins is None else tuple(plugins)
-        self.given: tuple[Any, ...] | None = plugins  #: what another registry like this is made of
+        self.given: tuple[Any, ...] | None = plugins  #: what another like this is made of
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
@@ -252,29 +246,6 @@ class Registry:
         """Return the solver called ``name``."""
         return load(self.entry(name).target)()  # type: ignore[no-any-return]
 
-    def machine(self, machine: MachineLike) -> Machine:
-        """Return a machine from its name, a file, a mapping or a value.
-
-        Raises
-        ------
-        UnknownNameError
-            If nothing has this name; a likely one is suggested.
-        FileError
-            If the file or mapping is wrong; key path and expectation are named.
-        """
-        return loading.machine(self, machine)
-
-    def workload(self, workload: WorkloadLike) -> Workload:
-        """Return a workload from its name, a file, a mapping or a value (see `machine`).
-
-        A Python function is the program that its source describes.
-        """
-        return loading.workload(self, workload)
-
-    def read(self, path: str | Path) -> Machine | Workload:
-        """Return the machine or workload that a file describes, whichever it is."""
-        return loading.file(self, None, Path(path), Path(path).stem)
-
     def writer(self, path: str | Path) -> Writer:
         """Return the writer for the longest known suffix: of ``.extrap.jsonl``, then ``.jsonl``."""
         suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -283,40 +254,6 @@ class Registry:
                 return writer
         last, known = "".join(suffixes[-1:]), ", ".join(self.writers)
         raise FileError(f"{path}: no writer for {last!r} files. Known: {known}.")
-
-    def write(self, results: Results, path: str | Path) -> None:
-        """Write results in the format of the file's suffix: the whole file, or nothing of it."""
-        path = Path(path)
-        part = path.with_name(f".part-{path.name}")
-        if path.exists() and not path.is_file():
-            part = path  # a device or a pipe
-        try:
-            load(self.writer(path).target)(results, part)
-            part.replace(path)
-        except OSError as error:
-            raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
-        finally:
-            if part != path:
-                with suppress(OSError):
-                    part.unlink()
-
-    def compare(self, workload: Any, machine: Any, **asked: Any) -> Results:
-        """Ask solvers about workloads on machines; see `parcast.comparison.compare.compare`."""
-        from parcast.comparison.compare import compare
-
-        return compare(self, workload, machine, **asked)
-
-    def study(self, source: Any, **asked: Any) -> Results:
-        """Answer a whole grid of questions; see `parcast.study.study`."""
-        from parcast.study import study
-
-        return study(self, source, **asked)
-
-    def predict(self, workload: Any, machine: Any, solver: str, **asked: Any) -> Prediction:
-        """Return one solver's prediction; see `parcast.comparison.compare.predict`."""
-        from parcast.comparison.compare import predict
-
-        return predict(self, workload, machine, solver, **asked)
 
 
 def _installed() -> Iterator[tuple[PluginInfo, Any]]:

@@ -9,7 +9,7 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast.results.packing import packs, values
-from parcast.results.results import Results, Row
+from parcast.results.row import Row
 
 Flat = dict[str, Any]
 
@@ -50,15 +50,15 @@ def _is_table(name: str, names: Iterable[str]) -> bool:
     return any(one.startswith(f"{name}.") for one in names)
 
 
-def flat(results: Results) -> tuple[list[str], list[Flat]]:
+def flat(rows: Sequence[Row]) -> tuple[list[str], list[Flat]]:
     """Return the names of all columns (see `kinds`), and the rows by column."""
-    rows: list[Flat] = []
-    for pack in packs(results.rows):
+    cells: list[Flat] = []
+    for pack in packs(rows):
         columns = {name: values(column, pack.count) for name, column in pack.flat().items()}
-        rows += (
+        cells += (
             dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)
         )
-    return list(kinds(results.rows)), rows
+    return list(kinds(rows)), cells
 
 
 def settings(names: Iterable[str]) -> list[str]:

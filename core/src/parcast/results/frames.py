@@ -1,4 +1,4 @@
-"""Results as a data frame and as a grid, and the two file formats of these.
+"""Rows as a data frame and as a grid.
 
 pandas and xarray are imported only when called; the extra ``parcast[frames]`` brings them.
 """
@@ -6,11 +6,9 @@ pandas and xarray are imported only when called; the extra ``parcast[frames]`` b
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,9 +17,8 @@ import numpy as np
 from parcast.errors import ParcastError
 from parcast.model.query import Parts
 from parcast.quantities.units import is_number
-from parcast.results.columns import GRID, Flat, Kind, axes, distinct, flat, kinds, settings, short
-from parcast.results.packing import Column, packs
-from parcast.results.results import Results, plain
+from parcast.results.columns import GRID, Flat, axes, distinct, flat, settings, short
+from parcast.results.row import Row, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,14 +28,14 @@ Array = np.ndarray[Any, Any]
 #: What xarray makes a variable of: dimensions, values and attributes.
 Variable = tuple[tuple[str, ...], Array, dict[str, str]]
 
-_SECONDS = ("time", "lower", "upper", "std", "measured")
-_RATIOS = ("speedup", "error")
+SECONDS = ("time", "lower", "upper", "std", "measured")
+RATIOS = ("speedup", "error")
 _PARTS = tuple(field.name for field in attrs.fields(Parts))
 _TEXTS = ("status", "binding", "message")
-_OURS = {*GRID, *_SECONDS, *_RATIOS, *_PARTS, *_TEXTS, "quantiles", "quantile", "mapping", "seed"}
+_OURS = {*GRID, *SECONDS, *RATIOS, *_PARTS, *_TEXTS, "quantiles", "quantile", "mapping", "seed"}
 
 
-def to_frame(results: Results) -> pd.DataFrame:
+def to_frame(rows: Sequence[Row], provenance: Mapping[str, Any]) -> pd.DataFrame:
     """Return one row a point with the columns of .csv: numbers, text, and NaN where None is.
 
     ``frame.attrs["provenance"]`` says where the rows come from.
@@ -48,16 +45,16 @@ def to_frame(results: Results) -> pd.DataFrame:
     ParcastError
         If pandas is not installed.
     """
-    pandas = _need("pandas")
-    names, rows = flat(results)
-    frame = pandas.DataFrame({name: [row.get(name) for row in rows] for name in names})
-    numbers = {*_SECONDS, *_RATIOS, "solve_seconds"}.intersection(names)
+    pandas = need("pandas")
+    names, cells = flat(rows)
+    frame = pandas.DataFrame({name: [row.get(name) for row in cells] for name in names})
+    numbers = {*SECONDS, *RATIOS, "solve_seconds"}.intersection(names)
     frame = frame.astype(dict.fromkeys(numbers, float))  # also where no row has one
-    frame.attrs["provenance"] = results.to_dict()["provenance"]
+    frame.attrs["provenance"] = plain(provenance)
     return frame
 
 
-def to_dataset(results: Results) -> xarray.Dataset:
+def to_dataset(rows: Sequence[Row], provenance: Mapping[str, Any]) -> xarray.Dataset:
     """Return the grid of workload, machine, solver, p, d and each setting that tells points apart.
 
     A setting that follows from these, as a formula of p does, is a coordinate over what it
@@ -70,83 +67,23 @@ def to_dataset(results: Results) -> xarray.Dataset:
     ParcastError
         If xarray is not installed, or two rows fall on one place.
     """
-    library = _need("xarray")
-    names, rows = flat(results)
-    grid = _Grid(rows, {name: _ticks(rows, name) for name in axes(names, rows)})
+    library = need("xarray")
+    names, cells = flat(rows)
+    grid = _Grid(cells, {name: _ticks(cells, name) for name in axes(names, cells)})
     levels = {float(name.partition(".")[2]): name for name in names if name[:10] == "quantiles."}
-    variables = {name: grid.variable(name) for name in (*_SECONDS, *_RATIOS, *_PARTS, *_TEXTS)}
+    variables = {name: grid.variable(name) for name in (*SECONDS, *RATIOS, *_PARTS, *_TEXTS)}
     coordinates = grid.coordinates(names)
     if levels:
         stacked = np.stack([grid.variable(levels[level])[1] for level in sorted(levels)], axis=-1)
         variables["quantiles"] = ((*map(_label, grid.ticks), "quantile"), stacked, {"units": "s"})
         coordinates["quantile"] = (("quantile",), np.array(sorted(levels)), {})
-    attributes = {"provenance": json.dumps(results.to_dict()["provenance"])}
+    attributes = {"provenance": json.dumps(plain(provenance))}
     dataset: xarray.Dataset = library.Dataset(variables, coordinates, attributes)
     return dataset
 
 
-def write_parquet(results: Results, path: Path) -> None:
-    """Write the columns of the data frame, some thousand rows at a time.
-
-    A column is numbers where it holds numbers alone, else text. Text too is a column with an
-    integer of more than 64 bits, such as a large seed: as a float it would be another number.
-    The provenance is in the metadata, where pandas finds it as ``frame.attrs``.
-    """
-    arrow, parquet = _need("pyarrow"), _need("pyarrow.parquet")
-    found = kinds(results.rows)
-    origin = json.dumps({"provenance": plain(results.provenance)})
-    fields = [(name, _arrow_type(arrow, name, kind)) for name, kind in found.items()]
-    schema = arrow.schema(fields, metadata={"PANDAS_ATTRS": origin})
-    path.write_bytes(b"")  # what cannot be written is told as for any other format
-    with parquet.ParquetWriter(path, schema) as writer:
-        for pack in packs(results.rows):
-            columns = pack.flat()
-            arrays = [
-                _arrow_array(arrow, field.type, columns.get(field.name), pack.count)
-                for field in schema
-            ]
-            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
-
-
-def _arrow_type(arrow: Any, name: str, kind: Kind) -> Any:
-    if name in {*_SECONDS, *_RATIOS, "solve_seconds"}:
-        return arrow.float64()
-    if kind.wide:
-        return arrow.string()
-    if kind.types in ({float}, {int, float}):
-        return arrow.float64()
-    if kind.types == {int}:
-        return arrow.int64()
-    return arrow.bool_() if kind.types == {bool} else arrow.string()
-
-
-def _arrow_array(arrow: Any, kind: Any, column: Column | None, count: int) -> Any:
-    if column is None:
-        return arrow.nulls(count, kind)
-    make = {arrow.string(): str, arrow.float64(): float}.get(kind)
-    if "same" in column:
-        (value,) = _made(make, [column["same"]])
-        return arrow.repeat(arrow.scalar(value, kind), count)
-    return arrow.array(_made(make, column["each"]), kind)
-
-
-def _made(make: type | None, found: list[Any]) -> list[Any]:
-    """Return the values in one type, as they are where they have it."""
-    if make is None or set(map(type, found)) <= {make, type(None)}:
-        return found
-    return [None if value is None else make(value) for value in found]
-
-
-def write_netcdf(results: Results, path: Path) -> None:
-    """Write the grid as netCDF4, made in memory: HDF5 does not survive a full disk."""
-    _need("h5py")
-    _need("h5netcdf")
-    file = io.BytesIO()
-    to_dataset(results).to_netcdf(file, engine="h5netcdf")
-    path.write_bytes(file.getbuffer())
-
-
-def _need(name: str) -> Any:
+def need(name: str) -> Any:
+    """Import a library, or say how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -178,7 +115,7 @@ class _Grid:
         cells = self.cells(f"parts.{name}" if name in _PARTS else name, tuple(self.ticks))
         if name in _TEXTS:
             return dims, _text(cells), {}
-        return dims, cells.astype(float), {"units": "1" if name in _RATIOS else "s"}
+        return dims, cells.astype(float), {"units": "1" if name in RATIOS else "s"}
 
     def cells(self, name: str, over: tuple[str, ...]) -> Array:
         """Return a column over some dimensions, with None where there is none."""

@@ -14,7 +14,7 @@ import attrs
 
 from parcast.html import flatten
 from parcast.model.query import Parts, Status
-from parcast.results.results import Row, plain
+from parcast.results.row import Row, plain
 
 Column = dict[str, Any]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import attrs
 
 from parcast.errors import PluginError
-from parcast.plugins.catalog import Registry
-from parcast.results.results import Results
+from parcast.plugins.catalog import Catalog
+from parcast.plugins.entries import load
 
 
 @attrs.frozen
@@ -22,7 +23,7 @@ class Plot:
         return self.svg
 
 
-def plot(results: Results) -> Plot:
+def plot(results: Any) -> Plot:
     """Return the picture that ``-o NAME.svg`` writes.
 
     Raises
@@ -32,10 +33,10 @@ def plot(results: Results) -> Plot:
     ParcastError
         If there is nothing to draw, or more than one picture can show.
     """
-    registry = Registry()
-    if ".svg" not in registry.writers:
+    catalog = Catalog()
+    if ".svg" not in catalog.writers:
         raise PluginError("no plugin draws plots; install one: pip install parcast-report")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "plot.svg"
-        registry.write(results, path)
+        load(catalog.writer(path).target)(results, path)
         return Plot(path.read_text(encoding="utf-8"))

@@ -9,7 +9,8 @@ from pathlib import Path
 from parcast.quantities.units import is_number
 from parcast.results.columns import axes, distinct, flat, kinds, short
 from parcast.results.packing import packs, values
-from parcast.results.results import SCHEMA, Results, plain
+from parcast.results.results import Results
+from parcast.results.row import SCHEMA, plain
 
 
 def write_json(results: Results, path: Path) -> None:
@@ -52,7 +53,7 @@ def write_extrap(results: Results, path: Path) -> None:
 
     Source: Extra-P, docs/file-formats.md, "JSON Lines format".
     """
-    names, rows = flat(results)
+    names, rows = flat(results.rows)
     rows = [row for row in rows if row["status"] == "ok" and row["time"] is not None]
     varying = [name for name in axes(names, rows) if len(distinct(rows, [name])) > 1]
     varying = [name for name in varying if name != "seed"]  # other seeds are repetitions

@@ -14,7 +14,7 @@ import attrs
 import msgspec
 
 from parcast.results.packing import Pack
-from parcast.results.results import SCHEMA
+from parcast.results.row import SCHEMA
 from parcast.study.digest import SIZE
 
 

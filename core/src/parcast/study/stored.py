@@ -12,7 +12,7 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast.results.packing import CHUNK, Pack
-from parcast.results.results import Row
+from parcast.results.row import Row
 from parcast.study.store import Store, decode
 from parcast.study.work import Done
 

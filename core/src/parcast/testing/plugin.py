@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from parcast.plugins.catalog import Registry
+from parcast.api import Registry
 from parcast.plugins.entries import (
     FamilyEntry,
     KindEntry,

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import attrs
 
+from parcast.api import Registry
 from parcast.model.machine import Machine
 from parcast.model.query import Query
-from parcast.plugins.catalog import Registry
 from parcast.quantities.formulas import Unit
 
 #: A machine whose speeds are about 1 in base units.

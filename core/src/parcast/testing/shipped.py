@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
+from parcast.api import Registry
 from parcast.comparison.lowering import lower, path
 from parcast.html import flatten
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.plugins.catalog import Registry
 from parcast.quantities.formulas import Formula
 from parcast.testing.promises import expect, is_sentence, promised
 from parcast.testing.queries import UNIT_MACHINE

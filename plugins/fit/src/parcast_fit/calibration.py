@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.api import Registry
 from parcast.comparison.settings import Settings
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
-from parcast.plugins.catalog import Registry
 from parcast.quantities.units import format_seconds
 from parcast_fit.design import candidates, next_point
 from parcast_fit.estimates import Solution, estimate, solve

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.api import Registry
 from parcast.comparison.settings import Settings
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.model.machine import Machine
 from parcast.model.query import Query
-from parcast.plugins.catalog import Registry
 from parcast.plugins.entries import load_class
 from parcast.quantities.formulas import Unit
 from parcast.quantities.stated import parse_quantity, to_base

@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.api import Registry
 from parcast.comparison.lowering import lower
 from parcast.errors import FileError, UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.query import Query
-from parcast.plugins.catalog import Registry
 from parcast.program.lowerings.to_phases import Counts, count
 from parcast.program.matching.expansion import expand
 from parcast.program.matching.prepare import matched

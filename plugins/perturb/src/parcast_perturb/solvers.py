@@ -207,7 +207,7 @@ def _question(query: Query) -> _Question:
 
 def _moved(query: Query, trace: Trace) -> _Question:
     """Return the difference between the recording machine and the query's."""
-    from parcast.plugins.catalog import Registry
+    from parcast.api import Registry
 
     options: Options = query.options or Options()
     if options.recorded_on is None:

@@ -12,7 +12,7 @@ from parcast import Results, Row, Status
 from parcast.model.query import is_lower_bound
 from parcast.quantities.units import format_seconds, is_number
 from parcast.results.grouping import told_once
-from parcast.results.results import plain
+from parcast.results.row import plain
 
 #: More rows than these are not printed in one table.
 MOST_ROWS = 120

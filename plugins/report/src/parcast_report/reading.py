@@ -15,7 +15,7 @@ import attrs
 from parcast import Parts, Results, Row
 from parcast.errors import FileError, shorten
 from parcast.files.tables import read_text
-from parcast.results.results import SCHEMA
+from parcast.results.row import SCHEMA
 
 if TYPE_CHECKING:
     from cattrs import Converter

@@ -13,7 +13,7 @@ from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.files.tables import read_text
 
 if TYPE_CHECKING:
-    from parcast.plugins.catalog import Registry
+    from parcast.api import Registry
     from parcast_pamela.programs.lowering import Form
 
 
