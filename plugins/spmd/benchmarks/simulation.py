@@ -15,8 +15,8 @@ import numpy as np
 
 from parcast.model.phases import EXPONENTIAL
 from parcast.quantities.replications import generator
-from parcast_spmd.events import Play, Stations
-from parcast_spmd.kernels import delay_two_queues
+from parcast_spmd.mva.mva_kernels import delay_two_queues
+from parcast_spmd.simulation.kernel import Play, Stations
 
 Z, X, Y = 5.0, 1.0, 0.8
 SIZES = (10, 100, 1000)

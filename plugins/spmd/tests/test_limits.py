@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast_spmd.aql import solve_aql
-from parcast_spmd.reading import network_from_data
-from parcast_spmd.solving import solve
-from parcast_spmd.structure import components
+from parcast_spmd.mva.aql import solve_aql
+from parcast_spmd.mva.choice import solve
+from parcast_spmd.mva.json_files import network_from_data
+from parcast_spmd.mva.structure import components
 
 from .reference import CASES
 from .test_full_models import CASES as FULL

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from parcast import Assumption, Query
 from parcast.model.phases import PhaseValues
-from parcast_spmd.demands import contention_level
+from parcast_spmd.models.demands import contention_level
 
 #: Seconds for a phase that has an exact answer, for one whose random bursts are played, for
 #: one that is played and constant, and to load the kernel that plays.

@@ -12,7 +12,7 @@ from parcast_spmd.calibration.command import machine
 from parcast_spmd.surface.command import surface
 
 if TYPE_CHECKING:
-    from parcast_spmd.network import ClosedNetwork, NetworkSolution
+    from parcast_spmd.mva.closed_network import ClosedNetwork, NetworkSolution
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="SPMD queuing networks.")
 
@@ -41,8 +41,8 @@ def network(
     ] = None,
 ) -> None:
     """Solve a closed queuing network: throughput, response times and queue lengths."""
-    from parcast_spmd import network_files
-    from parcast_spmd.solving import solve
+    from parcast_spmd.mva import files as network_files
+    from parcast_spmd.mva.choice import solve
 
     if output is not None:
         network_files.check_writable(output)
@@ -58,7 +58,7 @@ def network(
 
 def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
     """Return the lines for a reader: stations, classes, and what the numbers are worth."""
-    from parcast_spmd.solving import utilization
+    from parcast_spmd.mva.choice import utilization
 
     busy = utilization(given, solution)
     stations: list[tuple[str, ...]] = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parcast.quantities.units import format_seconds
-from parcast_spmd.constant import rounds
-from parcast_spmd.cycles import Answer
-from parcast_spmd.demands import Demands
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.options import APPROXIMATIONS
-from parcast_spmd.sim import geometric, is_steady
+from parcast_spmd.simulation.solver import geometric, is_steady
 
 OPEN_LEVEL = (
     "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"

@@ -11,11 +11,11 @@ from typing import Any
 import attrs
 
 from parcast import Assumption, Prediction, Query, SolveError, Status, UnsupportedError
-from parcast_spmd import advice, aio, limits
-from parcast_spmd import sim as referee
-from parcast_spmd import sio as synchronous
-from parcast_spmd.cycles import Answer
-from parcast_spmd.demands import (
+from parcast_spmd import advice
+from parcast_spmd.models import aio
+from parcast_spmd.models import phase_bounds as limits
+from parcast_spmd.models import sio as synchronous
+from parcast_spmd.models.demands import (
     Demands,
     check_machine,
     contention_level,
@@ -23,8 +23,10 @@ from parcast_spmd.demands import (
     model_of,
     not_followed,
 )
+from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.notes import OPEN_LEVEL, notes, sampled_levels
 from parcast_spmd.options import AioOptions, BoundsOptions, MixedOptions, SimOptions, SioOptions
+from parcast_spmd.simulation import solver as referee
 
 _WORDS = {
     "sio": "synchronous I/O",

@@ -7,7 +7,13 @@ from xml.etree import ElementTree as ET
 
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, number, refuse_others, whole
-from parcast_spmd.network import ClosedNetwork, JobClass, Station, StationType, check_network
+from parcast_spmd.mva.closed_network import (
+    ClosedNetwork,
+    JobClass,
+    Station,
+    StationType,
+    check_network,
+)
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _KNOWN = ("description", "parameters", "algParams", "solutions", "whatIf")

@@ -10,7 +10,13 @@ from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, refuse_others, whole
 from parcast_spmd.jmt.routing import Targets, targets, visits
 from parcast_spmd.jmt.service import by_class, last, mean_service
-from parcast_spmd.network import ClosedNetwork, JobClass, Station, StationType, check_network
+from parcast_spmd.mva.closed_network import (
+    ClosedNetwork,
+    JobClass,
+    Station,
+    StationType,
+    check_network,
+)
 
 #: What may stand in each section; what it says is checked below, or is about transients.
 _PARAMETERS: Mapping[str, frozenset[str]] = {

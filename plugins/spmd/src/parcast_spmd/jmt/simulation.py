@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from parcast.errors import UnsupportedError
 from parcast_spmd.jmt.elements import Element
 from parcast_spmd.jmt.jmva import text_of
-from parcast_spmd.network import ClosedNetwork, Station
+from parcast_spmd.mva.closed_network import ClosedNetwork, Station
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _NET = "jmt.engine.NetStrategies"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parcast import ParcastError, Registry, Results, Row
 from parcast.comparison.solving import Tell, silent
 from parcast.errors import UnknownNameError
-from parcast_spmd.surface.asymptotes import asymptotes
+from parcast_spmd.surface.asymptotic_bounds import asymptotes
 from parcast_spmd.surface.over import Over, combinations
 
 if TYPE_CHECKING:

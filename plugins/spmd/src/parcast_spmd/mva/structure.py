@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import attrs
 
-from parcast_spmd.kernels import Floats
-from parcast_spmd.network import ClosedNetwork
+from parcast_spmd.mva.closed_network import ClosedNetwork
+from parcast_spmd.mva.mva_kernels import Floats
 
 
 @attrs.frozen(kw_only=True)

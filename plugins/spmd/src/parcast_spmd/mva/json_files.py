@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from parcast.errors import FileError, did_you_mean
-from parcast_spmd.network import ClosedNetwork, JobClass, Station, check_network
+from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station, check_network
 
 #: Keys that say something about a network and change nothing.
 INFORMATION = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast_spmd.structure import Component, Group
+from parcast_spmd.mva.structure import Component, Group
 
 
 def throughput_bounds(component: Component, group: Group) -> tuple[float, float]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from parcast import UnsupportedError
-from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
-from parcast_spmd.aql import solve_aql
-from parcast_spmd.constant import rounds
-from parcast_spmd.cycles import Answer, answer
-from parcast_spmd.demands import Demands
-from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.kernels import delay_two_queues
-from parcast_spmd.network import MOST_JOBS
-from parcast_spmd.structure import Component, Group, GroupResult
-from parcast_spmd.unequal import solve_uneven
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.heterogeneous_aio import solve_uneven
+from parcast_spmd.models.phase_answer import Answer, answer
+from parcast_spmd.mva.aql import solve_aql
+from parcast_spmd.mva.closed_network import MOST_JOBS
+from parcast_spmd.mva.exact_integral import symmetric_clusters
+from parcast_spmd.mva.mva_kernels import delay_two_queues
+from parcast_spmd.mva.schweitzer_linearizer import solve_bard_schweitzer, solve_linearizer
+from parcast_spmd.mva.structure import Component, Group, GroupResult
 
-#: Approximations by name, as `parcast_spmd.solving` has them for any network
+#: Approximations by name, as `parcast_spmd.mva.choice` has them for any network
 APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...], str | None]]] = {
     "bard-schweitzer": lambda component: (solve_bard_schweitzer(component), None),
     "aql": solve_aql,

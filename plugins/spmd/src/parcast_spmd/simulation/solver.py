@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parcast import UnsupportedError
-from parcast_spmd.cycles import Answer, answer
-from parcast_spmd.demands import Demands
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.phase_answer import Answer, answer
+from parcast_spmd.models.sio import played_once
 from parcast_spmd.options import SimOptions
-from parcast_spmd.simulation import stations, steady, to_the_end
-from parcast_spmd.sio import played_once
+from parcast_spmd.simulation.statistics import stations, steady, to_the_end
 
 
 def solve(phases: Sequence[Demands]) -> list[Answer]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast_spmd.compilation import compiled, worth_compiling
-from parcast_spmd.kernels import Floats, Integers, lattice_kernel
-from parcast_spmd.structure import Component, GroupResult
+from parcast_spmd.mva.mva_kernels import Floats, Integers, lattice_kernel
+from parcast_spmd.mva.structure import Component, GroupResult
 
 #: Numbers kept at the most: 160 MB, and under a minute of work whatever the classes.
 MEMORY_LIMIT = 20_000_000

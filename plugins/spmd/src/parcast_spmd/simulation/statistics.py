@@ -11,10 +11,10 @@ from parcast import UnsupportedError
 from parcast.model.phases import CONSTANT, EXPONENTIAL
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import Estimate, generator, replicate
-from parcast_spmd.cycles import Sampled
-from parcast_spmd.demands import Demands
-from parcast_spmd.events import Play, Stations
-from parcast_spmd.kernels import Floats
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.phase_answer import Sampled
+from parcast_spmd.mva.mva_kernels import Floats
+from parcast_spmd.simulation.kernel import Play, Stations
 
 #: Bursts of runs that are played side by side: more take longer each, fewer start more often.
 TOGETHER = 1 << 12

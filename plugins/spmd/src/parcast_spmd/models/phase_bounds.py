@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parcast import UnsupportedError
-from parcast_spmd.cycles import Answer, answer
-from parcast_spmd.demands import Demands
-from parcast_spmd.extremes import highest_mean, mean_maximum
-from parcast_spmd.kernels import harmonic
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
+from parcast_spmd.models.phase_answer import Answer, answer
+from parcast_spmd.mva.mva_kernels import harmonic
 
 
 def solve(phases: Sequence[Demands]) -> list[Answer]:

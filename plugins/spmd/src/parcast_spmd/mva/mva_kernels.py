@@ -128,7 +128,7 @@ def node_kernel(
 def lattice_kernel(
     populations: Any, delays: Any, demands: Any, totals: Any, responses: Any, rates: Any
 ) -> None:
-    """Fill ``responses[class, queue]`` and ``rates[class]``; see `parcast_spmd.lattice`.
+    """Fill ``responses[class, queue]`` and ``rates[class]``; see `parcast_spmd.mva.exact_lattice`.
 
     ``totals[point, queue]`` (all 0 before) holds the mean number at each queue for every
     population vector, in the order of an odometer whose last class turns fastest.

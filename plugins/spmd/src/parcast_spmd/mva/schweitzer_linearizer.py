@@ -19,9 +19,9 @@ import attrs
 import numpy as np
 
 from parcast.errors import SolveError
-from parcast_spmd.bounds import throughput_bounds
-from parcast_spmd.kernels import Floats
-from parcast_spmd.structure import Component, GroupResult
+from parcast_spmd.mva.mva_kernels import Floats
+from parcast_spmd.mva.structure import Component, GroupResult
+from parcast_spmd.mva.throughput_bounds import throughput_bounds
 
 CORE_ITERATIONS = 50_000
 CORE_TOLERANCE = 1e-13

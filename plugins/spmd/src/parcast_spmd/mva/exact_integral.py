@@ -28,14 +28,9 @@ import attrs
 import numpy as np
 
 from parcast.errors import SolveError
-from parcast_spmd.kernels import (
-    Floats,
-    check_points,
-    delay_two_queues,
-    node_sweep,
-)
-from parcast_spmd.quadrature import converge, panels, support
-from parcast_spmd.structure import Component, Group, GroupResult
+from parcast_spmd.mva.mva_kernels import Floats, check_points, delay_two_queues, node_sweep
+from parcast_spmd.mva.quadrature import converge, panels, support
+from parcast_spmd.mva.structure import Component, Group, GroupResult
 
 #: Relative change between two node counts that counts as converged, and as a failure.
 TOLERANCE = 1e-13

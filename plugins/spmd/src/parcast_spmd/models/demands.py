@@ -11,9 +11,9 @@ import attrs
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
 from parcast.model.phases import Phases, PhaseValues
 from parcast.quantities.distributions import Distribution
-from parcast_spmd.extremes import mean_maximum
+from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placed
+from parcast_spmd.models.order_statistics import mean_maximum
 from parcast_spmd.options import Options
-from parcast_spmd.uneven import Uneven, common_speed, placed
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
 Model = Literal["sio", "bus", "clu"]

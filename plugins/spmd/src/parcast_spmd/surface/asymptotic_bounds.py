@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
-from parcast_spmd.constant import rounds
-from parcast_spmd.extremes import highest_mean
-from parcast_spmd.kernels import harmonic
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.order_statistics import highest_mean
+from parcast_spmd.mva.mva_kernels import harmonic
 
 Interval = tuple[float, float | None]
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from parcast import Parts
-from parcast_spmd.demands import Demands
+from parcast_spmd.models.demands import Demands
 
 #: What binds where a part of the time does, in the order of `Parts`
 _WORDS = ("processor", "network", "storage", "synchronization")

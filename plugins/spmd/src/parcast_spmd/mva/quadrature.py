@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import SolveError
-from parcast_spmd.kernels import Floats
+from parcast_spmd.mva.mva_kernels import Floats
 
 #: exp(-45) is below the rounding of anything it is added to.
 DROP = 45.0

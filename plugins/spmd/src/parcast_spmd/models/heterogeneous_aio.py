@@ -4,7 +4,7 @@ All processes do the same cycles, and the faster ones end first. While a set of 
 work their steady state is that of a closed network with a class for each kind of process: the
 network, the disks, and shared processors, are its queues. The class that ends first at those
 rates leaves, and the network without it goes on, as equation 16 has it for jobs that leave one
-by one. Each network is solved exactly where its structure allows; `parcast_spmd.solving` says.
+by one. Each network is solved exactly where its structure allows; `parcast_spmd.mva.choice` says.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 
 from parcast import UnsupportedError
-from parcast_spmd.cycles import Answer, answer
-from parcast_spmd.demands import Demands
-from parcast_spmd.network import ClosedNetwork, JobClass, Station
-from parcast_spmd.solving import solve
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.phase_answer import Answer, answer
+from parcast_spmd.mva.choice import solve
+from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
 
 
 @attrs.frozen

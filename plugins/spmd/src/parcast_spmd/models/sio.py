@@ -7,13 +7,13 @@ from typing import Literal
 
 from parcast import UnsupportedError
 from parcast.quantities.distributions import Distribution
-from parcast_spmd.absorption import absorption
-from parcast_spmd.constant import rounds
-from parcast_spmd.cycles import Answer, Sampled, answer
-from parcast_spmd.demands import Demands
-from parcast_spmd.extremes import mean_maximum
-from parcast_spmd.kernels import fork_join_sums
-from parcast_spmd.network import MOST_JOBS
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.ctmc import absorption
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.models.phase_answer import Answer, Sampled, answer
+from parcast_spmd.mva.closed_network import MOST_JOBS
+from parcast_spmd.mva.mva_kernels import fork_join_sums
 
 Method = Literal["eq16", "ctmc", "fixed-cycles"]
 
@@ -121,8 +121,8 @@ def _law_of_sums(phase: Demands) -> Distribution | None:
 
 
 def played_once(phase: Demands, method: str, *, geometric: bool) -> Answer:
-    """Return the answer by simulation; `parcast_spmd.simulation.stations` says of what."""
-    from parcast_spmd.simulation import stations, to_the_end
+    """Return the answer by simulation, of `parcast_spmd.simulation.statistics.stations`."""
+    from parcast_spmd.simulation.statistics import stations, to_the_end
 
     found = to_the_end(phase, stations(phase, geometric=geometric), 1)
     time, queuing = found.estimate.mean, found.network

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from parcast.errors import SolveError, UnknownNameError, UnsupportedError, did_you_mean
-from parcast_spmd.approximate import solve_bard_schweitzer, solve_linearizer
-from parcast_spmd.aql import solve_aql
-from parcast_spmd.bounds import throughput_bounds
-from parcast_spmd.integral import solve_integral
-from parcast_spmd.kernels import closed_mva
-from parcast_spmd.lattice import lattice_refusal, solve_lattice
-from parcast_spmd.network import Bounds, ClosedNetwork, NetworkSolution, check_network
-from parcast_spmd.structure import Component, GroupResult, components
+from parcast_spmd.mva.aql import solve_aql
+from parcast_spmd.mva.closed_network import Bounds, ClosedNetwork, NetworkSolution, check_network
+from parcast_spmd.mva.exact_integral import solve_integral
+from parcast_spmd.mva.exact_lattice import lattice_refusal, solve_lattice
+from parcast_spmd.mva.mva_kernels import closed_mva
+from parcast_spmd.mva.schweitzer_linearizer import solve_bard_schweitzer, solve_linearizer
+from parcast_spmd.mva.structure import Component, GroupResult, components
+from parcast_spmd.mva.throughput_bounds import throughput_bounds
 
 #: From the simplest to the last resort; a network is as exact as its hardest part.
 METHODS = ("mva", "integral", "lattice", "bard-schweitzer", "aql", "linearizer")

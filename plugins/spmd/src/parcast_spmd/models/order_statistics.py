@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from parcast.quantities.distributions import Distribution
-from parcast_spmd.kernels import Floats, harmonic
+from parcast_spmd.mva.mva_kernels import Floats, harmonic
 
 
 @functools.lru_cache(maxsize=4096)

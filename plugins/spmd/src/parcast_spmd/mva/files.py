@@ -8,8 +8,8 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast_spmd.network import ClosedNetwork
-from parcast_spmd.reading import read_network
+from parcast_spmd.mva.closed_network import ClosedNetwork
+from parcast_spmd.mva.json_files import read_network
 
 #: Files in XML, which are told apart by their root element.
 _XML = {".jmva", ".jsimg", ".jsim", ".xml"}

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcast_spmd.approximate import (
+from parcast_spmd.mva.mva_kernels import Floats
+from parcast_spmd.mva.schweitzer_linearizer import (
     Problem,
     fixed_point,
     problem_of,
@@ -21,8 +22,7 @@ from parcast_spmd.approximate import (
     settle,
     within_bounds,
 )
-from parcast_spmd.kernels import Floats
-from parcast_spmd.structure import Component, GroupResult
+from parcast_spmd.mva.structure import Component, GroupResult
 
 
 def solve_aql(component: Component) -> tuple[tuple[GroupResult, ...], str | None]:

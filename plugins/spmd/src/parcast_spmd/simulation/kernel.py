@@ -19,7 +19,7 @@ import numpy as np
 
 from parcast.quantities.distributions import Distribution
 from parcast_spmd.compilation import compiled
-from parcast_spmd.kernels import Floats, Integers
+from parcast_spmd.mva.mva_kernels import Floats, Integers
 
 #: Bursts whose random numbers are drawn at once.
 AHEAD = 1 << 14

@@ -7,7 +7,7 @@ import numpy as np
 
 from parcast import Query, UnsupportedError
 from parcast.model.placement import Placement, place
-from parcast_spmd.kernels import Floats, Integers
+from parcast_spmd.mva.mva_kernels import Floats, Integers
 
 
 def placed(query: Query) -> Placement | None:
