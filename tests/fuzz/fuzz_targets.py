@@ -109,13 +109,13 @@ def settings(path: Path) -> None:
 
 
 def pnml(path: Path) -> None:
-    from parcast_petri.pnml.reading import read_pnml
+    from parcast_petri.nets.pnml.reading import read_pnml
 
     read_pnml(path)
 
 
 def net(path: Path) -> None:
-    from parcast_petri.net_files import read_json
+    from parcast_petri.nets.net_files import read_json
 
     read_json(path)
 

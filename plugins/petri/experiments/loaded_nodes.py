@@ -36,7 +36,7 @@ from parcast_mpi.host import processor_name, ticks
 from parcast_mpi.loading.jobs import Job, to_text
 from parcast_mpi.loading.processes import Team, team
 from parcast_mpi.running.plan import plan
-from parcast_petri.laws import Law
+from parcast_petri.machine.laws import Law
 
 ALONE = """def program(rank, size):
     elapse(0.3)

@@ -48,8 +48,8 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs."""
-    from parcast_petri.solution import solution
-    from parcast_petri.subjects import read_net
+    from parcast_petri.nets.arguments import read_net
+    from parcast_petri.nets.solve import solution
 
     asked = read_net(file)
     for note in asked.notes:
@@ -104,7 +104,7 @@ def slowdown(
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
     from parcast.cli import progress
     from parcast.quantities.stated import to_base
-    from parcast_petri.load import stated
+    from parcast_petri.machine.load import stated
     from parcast_petri.theory.slowdown import Slowdown
 
     asked = Slowdown(

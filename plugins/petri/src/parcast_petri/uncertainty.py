@@ -10,9 +10,9 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast.model.query import Query
 from parcast_petri import choose
-from parcast_petri.explicit import Explicit
-from parcast_petri.mean import Mean
-from parcast_petri.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled
+from parcast_petri.solvers.explicit import Explicit
+from parcast_petri.solvers.mean import Mean
+from parcast_petri.solvers.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.query import Query
-from parcast_petri.links import Duplex, Links, OtherNetwork
+from parcast_petri.machine.links import Duplex, Links, OtherNetwork
 
 
 @attrs.frozen(kw_only=True)

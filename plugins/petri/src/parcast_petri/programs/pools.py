@@ -15,11 +15,11 @@ import numpy as np
 from parcast.model.costs import Costs
 from parcast.program.matching.columns import OPS, Columns, columns
 from parcast.program.unroll.blocks import Pool, Unrolled
-from parcast_petri.programs.alone import Alone
 from parcast_petri.programs.charges import Charges, Ways
+from parcast_petri.programs.local_operations import Alone
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.process import Process
-from parcast_petri.programs.sketch import Sketch, timed
 from parcast_petri.programs.transfers import Letter, Transfers
 
 

@@ -1,0 +1,87 @@
+"""What ``parcast petri solve`` tells about a run of a net."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+import attrs
+
+from parcast.quantities.replications import generator
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.deadlock import Ending
+from parcast_petri.nets.net import Net, NetError
+from parcast_petri.nets.token_game import MOST_FIRINGS, MOST_TOKENS, Play, Run
+
+#: A net is played with fractions up to so many firings; longer runs are given again in floats.
+MOST_EXACT = 200_000
+
+
+@attrs.frozen
+class Solution:
+    """A run of a net to its completion, and how it ended."""
+
+    net: Net
+    run: Run
+    ending: Ending
+    evaluation: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        time = self.run.time
+        exact = str(time) if isinstance(time, Fraction | int) else None
+        return {
+            "net": self.net.name,
+            "evaluation": self.evaluation,
+            "completion_time": {"exact": exact, "value": float(time)},
+            "firings": self.run.firings,
+            "fired": {one.name: self.run.fired.get(one.name, 0) for one in self.net.transitions},
+            "final_marking": dict(self.run.marking),
+            "deadlock": bool(self.ending.blocked),
+            "blocked": list(self.ending.blocked),
+            "cyclic_wait": [{"transition": t, "waits_for": p} for t, p in self.ending.cycle],
+        }
+
+    def report(self) -> str:
+        """Return the same for people."""
+        time = self.run.time
+        exact = f" ({time} exactly)" if isinstance(time, Fraction) and time.denominator > 1 else ""
+        marking = ", ".join(f"{place}: {n}" for place, n in self.run.marking.items())
+        lines = [
+            f"{self.net.name}: {float(time):.10g} s{exact}, {self.run.firings:,} firings",
+            f"final marking: {marking or 'empty'}",
+        ]
+        return "\n".join([*lines, *filter(None, [self.ending.sentence()])])
+
+
+def solution(
+    net: Net,
+    *,
+    evaluation: Literal["batch", "sequential"] = "batch",
+    bound: int = MOST_TOKENS,
+    firings: int = MOST_FIRINGS,
+    seed: int = 0,
+) -> Solution:
+    """Play a net until nothing is enabled: with fractions, or with floats where delays are drawn.
+
+    Runs of more than `MOST_EXACT` firings are played with floats too, which the answer says by
+    having no exact time.
+
+    Raises
+    ------
+    NetError
+        If the net has no end within the bound and the firings.
+    """
+    run = None
+    if not net.random:
+        made = arrays(net, "exact", evaluation=evaluation, bound=bound)
+        exact = Play(made, most=min(firings, MOST_EXACT))
+        try:
+            run = exact.finish()
+        except NetError:
+            if exact.firings < MOST_EXACT or firings <= MOST_EXACT:
+                raise
+    if run is None:
+        made = arrays(net, "compiled", evaluation=evaluation, bound=bound)
+        run = Play(made, generator(seed, 0), firings).finish()
+    return Solution(net, run, Ending(net, run.marking), evaluation)
