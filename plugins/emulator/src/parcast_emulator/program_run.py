@@ -18,7 +18,7 @@ from parcast_emulator.processes.node_files import NodeFiles
 from parcast_emulator.processes.ports import Ports
 
 if TYPE_CHECKING:
-    from parcast_emulator.programs import engine as compiled
+    from parcast_emulator.engines.ranks import engine as compiled
 
     Run: TypeAlias = processes.Run | compiled.Run
 
@@ -95,7 +95,7 @@ def process_run(query: Query, polling: float) -> processes.Run:
 
 def compiled_run(query: Query, polling: float) -> compiled.Run:
     """Return a run by the compiled kernels."""
-    from parcast_emulator.programs import engine
+    from parcast_emulator.engines.ranks import engine
 
     costs, nodes = _machine(query)
     nic = query.machine.part("nic", Nic) or Nic()

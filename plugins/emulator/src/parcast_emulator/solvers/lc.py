@@ -7,12 +7,12 @@ from typing import Literal
 import attrs
 
 from parcast import Prediction, Query, UnsupportedError
-from parcast_emulator import advice
 from parcast_emulator.answers import prediction
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
 from parcast_emulator.simulation import simulate, verify
+from parcast_emulator.solvers import advice
 
 _ASSUMPTIONS = (
     "reads, sends and computations are asynchronous, and every server takes first what came first",

@@ -9,7 +9,6 @@ import attrs
 
 from parcast import Parts, Prediction, Query, UnsupportedError
 from parcast.model.machine import Count
-from parcast_emulator import advice
 from parcast_emulator.answers import prediction
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
@@ -17,6 +16,7 @@ from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
 from parcast_emulator.simulation import simulate
+from parcast_emulator.solvers import advice
 
 #: Operations that are played unasked: one by one by processes, or by compiled kernels.
 _PLAYED, _COMPILED = 100_000, 50_000_000

@@ -9,8 +9,7 @@ from parcast.program.matching.channels import TIMING
 from parcast.program.matching.columns import CODE
 from parcast_emulator.compilation import kernel, step
 from parcast_emulator.engines.queues import KIND, pop, push
-from parcast_emulator.engines.service import access
-from parcast_emulator.programs.arrays import (
+from parcast_emulator.engines.ranks.arrays import (
     ACCESSES,
     EVENTS,
     HANDLED,
@@ -20,7 +19,7 @@ from parcast_emulator.programs.arrays import (
     SENDER,
     STARTED,
 )
-from parcast_emulator.programs.messages import (
+from parcast_emulator.engines.ranks.messages import (
     CARRY,
     DECIDE,
     SERVE,
@@ -32,8 +31,9 @@ from parcast_emulator.programs.messages import (
     offer,
     want,
 )
+from parcast_emulator.engines.service import access
 
-# Arguments are untyped: they are the named tuples of `parcast_emulator.programs.arrays`.
+# Arguments are untyped: they are the named tuples of `parcast_emulator.engines.ranks.arrays`.
 
 _COMPUTE, _ELAPSE, _START = CODE["compute"], CODE["elapse"], CODE["start"]
 _SEND, _ISEND, _EXCHANGE = CODE["send"], CODE["isend"], CODE["sendrecv"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from parcast_emulator.compilation import step
 from parcast_emulator.engines.queues import push
-from parcast_emulator.programs.arrays import (
+from parcast_emulator.engines.ranks.arrays import (
     BUS_FREE,
     CONTENTION,
     HEAD,
@@ -17,7 +17,7 @@ from parcast_emulator.programs.arrays import (
     SENDER,
 )
 
-# Arguments are untyped: they are the named tuples of `parcast_emulator.programs.arrays`.
+# Arguments are untyped: they are the named tuples of `parcast_emulator.engines.ranks.arrays`.
 
 #: What happens first of one time: buses of nodes carry, requests are served, receives of any
 #: message are decided.

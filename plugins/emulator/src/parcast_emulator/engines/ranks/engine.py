@@ -10,8 +10,7 @@ from parcast.model.costs import Costs
 from parcast.program.matching.columns import OPS, Columns
 from parcast.program.matching.deadlock import Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
-from parcast_emulator.engines.servers import Servers
-from parcast_emulator.programs.arrays import (
+from parcast_emulator.engines.ranks.arrays import (
     HANDLED,
     NOW,
     STARTED,
@@ -22,7 +21,8 @@ from parcast_emulator.programs.arrays import (
     program_of,
     with_room,
 )
-from parcast_emulator.programs.ranks import DONE, FULL, SYNCHRONIZATION, run
+from parcast_emulator.engines.ranks.ranks import DONE, FULL, SYNCHRONIZATION, run
+from parcast_emulator.engines.servers import Servers
 from parcast_emulator.simulation import Progress
 
 #: Operations and events between two looks at the progress bar.
