@@ -10,12 +10,12 @@ import attrs
 
 from parcast.errors import InvalidPointError, ParcastError
 from parcast.model.query import Prediction, Query
-from parcast_pamela import advice
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled, Values
 from parcast_pamela.language.tree import Apply, walk
+from parcast_pamela.solvers import advice
 from parcast_pamela.workload import (
     PROCESSES,
     Content,
@@ -145,8 +145,8 @@ def _binding(values: Values) -> str | None:
 
 
 def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> dict[str, Any]:
-    from parcast_pamela.accuracy import estimate
     from parcast_pamela.algebra.exact import ExactValues
+    from parcast_pamela.solvers.accuracy import estimate
 
     evaluate = ExactValues(bound)
     demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}

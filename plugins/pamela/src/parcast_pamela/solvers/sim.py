@@ -9,8 +9,8 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast.model.query import Prediction, Query, Status
-from parcast_pamela import advice
 from parcast_pamela.simulation.program import Simulation, unfold
+from parcast_pamela.solvers import advice
 from parcast_pamela.workload import given, linked
 
 Arbitration = Literal["fifo", "lifo", "random"]

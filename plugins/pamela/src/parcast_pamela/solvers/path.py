@@ -8,10 +8,10 @@ import attrs
 
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.model.query import Prediction, Query
-from parcast_pamela import advice
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled
+from parcast_pamela.solvers import advice
 from parcast_pamela.workload import Content, given, linked, machine_of
 
 _WITHOUT = "nothing ever waits for a resource"

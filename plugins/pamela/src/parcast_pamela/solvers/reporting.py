@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parcast.quantities.units import format_seconds
-from parcast_pamela.accuracy import estimate
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
-from parcast_pamela.bounds import binds
 from parcast_pamela.compilation.analysis import regime, tolerance
 from parcast_pamela.compilation.compiler import Compiled, Values
+from parcast_pamela.solvers.accuracy import estimate
+from parcast_pamela.solvers.bound import binds
 
 
 def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Iterator[str]:
