@@ -177,13 +177,13 @@ def part_of_archive(name: str) -> Target:
 
 
 def data_parallel(path: Path) -> None:
-    from parcast_pamela.dataparallel.generating import generate
+    from parcast_pamela_compiler.generating import generate
 
     generate(text_of(path), "input.py")
 
 
 def data_parallel_sources() -> list[bytes]:
-    folder = Path(str(files("parcast_pamela"))) / "sources"
+    folder = Path(str(files("parcast_pamela_compiler"))) / "sources"
     return [one.read_bytes() for one in sorted(folder.glob("*.py"))]
 
 

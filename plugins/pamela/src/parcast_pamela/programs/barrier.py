@@ -16,8 +16,8 @@ from parcast.program.source.operations import RECEIVES, SENDS
 from parcast.program.source.tree import For, If, Op, Statement
 from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
-from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+from parcast_pamela_compiler.spelling import spell, truth
 
 _OTHERS = Call("-", (Name("size"), Num(1)))
 

@@ -61,7 +61,7 @@ def generate(
                 f"{program} is data-parallel, its model for every machine; leave out MACHINE, "
                 "-p, -d, --form and --set, and give them to 'parcast pamela compile'"
             )
-        from parcast_pamela.dataparallel.generating import generate as generated
+        from parcast_pamela_compiler.generating import generate as generated
 
         text = generated(read_text(path), str(path))
     if output is None:
@@ -75,12 +75,12 @@ def generate(
 
 def _data_parallel(program: str) -> Path | None:
     """Return the file of a data-parallel program, the user's or a shipped one, None for others."""
-    from parcast_pamela.dataparallel.source import is_data_parallel
+    from parcast_pamela_compiler.source import is_data_parallel
 
     path = Path(program)
     if path.suffix != ".py":
         return None
-    shipped = Path(str(files("parcast_pamela"))) / "sources" / path.name
+    shipped = Path(str(files("parcast_pamela_compiler"))) / "sources" / path.name
     if not path.exists() and path.name == program and shipped.is_file():
         return shipped
     return path if path.is_file() and is_data_parallel(read_text(path)) else None

@@ -24,9 +24,9 @@ from parcast.program.source.operations import RECEIVES, SENDS
 from parcast.program.source.tree import For, If, Op, Statement
 from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
-from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+from parcast_pamela_compiler.spelling import spell, truth
 
 #: What an operation adds to a process: statements of the language
 Says = Callable[[Op], Sequence[str]]

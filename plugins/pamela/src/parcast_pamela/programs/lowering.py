@@ -23,10 +23,10 @@ from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
 from parcast_pamela.programs.charges import Charges, is_collective
 from parcast_pamela.programs.free import Free
-from parcast_pamela.programs.spelling import truth
 from parcast_pamela.programs.splitting import cut
 from parcast_pamela.programs.substitution import substitute
 from parcast_pamela.workload import PROCESSES, Content
+from parcast_pamela_compiler.spelling import truth
 
 Form = Literal["free", "barrier"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from parcast.program.source.tree import Op
 from parcast.quantities.expressions import Call, Expr, Name, Num
 from parcast_pamela.programs.charges import ZERO
-from parcast_pamela.programs.spelling import spell
+from parcast_pamela_compiler.spelling import spell
 
 
 def delay(seconds: Expr, names: Mapping[str, str]) -> str:

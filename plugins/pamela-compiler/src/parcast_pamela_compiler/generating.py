@@ -10,15 +10,15 @@ import attrs
 
 from parcast.errors import FormulaError
 from parcast.quantities.expressions import Call, Expr, Name, Num, Value, from_ast
-from parcast_pamela.dataparallel.affine import simple
-from parcast_pamela.dataparallel.arrays import Array
-from parcast_pamela.dataparallel.loops import body
-from parcast_pamela.dataparallel.ranges import COUNT
-from parcast_pamela.dataparallel.scope import Scope
-from parcast_pamela.dataparallel.source import Source, read_source
-from parcast_pamela.dataparallel.statements import EVERYONE
-from parcast_pamela.dataparallel.writing import written
-from parcast_pamela.programs.spelling import spell, truth
+from parcast_pamela_compiler.affine import simple
+from parcast_pamela_compiler.arrays import Array
+from parcast_pamela_compiler.loops import body
+from parcast_pamela_compiler.ranges import COUNT
+from parcast_pamela_compiler.scope import Scope
+from parcast_pamela_compiler.source import Source, read_source
+from parcast_pamela_compiler.spelling import spell, truth
+from parcast_pamela_compiler.statements import EVERYONE
+from parcast_pamela_compiler.writing import written
 
 _KINDS = ("block", "cyclic", "whole", "replicated")
 #: Words of the language, and of the interface, that are no names of a program's

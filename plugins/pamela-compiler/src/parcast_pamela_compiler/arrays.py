@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 
 from parcast.quantities.expressions import Call, Expr, Name, Num
-from parcast_pamela.dataparallel.affine import ONE, ZERO, constant, minus, plus, slope, times
-from parcast_pamela.dataparallel.processes import Header
+from parcast_pamela_compiler.affine import ONE, ZERO, constant, minus, plus, slope, times
+from parcast_pamela_compiler.processes import Header
 
 P = Name("P")
 

@@ -9,20 +9,14 @@ from typing import NoReturn
 import attrs
 
 from parcast.quantities.expressions import Call, Expr, Name
-from parcast_pamela.dataparallel.accesses import accesses
-from parcast_pamela.dataparallel.arrays import Owner
-from parcast_pamela.dataparallel.assignments import assignment, call
-from parcast_pamela.dataparallel.processes import (
-    Header,
-    Parts,
-    Process,
-    chosen,
-    looped,
-)
-from parcast_pamela.dataparallel.ranges import counted, range_of
-from parcast_pamela.dataparallel.scope import Scope
-from parcast_pamela.dataparallel.slices import is_reduction, is_sliced, unsliced
-from parcast_pamela.dataparallel.statements import (
+from parcast_pamela_compiler.accesses import accesses
+from parcast_pamela_compiler.arrays import Owner
+from parcast_pamela_compiler.assignments import assignment, call
+from parcast_pamela_compiler.processes import Header, Parts, Process, chosen, looped
+from parcast_pamela_compiler.ranges import counted, range_of
+from parcast_pamela_compiler.scope import Scope
+from parcast_pamela_compiler.slices import is_reduction, is_sliced, unsliced
+from parcast_pamela_compiler.statements import (
     EVERYONE,
     by_all_or_owner,
     everyone,

@@ -9,19 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parcast_pamela
+import parcast_pamela_compiler
 from parcast import Registry
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.dataparallel.generating import generate
 from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.language.reading import model_of, read_model
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
+from parcast_pamela_compiler.generating import generate
 
 from .source_loops import TC, TG, TL, Run
 
 SOURCES = {
-    path.stem: path for path in sorted((Path(parcast_pamela.__file__).parent / "sources").iterdir())
+    path.stem: path
+    for path in sorted((Path(parcast_pamela_compiler.__file__).parent / "sources").iterdir())
 }
 WORKLOADS = Registry([parcast_pamela]).workloads
 TIMES = {"tc": TC, "tl0": TL, "tg": TG}

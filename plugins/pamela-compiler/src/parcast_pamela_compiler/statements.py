@@ -8,19 +8,11 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.quantities.expressions import Expr, Name, names_in
-from parcast_pamela.dataparallel.accesses import Accesses
-from parcast_pamela.dataparallel.affine import ONE, ZERO, minus
-from parcast_pamela.dataparallel.arrays import Owner, P, Reference, elsewhere
-from parcast_pamela.dataparallel.processes import (
-    Charge,
-    Header,
-    Parts,
-    Process,
-    chosen,
-    free,
-    looped,
-)
-from parcast_pamela.dataparallel.scope import Scope
+from parcast_pamela_compiler.accesses import Accesses
+from parcast_pamela_compiler.affine import ONE, ZERO, minus
+from parcast_pamela_compiler.arrays import Owner, P, Reference, elsewhere
+from parcast_pamela_compiler.processes import Charge, Header, Parts, Process, chosen, free, looped
+from parcast_pamela_compiler.scope import Scope
 
 #: The index of a processor where all do the same; no name of Python's
 EVERYONE = "$each"

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Sequence
 
 from parcast.quantities.expressions import Expr, spell
-from parcast_pamela.dataparallel.scope import Scope
+from parcast_pamela_compiler.scope import Scope
 
 _REDUCTIONS = frozenset({"sum", "min", "max"})
 

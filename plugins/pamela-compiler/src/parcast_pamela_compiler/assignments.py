@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.quantities.expressions import BINARY, Call, Name
-from parcast_pamela.dataparallel.accesses import accesses
-from parcast_pamela.dataparallel.arrays import Reference
-from parcast_pamela.dataparallel.processes import Header, Loop, Parts, Process, looped
-from parcast_pamela.dataparallel.ranges import range_of
-from parcast_pamela.dataparallel.scope import Scope
-from parcast_pamela.dataparallel.slices import is_reduction, is_sliced, reduced
-from parcast_pamela.dataparallel.statements import (
+from parcast_pamela_compiler.accesses import accesses
+from parcast_pamela_compiler.arrays import Reference
+from parcast_pamela_compiler.processes import Header, Loop, Parts, Process, looped
+from parcast_pamela_compiler.ranges import range_of
+from parcast_pamela_compiler.scope import Scope
+from parcast_pamela_compiler.slices import is_reduction, is_sliced, reduced
+from parcast_pamela_compiler.statements import (
     EVERYONE,
     Assignment,
     assigned,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from parcast.quantities.expressions import Call, Expr, Name, Num
-from parcast_pamela.dataparallel.processes import Charge, Choice, Header, Loop, Node, Process
-from parcast_pamela.dataparallel.source import Source
-from parcast_pamela.programs.spelling import spell, truth
+from parcast_pamela_compiler.processes import Charge, Choice, Header, Loop, Node, Process
+from parcast_pamela_compiler.source import Source
+from parcast_pamela_compiler.spelling import spell, truth
 
 _WIDTH = 100
 _MOST_SPELLED = 4  #: so many calls of one equation are written one by one

@@ -10,8 +10,8 @@ import attrs
 
 from parcast.errors import did_you_mean
 from parcast.quantities.expressions import BINARY, describe
-from parcast_pamela.dataparallel.arrays import Owner, Reference
-from parcast_pamela.dataparallel.scope import Scope
+from parcast_pamela_compiler.arrays import Owner, Reference
+from parcast_pamela_compiler.scope import Scope
 
 #: Functions of numbers, each of one operation; ``min`` and ``max`` of one for each further number
 _FUNCTIONS = frozenset({"abs", "sqrt", "floor", "ceil", "log2", "exp", "min", "max"})

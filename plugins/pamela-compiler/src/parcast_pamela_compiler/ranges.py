@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from parcast.quantities.expressions import Call, Expr, Num
-from parcast_pamela.dataparallel.affine import ONE, ZERO, minus, plus
-from parcast_pamela.dataparallel.processes import Header
-from parcast_pamela.dataparallel.scope import Scope
+from parcast_pamela_compiler.affine import ONE, ZERO, minus, plus
+from parcast_pamela_compiler.processes import Header
+from parcast_pamela_compiler.scope import Scope
 
 #: The variable of a loop that counts what only the data tell; no name of Python's
 COUNT = "$count"

@@ -9,10 +9,10 @@ import attrs
 
 from parcast.errors import FormulaError, did_you_mean
 from parcast.quantities.expressions import Expr, Name, from_ast, names_in
-from parcast_pamela.dataparallel.affine import plus, simple, substitute
-from parcast_pamela.dataparallel.arrays import Array, Owner, Reference
-from parcast_pamela.dataparallel.processes import Header
-from parcast_pamela.dataparallel.source import Source
+from parcast_pamela_compiler.affine import plus, simple, substitute
+from parcast_pamela_compiler.arrays import Array, Owner, Reference
+from parcast_pamela_compiler.processes import Header
+from parcast_pamela_compiler.source import Source
 
 
 @attrs.define(eq=False)

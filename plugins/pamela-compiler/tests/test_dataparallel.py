@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import parcast_pamela
+import parcast_pamela_compiler
 from parcast.cli import main
 from parcast.errors import FileError
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.dataparallel.generating import generate
 from parcast_pamela.enumeration import enumerate_bounds
 from parcast_pamela.language.reading import model_of
+from parcast_pamela_compiler.generating import generate
 
-MATMUL = Path(parcast_pamela.__file__).parent / "sources" / "matmul.py"
+MATMUL = Path(parcast_pamela_compiler.__file__).parent / "sources" / "matmul.py"
 TIMES = {"tc": 3, "tl0": 2, "tg": 10}
 
 HEAD = """
