@@ -11,10 +11,10 @@ from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched
 from parcast.program.reference.fixed_order import is_decided_by_timing
 from parcast.testing import by_sweep, random_program
+from parcast_perturb.from_program import ZERO
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.solvers import Clocked, Lower, Upper
-from parcast_perturb.traced import ZERO
 
 REGISTRY = Registry()
 SHIPPED = Registry([parcast_workloads]).workloads

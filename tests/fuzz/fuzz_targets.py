@@ -121,13 +121,13 @@ def net(path: Path) -> None:
 
 
 def trace(path: Path) -> None:
-    from parcast_perturb.readers.neutral import read
+    from parcast_traces.readers.neutral import read
 
     read(path)
 
 
 def any_trace(path: Path) -> None:
-    from parcast_perturb.readers import read_trace
+    from parcast_traces.readers import read_trace
 
     read_trace(path)
 
@@ -156,8 +156,8 @@ def among_ranks(folder: str, name: str) -> Callable[[Path], None]:
 @cache
 def archive() -> Path:
     """Return an archive of OTF2, of the run that other formats have too."""
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.writers.otf2 import write
+    from parcast_traces.readers import read_trace
+    from parcast_traces.writers.otf2 import write
 
     folder = Path(mkdtemp())
     atexit.register(rmtree, folder)
@@ -217,8 +217,8 @@ def programs() -> list[bytes]:
 
 
 def columns() -> list[bytes]:
-    from parcast_perturb.readers.columnar import write
-    from parcast_perturb.readers.neutral import trace_of
+    from parcast_traces.readers.columnar import write
+    from parcast_traces.readers.neutral import trace_of
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.trace"

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from parcast.errors import FileError
-from parcast_perturb.errors import TraceError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import columnar, neutral, read_trace
 from parcast_perturb.timing import with_times
-from parcast_perturb.trace.columns import BYTES, END, KIND, OUT, START
+from parcast_traces.errors import TraceError
+from parcast_traces.readers import columnar, neutral, read_trace
+from parcast_traces.trace.columns import BYTES, END, KIND, OUT, START
 
 from .programs import Costs, random_program
 from .programs import neutral as as_neutral

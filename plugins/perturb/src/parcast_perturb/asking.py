@@ -16,8 +16,8 @@ from parcast.quantities.stated import to_base
 from parcast_perturb.laws import addition
 from parcast_perturb.noise_free import removal
 from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded
-from parcast_perturb.readers.neutral import load
-from parcast_perturb.trace.columns import Trace
+from parcast_traces.readers.neutral import load
+from parcast_traces.trace.columns import Trace
 
 _PARAMS = {"o", "L", "G", "eager_max", "slack"}
 _ADDED = {"os", "lat", "per_byte", "comp", "extra"}

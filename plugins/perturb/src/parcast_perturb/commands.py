@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from parcast_perturb.asking import Wanted
     from parcast_perturb.perturbation import Perturbation, Recorded
     from parcast_perturb.prediction import Forecast
-    from parcast_perturb.trace.columns import Trace
+    from parcast_traces.trace.columns import Trace
 
 _OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
@@ -132,8 +132,8 @@ def run(
 
 def _timed(context: typer.Context, file: Path, machine: str | None) -> Trace:
     """Return the trace in a file, timed on a machine where one is named."""
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.timing import timed_on
+    from parcast_traces.readers import read_trace
 
     trace = read_trace(file)
     return trace if machine is None else timed_on(trace, context.obj.machine(machine))
@@ -206,7 +206,7 @@ def known_of(
 
 def protocol_of(trace: Trace, eager: str | None) -> tuple[Trace, float | None, tuple[str, ...]]:
     """Return the trace and the size above which sends wait, as ``--eager`` says, and notes."""
-    from parcast_perturb.protocol import protocol
+    from parcast_traces.protocol import protocol
 
     return (trace, None, ()) if eager is None else protocol(trace, eager)
 
@@ -219,8 +219,8 @@ def save(
 ) -> None:
     """Write a trace as columns, which are read at once and need little memory."""
     from parcast.errors import FileError
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.readers.columnar import write
+    from parcast_traces.readers import read_trace
+    from parcast_traces.readers.columnar import write
 
     if output.suffix != ".trace":
         raise FileError(f"{output}: end the name in .trace")
@@ -245,8 +245,8 @@ def latency(
     from parcast_perturb.curve import latency_curve
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.report import curve_json, curve_lines
+    from parcast_traces.readers import read_trace
 
     trace = read_trace(file)
     trace, limit, told = protocol_of(trace, eager)
@@ -277,8 +277,8 @@ def sweep(
     from parcast_perturb.asking import swept, ticks
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import forecast, policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.report import sweep_json, sweep_lines
+    from parcast_traces.readers import read_trace
 
     trace = read_trace(file)
     trace, limit, told = protocol_of(trace, eager)

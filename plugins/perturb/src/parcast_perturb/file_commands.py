@@ -12,7 +12,7 @@ from parcast_perturb.commands import Eager, protocol_of
 
 if TYPE_CHECKING:
     from parcast_perturb.perturbation import Perturbation, Recorded
-    from parcast_perturb.trace.columns import Trace
+    from parcast_traces.trace.columns import Trace
 
 _PICTURE = ".perfetto.json"
 
@@ -45,9 +45,9 @@ def convert(
     """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
     from parcast.errors import ParcastError
     from parcast_perturb.asking import Wanted, perturbation_of, recorded_on
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.timing import timed_on
-    from parcast_perturb.writers import write_trace
+    from parcast_traces.readers import read_trace
+    from parcast_traces.writers import write_trace
 
     wanted = Wanted(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
@@ -75,7 +75,7 @@ def _picture(trace: Trace, added: Perturbation, known: Recorded, output: Path, s
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
     from parcast_perturb.propagation.running import propagate
-    from parcast_perturb.writers.perfetto import write
+    from parcast_traces.writers.perfetto import write
 
     if not trace.timed:
         raise UnsupportedError(f"{trace.where} has no times to show; time it on a machine first "
@@ -93,7 +93,7 @@ def graph(
 ) -> None:
     """Draw the message graph of a small trace: X.svg, .png, .pdf, .dot or .graphml."""
     from parcast_perturb.graph import write
-    from parcast_perturb.readers import read_trace
+    from parcast_traces.readers import read_trace
 
     write(read_trace(file), output)
 
@@ -113,7 +113,7 @@ def replay(
     from parcast.quantities.stated import to_base
     from parcast_perturb.loggops import LogGOPS
     from parcast_perturb.loggops import replay as run
-    from parcast_perturb.readers.goal import schedule
+    from parcast_traces.readers.goal import schedule
 
     def ns(text: str) -> int:
         return round(to_base(text, "s") * 1e9)
@@ -143,8 +143,8 @@ def stragglers(
     """Say how much stragglers slow a training job down, and which operations and ranks do it."""
     import attrs
 
-    from parcast_perturb.training.slowdown import slowdown
-    from parcast_perturb.training.table import read
+    from parcast_training.slowdown import slowdown
+    from parcast_training.table import read
 
     job = read(file)
     found = slowdown(job)

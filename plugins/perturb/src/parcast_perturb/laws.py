@@ -16,7 +16,7 @@ from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.stated import to_base
 from parcast_perturb.perturbation import Addition, Arrivals
 from parcast_perturb.propagation.deltas import POOL
-from parcast_perturb.trace.columns import Floats
+from parcast_traces.trace.columns import Floats
 
 #: What ``fit:LAW:FILE`` estimates: Pareto's by likelihood, others by moments.
 FITTED = ("exponential", "gamma", "normal", "lognormal", "pareto")

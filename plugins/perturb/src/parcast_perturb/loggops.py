@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_perturb.readers.goal import ANY, Schedule, Step
+from parcast_traces.readers.goal import ANY, Schedule, Step
 
 
 @attrs.frozen(kw_only=True)

@@ -13,13 +13,14 @@ from parcast.model.machine import Count, Machine
 from parcast.quantities.replications import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import signature
+from parcast_perturb.from_program import ZERO, of_program
 from parcast_perturb.laws import addition
 from parcast_perturb.parts import parts_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.prediction import LEVELS
 from parcast_perturb.propagation.running import Delays, propagate
-from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
-from parcast_perturb.traced import ZERO, Traced, of_program
+from parcast_traces.trace.columns import END, START, Floats, Ints, Trace
+from parcast_traces.workload import Traced
 
 
 @attrs.frozen(kw_only=True)
@@ -143,7 +144,7 @@ def _here(query: Query) -> Query:
 
 
 def _timed_here(query: Query) -> Query:
-    from parcast_perturb.to_program import program
+    from parcast_traces.to_program import program
 
     made, notes = program(query.workload, query)
     timed, decided = of_program(made, attrs.evolve(query, workload=made))

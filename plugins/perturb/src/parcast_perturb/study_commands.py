@@ -20,7 +20,7 @@ from parcast_perturb.commands import (
 
 if TYPE_CHECKING:
     from parcast_perturb.slowest import Slowness
-    from parcast_perturb.trace.columns import Trace
+    from parcast_traces.trace.columns import Trace
 
 
 def add(app: typer.Typer) -> None:
@@ -41,8 +41,8 @@ def slowest(
     """Say which ranks compute longer than the median, and how long the run is without that."""
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
-    from parcast_perturb.readers import read_trace
     from parcast_perturb.slowest import slowness
+    from parcast_traces.readers import read_trace
 
     trace = read_trace(file)
     trace, limit, told = protocol_of(trace, eager)

@@ -10,7 +10,8 @@ from parcast.model.machine import Machine
 from parcast_perturb.asking import signature
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
+from parcast_traces.gaps import first_events, gaps_of
+from parcast_traces.trace.columns import END, START, Trace
 
 
 def timed_on(trace: Trace, machine: Machine) -> Trace:
@@ -62,22 +63,6 @@ def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
     assert found.ends is not None
     still[:, END] = found.ends[:, 0]
     still[1:, START] = still[:-1, END]
-    still[_begins(trace), START] = 0.0
+    still[first_events(trace), START] = 0.0
     still[:, START] += gaps
     return attrs.evolve(resting, tick=1.0, comparable=True, timed=True)
-
-
-def gaps_of(trace: Trace) -> Floats:
-    """Return what each rank did before each of its events, from 0 on."""
-    times = trace.events.times
-    gaps = times[:, START].copy()
-    gaps[1:] -= times[:-1, END]
-    begins = _begins(trace)
-    gaps[begins] = times[begins, START]
-    return gaps
-
-
-def _begins(trace: Trace) -> Ints:
-    offsets = trace.events.offsets
-    found: Ints = offsets[:-1][np.diff(offsets) > 0]
-    return found

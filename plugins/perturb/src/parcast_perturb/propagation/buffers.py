@@ -15,7 +15,7 @@ from parcast_perturb.propagation.state import (
     REQUESTS,
     State,
 )
-from parcast_perturb.trace.columns import Ints, Trace
+from parcast_traces.trace.columns import Ints, Trace
 
 _RECORDS = 256
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from parcast_perturb.errors import TraceError
 from parcast_perturb.propagation.state import (
     ARRIVAL,
     ARRIVED,
@@ -27,7 +26,8 @@ from parcast_perturb.propagation.state import (
     Rules,
     State,
 )
-from parcast_perturb.trace.calls import (
+from parcast_traces.errors import TraceError
+from parcast_traces.trace.calls import (
     ALL,
     EXSCAN,
     FROM_ROOT,
@@ -39,7 +39,7 @@ from parcast_perturb.trace.calls import (
     TO_ROOT,
     WAIT,
 )
-from parcast_perturb.trace.columns import BYTES, COUNT, FIRST, INTO, KIND, OUT, Trace
+from parcast_traces.trace.columns import BYTES, COUNT, FIRST, INTO, KIND, OUT, Trace
 
 _SHOWN = 6
 

@@ -32,7 +32,7 @@ from parcast_perturb.propagation.state import (
     Table,
 )
 from parcast_perturb.propagation.window import MOST, Window
-from parcast_perturb.trace.columns import Floats, Ints, Trace
+from parcast_traces.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
 from parcast_perturb.propagation.sampling import own
 from parcast_perturb.propagation.state import (
@@ -50,8 +49,9 @@ from parcast_perturb.propagation.state import (
     WHAT,
     WHICH,
 )
-from parcast_perturb.trace.calls import ALL, PROBE, RECV, SEND, SENDRECV, SSEND, WAIT
-from parcast_perturb.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
+from parcast_traces.compilation import step
+from parcast_traces.trace.calls import ALL, PROBE, RECV, SEND, SENDRECV, SSEND, WAIT
+from parcast_traces.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.
 _ROUNDING = 4e-15
