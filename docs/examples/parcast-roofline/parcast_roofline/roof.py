@@ -7,7 +7,7 @@ from typing import Any
 
 from parcast import Workload
 from parcast.errors import FileError
-from parcast.files.tables import read_text, workload_from_data
+from parcast.files import read_text, workload_from_data
 from parcast_roofline import parcast_kinds
 
 _COLUMNS = ("name", "flops", "bytes", "footprint")

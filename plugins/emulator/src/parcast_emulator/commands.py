@@ -173,9 +173,8 @@ def _query(
     settings: list[str] | None, seed: int,
 ) -> Query:  # fmt: skip
     """Return the query of a command about one application at one point, checked."""
-    from parcast.comparison.grid import Line
-    from parcast.comparison.settings import Settings as Sorted
-    from parcast.comparison.settings import split_assignment
+    from parcast.comparison import Line, split_assignment
+    from parcast.comparison import Settings as Sorted
 
     found = _application(registry, workload)
     given = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [found])
@@ -201,7 +200,7 @@ def _write(output: Path, text: str, what: str, suffix: str) -> None:
 def _coupling(engine: EngineName, polling: str, blocking: list[CallName]) -> Coupling | None:
     """Return how processes call, where the engine has processes."""
     from parcast.errors import UnsupportedError
-    from parcast.files.tables import structure
+    from parcast.files import structure
     from parcast_emulator.coupling import Coupling
 
     given = dict.fromkeys((call.value for call in blocking), "blocking")

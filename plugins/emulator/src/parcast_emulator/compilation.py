@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from parcast.plugins.kernels import cached_kernels
+from parcast.plugins import cached_kernels
 
 
 def step(function: Callable[..., Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from parcast import KindEntry, Workload
 from parcast.errors import FileError, UnsupportedError, did_you_mean
-from parcast.files.tables import read_text, workload_from_data
+from parcast.files import read_text, workload_from_data
 
 #: Where a number of the emulator stands in a file, under the names of all its versions.
 _USED: Mapping[str, tuple[str, ...]] = {

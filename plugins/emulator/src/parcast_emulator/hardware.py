@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, Unit, UnsupportedError
-from parcast.model.machine import Bandwidth, Count, Seconds
-from parcast.model.placement import place
+from parcast.model import Bandwidth, Count, Seconds, place
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 
 #: First come, first served; or all that waits at once, in equal shares.

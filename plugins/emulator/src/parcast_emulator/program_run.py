@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
-from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.model import Costs
+from parcast.program.matching import matched
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Usage
 from parcast_emulator.hardware import Bus, Disk, Nic, disks_of

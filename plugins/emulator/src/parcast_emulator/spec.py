@@ -11,8 +11,8 @@ import numpy as np
 
 from parcast import Unit, Whole
 from parcast.errors import FileError
-from parcast.files.tables import read_data, structure
-from parcast.model.machine import Bandwidth, Count, Seconds
+from parcast.files import read_data, structure
+from parcast.model import Bandwidth, Count, Seconds
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 from parcast_emulator.hardware import PerSecond, Sharing

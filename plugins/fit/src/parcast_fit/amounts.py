@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 import tomlkit
 
-from parcast.comparison.measurements import read_table
+from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
-from parcast.quantities.stated import parse_quantity
+from parcast.quantities import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
 #: Columns by the field of a phase that they are.

@@ -11,9 +11,8 @@ import tomlkit
 from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
-from parcast.model.machine import Machine
-from parcast.model.workload import Workload
-from parcast.quantities.stated import parse_quantity
+from parcast.model import Machine, Workload
+from parcast.quantities import parse_quantity
 from parcast_fit.result import Estimate, Fit
 from parcast_fit.wording import show
 

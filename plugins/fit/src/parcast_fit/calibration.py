@@ -11,11 +11,10 @@ import attrs
 import numpy as np
 
 from parcast.api import Registry
-from parcast.comparison.settings import Settings
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError
-from parcast.model.machine import Machine
-from parcast.model.workload import Workload
-from parcast.quantities.units import format_seconds
+from parcast.model import Machine, Workload
+from parcast.quantities import format_seconds
 from parcast_fit.design import candidates, next_point
 from parcast_fit.estimates import Solution, estimate, solve
 from parcast_fit.observations import Observations, observe

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.comparison.settings import split_assignment
+from parcast.comparison import split_assignment
 from parcast.errors import FileError, SolveError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _print_identifiability(found: Fit) -> None:
 
 
 def _print_points(found: Fit) -> None:
-    from parcast.quantities.units import format_seconds
+    from parcast.quantities import format_seconds
 
     shown = format_seconds if found.quantity == "time" else "{:.4g}".format
     names = list(found.points[0].at)

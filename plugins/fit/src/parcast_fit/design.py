@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError
-from parcast.model.query import Query
+from parcast.model import Query
 from parcast_fit.identifiability import Rank
 from parcast_fit.model import Model, make_model
 from parcast_fit.parameters import Floats

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import SolveError
-from parcast.quantities.replications import generator, student_t
+from parcast.quantities import generator, student_t
 from parcast_fit.model import Model
 from parcast_fit.parameters import Floats
 from parcast_fit.search import SMALLEST, Found, search

@@ -14,11 +14,9 @@ import attrs
 import numpy as np
 
 from parcast.api import Registry
-from parcast.comparison.settings import Settings, set_values
-from parcast.comparison.solving import Outcome, Task, resolve, solve_all
+from parcast.comparison import Outcome, Settings, Task, resolve, set_values, solve_all
 from parcast.errors import SolveError, UnsupportedError
-from parcast.model.machine import Machine
-from parcast.model.query import Prediction, Query, Status
+from parcast.model import Machine, Prediction, Query, Status
 from parcast_fit.parameters import Floats, Parameter
 
 

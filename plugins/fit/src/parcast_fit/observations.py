@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.api import Registry
-from parcast.comparison.measurements import Measurement, read_measured
-from parcast.comparison.settings import Settings, set_values
+from parcast.comparison import Measurement, Settings, read_measured, set_values
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.model.machine import Machine
-from parcast.model.query import Query
-from parcast.model.workload import Workload
+from parcast.model import Machine, Query, Workload
 
 #: The column that numbers repeated runs of a point.
 RUN = "run"

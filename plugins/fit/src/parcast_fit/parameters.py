@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.api import Registry
-from parcast.comparison.settings import Settings
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
-from parcast.model.machine import Machine
-from parcast.model.query import Query
-from parcast.plugins.entries import load_class
-from parcast.quantities.formulas import Unit
-from parcast.quantities.stated import parse_quantity, to_base
+from parcast.model import Machine, Query
+from parcast.plugins import load_class
+from parcast.quantities import Unit, parse_quantity, to_base
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.api import Registry
-from parcast.comparison.settings import Settings
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, SolveError
 from parcast_fit.identifiability import INVISIBLE, Rank, take_apart
 from parcast_fit.model import Jacobian, Model, make_model

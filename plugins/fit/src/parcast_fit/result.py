@@ -8,8 +8,7 @@ from typing import Any
 
 import attrs
 
-from parcast.model.machine import Machine
-from parcast.model.workload import Workload
+from parcast.model import Machine, Workload
 
 
 @attrs.frozen(kw_only=True)

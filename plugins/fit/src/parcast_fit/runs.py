@@ -9,15 +9,13 @@ import attrs
 import numpy as np
 
 from parcast.api import Registry
-from parcast.comparison.lowering import lower
+from parcast.comparison import lower
 from parcast.errors import FileError, UnsupportedError
-from parcast.model.costs import Costs
-from parcast.model.query import Query
-from parcast.program.lowerings.to_phases import Counts, count
-from parcast.program.matching.expansion import expand
-from parcast.program.matching.prepare import matched
-from parcast.program.source.operations import COLLECTIVES
-from parcast.program.unroll.blocks import Block
+from parcast.model import Costs, Query
+from parcast.program import Block
+from parcast.program.lowerings import Counts, count
+from parcast.program.matching import expand, matched
+from parcast.program.source import COLLECTIVES
 
 
 def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:

@@ -9,7 +9,7 @@ import typer
 
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
-from parcast.quantities.ranges import parse_numbers
+from parcast.quantities import parse_numbers
 from parcast_fit.commands import Json, check_output
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.quantities.replications import student_t
+from parcast.quantities import student_t
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parcast.quantities.replications import student_t
+from parcast.quantities import student_t
 from parcast_fit.design import Candidate, remedy
 from parcast_fit.identifiability import Rank, another_fit, known_combinations
 from parcast_fit.intervals import CONFIDENCE

@@ -90,8 +90,7 @@ def load(
     import time
 
     from parcast.errors import FileError, UnsupportedError
-    from parcast.quantities.distributions import Distribution
-    from parcast.quantities.stated import to_base
+    from parcast.quantities import Distribution, to_base
     from parcast_mpi.loading.generator import generate
     from parcast_mpi.loading.jobs import random_jobs, read_file
 

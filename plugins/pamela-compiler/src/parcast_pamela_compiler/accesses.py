@@ -9,7 +9,7 @@ from typing import NoReturn
 import attrs
 
 from parcast.errors import did_you_mean
-from parcast.quantities.expressions import BINARY, describe
+from parcast.quantities import BINARY, describe
 from parcast_pamela_compiler.arrays import Owner, Reference
 from parcast_pamela_compiler.scope import Scope
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
+from parcast.quantities import Call, Expr, Name, Num, names_in
 
 ZERO, ONE = Num(0), Num(1)
 

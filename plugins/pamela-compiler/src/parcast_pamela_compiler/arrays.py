@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela_compiler.affine import ONE, ZERO, constant, minus, plus, slope, times
 from parcast_pamela_compiler.processes import Header
 

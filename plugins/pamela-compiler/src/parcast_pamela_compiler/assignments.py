@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.quantities.expressions import BINARY, Call, Name
+from parcast.quantities import BINARY, Call, Name
 from parcast_pamela_compiler.accesses import accesses
 from parcast_pamela_compiler.arrays import Reference
 from parcast_pamela_compiler.processes import Header, Loop, Parts, Process, looped

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FormulaError
-from parcast.quantities.expressions import Call, Expr, Name, Num, Value, from_ast
+from parcast.quantities import Call, Expr, Name, Num, Value, from_ast
 from parcast_pamela_compiler.affine import simple
 from parcast_pamela_compiler.arrays import Array
 from parcast_pamela_compiler.loops import body

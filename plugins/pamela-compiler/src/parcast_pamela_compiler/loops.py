@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import attrs
 
-from parcast.quantities.expressions import Call, Expr, Name
+from parcast.quantities import Call, Expr, Name
 from parcast_pamela_compiler.accesses import accesses
 from parcast_pamela_compiler.arrays import Owner
 from parcast_pamela_compiler.assignments import assignment, call

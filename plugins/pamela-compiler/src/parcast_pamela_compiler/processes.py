@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from parcast.quantities.expressions import Expr, names_in
+from parcast.quantities import Expr, names_in
 
 
 @attrs.frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from parcast.quantities.expressions import Call, Expr, Num
+from parcast.quantities import Call, Expr, Num
 from parcast_pamela_compiler.affine import ONE, ZERO, minus, plus
 from parcast_pamela_compiler.processes import Header
 from parcast_pamela_compiler.scope import Scope

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import attrs
 
 from parcast.errors import FormulaError, did_you_mean
-from parcast.quantities.expressions import Expr, Name, from_ast, names_in
+from parcast.quantities import Expr, Name, from_ast, names_in
 from parcast_pamela_compiler.affine import plus, simple, substitute
 from parcast_pamela_compiler.arrays import Array, Owner, Reference
 from parcast_pamela_compiler.processes import Header

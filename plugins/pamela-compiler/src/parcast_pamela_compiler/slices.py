@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Sequence
 
-from parcast.quantities.expressions import Expr, spell
+from parcast.quantities import Expr, spell
 from parcast_pamela_compiler.scope import Scope
 
 _REDUCTIONS = frozenset({"sum", "min", "max"})

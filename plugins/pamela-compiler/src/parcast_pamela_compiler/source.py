@@ -13,8 +13,8 @@ from typing import NoReturn
 import attrs
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.program.reader import parsed
-from parcast.quantities.expressions import Expr, Value, evaluate, from_ast
+from parcast.program import parsed
+from parcast.quantities import Expr, Value, evaluate, from_ast
 
 #: What may be said of a statement in a comment, and about which statements
 ANNOTATIONS: Mapping[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from parcast.errors import UnsupportedError
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.quantities import Call, Expr, Name, Num
 
 _SUM, _TERM, _UNARY, _ATOM = 5, 6, 7, 9
 #: Each operator's word, how tightly it binds, and how tightly its operands must

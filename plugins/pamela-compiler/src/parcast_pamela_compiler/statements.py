@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.quantities.expressions import Expr, Name, names_in
+from parcast.quantities import Expr, Name, names_in
 from parcast_pamela_compiler.accesses import Accesses
 from parcast_pamela_compiler.affine import ONE, ZERO, minus
 from parcast_pamela_compiler.arrays import Owner, P, Reference, elsewhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela_compiler.processes import Charge, Choice, Header, Loop, Node, Process
 from parcast_pamela_compiler.source import Source
 from parcast_pamela_compiler.spelling import spell, truth

@@ -20,7 +20,7 @@ from parcast import (
 if TYPE_CHECKING:
     import typer
 
-    from parcast.model.query import Query
+    from parcast.model import Query
 
 
 @hookimpl

@@ -213,8 +213,8 @@ def _compiled(context: typer.Context, file: str, machine: str | None) -> Compile
 
 
 def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
-    from parcast.comparison.settings import split_assignment
-    from parcast.files.tables import read_data
+    from parcast.comparison import split_assignment
+    from parcast.files import read_data
 
     given: dict[str, Any] = {}
     if path is not None:
@@ -225,8 +225,8 @@ def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
 
 
 def _over(text: str) -> tuple[str, tuple[int, ...]]:
-    from parcast.comparison.settings import split_assignment
-    from parcast.quantities.ranges import parse_numbers
+    from parcast.comparison import split_assignment
+    from parcast.quantities import parse_numbers
 
     name, numbers = split_assignment(text)
     return name, parse_numbers(f"--over {name}", numbers)

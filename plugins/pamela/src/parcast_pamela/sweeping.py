@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import FileError, ParcastError
-from parcast.quantities.units import format_seconds
+from parcast.quantities import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import active_branch

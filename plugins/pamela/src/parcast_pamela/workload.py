@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import FileError, UnknownNameError, UnsupportedError, did_you_mean
-from parcast.files.tables import ORIGINS, read_text
-from parcast.model.query import Query
-from parcast.model.workload import Workload
+from parcast.files import ORIGINS, read_text
+from parcast.model import Query, Workload
 
 if TYPE_CHECKING:
     from parcast_pamela.language.model import Model

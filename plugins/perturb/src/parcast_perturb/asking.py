@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
-from parcast.model.machine import Machine
-from parcast.quantities.stated import to_base
+from parcast.model import Machine
+from parcast.quantities import to_base
 from parcast_perturb.laws import addition
 from parcast_perturb.noise_free import removal
 from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded

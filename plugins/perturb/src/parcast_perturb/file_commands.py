@@ -110,7 +110,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Replay a schedule under LogGOPSim's own model; its defaults are the simulator's."""
-    from parcast.quantities.stated import to_base
+    from parcast.quantities import to_base
     from parcast_perturb.loggops import LogGOPS
     from parcast_perturb.loggops import replay as run
     from parcast_traces.readers.goal import schedule

@@ -8,13 +8,12 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.model.costs import Costs
-from parcast.program.matching.columns import CODE, Columns
+from parcast.model import Costs
+from parcast.program import ANY, Block, Unrolled
+from parcast.program.matching import CODE, Columns, matched
 from parcast.program.matching.deadlock import matched as fixed_program
-from parcast.program.matching.prepare import matched
-from parcast.program.reference.fixed_order import frozen
-from parcast.program.source.operations import ANY, SENDS
-from parcast.program.unroll.blocks import Block, Unrolled
+from parcast.program.reference import frozen
+from parcast.program.source import SENDS
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.trace.calls import CALLS, CODES, WAIT

@@ -11,9 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError, ParcastError
-from parcast.quantities.distributions import Distribution
-from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.stated import to_base
+from parcast.quantities import Distribution, parse_numbers, to_base
 from parcast_perturb.perturbation import Addition, Arrivals
 from parcast_perturb.propagation.deltas import POOL
 from parcast_traces.trace.columns import Floats

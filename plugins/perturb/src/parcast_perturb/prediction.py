@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.quantities.replications import Estimate
+from parcast.quantities import Estimate
 from parcast_perturb.path import Path, critical_path
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate

@@ -9,8 +9,8 @@ import numpy as np
 
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
-from parcast.model.machine import Count, Machine
-from parcast.quantities.replications import Estimate
+from parcast.model import Count, Machine
+from parcast.quantities import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import signature
 from parcast_perturb.from_program import ZERO, of_program

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model.machine import Machine
+from parcast.model import Machine
 from parcast_perturb.asking import signature
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate

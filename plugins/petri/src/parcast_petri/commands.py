@@ -103,7 +103,7 @@ def slowdown(
 ) -> None:
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
     from parcast.cli import progress
-    from parcast.quantities.stated import to_base
+    from parcast.quantities import to_base
     from parcast_petri.machine.load import stated
     from parcast_petri.theory.slowdown import Slowdown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from parcast.plugins.kernels import cached_kernels
+from parcast.plugins import cached_kernels
 from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.quantities import Call, Expr, Name, Num
 from parcast_petri.nets.arrays import Form, arrays
 from parcast_petri.nets.net import Net, Number, Tokens
 from parcast_petri.nets.token_game import Play, Run

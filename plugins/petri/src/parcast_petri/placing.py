@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.model.machine import Nodes as Machines
-from parcast.model.query import Query
-from parcast.quantities.replications import Estimate, paired
+from parcast.model import Nodes as Machines
+from parcast.model import Query
+from parcast.quantities import Estimate, paired
 from parcast_petri.machine.background import Background
 from parcast_petri.machine.links import Links
 from parcast_petri.programs.nodes import Nodes

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.model.query import Query
+from parcast.model import Query
 from parcast_petri import choose
 from parcast_petri.solvers.explicit import Explicit
 from parcast_petri.solvers.mean import Mean

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.quantities.units import is_number, unit_factor
-from parcast.results.columns import GRID, axes, short
+from parcast.quantities import is_number, unit_factor
+from parcast.results import GRID, axes, short
 
 #: More than these cannot be told apart in one picture.
 MOST: dict[str, int] = {"surface": 4, "curves": 8, "bars": 40}

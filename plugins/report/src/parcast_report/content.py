@@ -9,10 +9,9 @@ from typing import Any
 import attrs
 
 from parcast import Results, Row, Status
-from parcast.model.query import is_lower_bound
-from parcast.quantities.units import format_seconds, is_number
-from parcast.results.grouping import told_once
-from parcast.results.row import plain
+from parcast.model import is_lower_bound
+from parcast.quantities import format_seconds, is_number
+from parcast.results import plain, told_once
 
 #: More rows than these are not printed in one table.
 MOST_ROWS = 120

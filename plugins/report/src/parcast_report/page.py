@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast import Results
-from parcast.results.row import plain
+from parcast.results import plain
 from parcast_report import content
 from parcast_report.choosing import visible
 from parcast_report.content import Case, Remark, Table

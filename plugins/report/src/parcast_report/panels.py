@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.model.query import Parts
-from parcast.quantities.units import format_seconds, is_number
+from parcast.model import Parts
+from parcast.quantities import format_seconds, is_number
 from parcast_report import bars, curves, spread, surfaces
 from parcast_report.choosing import MOST, Picture, Series, choose
 from parcast_report.content import MOST_ROWS, Table, by_solver, place

@@ -14,8 +14,8 @@ import attrs
 
 from parcast import Parts, Results, Row
 from parcast.errors import FileError, shorten
-from parcast.files.tables import read_text
-from parcast.results.row import SCHEMA
+from parcast.files import read_text
+from parcast.results import SCHEMA
 
 if TYPE_CHECKING:
     from cattrs import Converter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parcast import Assumption, Query
-from parcast.model.phases import PhaseValues
+from parcast.model import PhaseValues
 from parcast_spmd.models.demands import contention_level
 
 #: Seconds for a phase that has an exact answer, for one whose random bursts are played, for

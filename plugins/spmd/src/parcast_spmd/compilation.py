@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from parcast.plugins.kernels import cached_kernels
+from parcast.plugins import cached_kernels
 
 #: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
 #: The first are counted over all calls.

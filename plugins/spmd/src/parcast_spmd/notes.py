@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parcast.quantities.units import format_seconds
+from parcast.quantities import format_seconds
 from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.phase_answer import Answer

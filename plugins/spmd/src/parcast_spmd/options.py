@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from parcast import Unit, Whole
-from parcast.quantities.distributions import Distribution
+from parcast.quantities import Distribution
 
 SioMethod = Literal["auto", "eq16", "ctmc", "fixed-cycles"]
 AioMethod = Literal["exact", "bard-schweitzer", "aql", "linearizer"]

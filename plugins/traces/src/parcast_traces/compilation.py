@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from parcast.plugins.kernels import cached_kernels
+from parcast.plugins import cached_kernels
 
 _NAME = "parcast-traces"
 

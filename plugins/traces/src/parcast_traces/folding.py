@@ -17,11 +17,9 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.program import Unrolled
-from parcast.program.matching.columns import NONE, OPS
-from parcast.program.source.operations import COLLECTIVES
-from parcast.program.source.tree import Site
-from parcast.program.unroll.blocks import Block, Request
+from parcast.program import Block, Request, Site, Unrolled
+from parcast.program.matching import NONE, OPS
+from parcast.program.source import COLLECTIVES
 from parcast_traces.trace.columns import Floats, Ints
 
 #: The arguments of operations, by the column of `Table` that holds them.

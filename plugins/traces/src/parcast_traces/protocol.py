@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError, UnsupportedError, did_you_mean
-from parcast.quantities.stated import to_base
+from parcast.quantities import to_base
 from parcast_traces.trace.calls import CODES, ESEND, ISEND, SEND, SSEND
 from parcast_traces.trace.columns import BYTES, END, KIND, NAME, SITE, START, Trace
 from parcast_traces.trace.decoding import pairs

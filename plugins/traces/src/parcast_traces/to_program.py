@@ -9,11 +9,10 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.model.placement import place
-from parcast.program import Program
-from parcast.program.matching.columns import CODE
-from parcast.program.matching.columns import NONE as NO_RANK
-from parcast.program.source.tree import Site
+from parcast.model import place
+from parcast.program import Program, Site
+from parcast.program.matching import CODE
+from parcast.program.matching import NONE as NO_RANK
 from parcast_traces.folding import Table, folded
 from parcast_traces.gaps import gaps_of
 from parcast_traces.trace.calls import ALL, IRECV, ISEND, NAMES, NONBLOCKING, WAIT

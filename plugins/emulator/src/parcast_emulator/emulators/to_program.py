@@ -13,8 +13,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.program import Program, Site, Unrolled
-from parcast.program.unroll.blocks import Block
+from parcast.program import Block, Program, Site, Unrolled
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from parcast.model.costs import Costs
+from parcast.model import Costs
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports

@@ -16,7 +16,7 @@ import numpy as np
 
 from parcast import Parts
 from parcast.errors import InvalidPointError, SolveError
-from parcast.model.costs import Costs
+from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
 from parcast_emulator.processes.lines import Line

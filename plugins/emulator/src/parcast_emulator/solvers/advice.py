@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parcast import Assumption, Query
-from parcast.program.matching.prepare import matched
+from parcast.program.matching import matched
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.program_run import why_not_compiled

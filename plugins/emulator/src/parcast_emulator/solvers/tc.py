@@ -8,7 +8,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast import Parts, Prediction, Query, UnsupportedError
-from parcast.model.machine import Count
+from parcast.model import Count
 from parcast_emulator.answers import prediction
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
@@ -105,7 +105,7 @@ def _too_many(count: str, why: str = "") -> str:
 
 
 def _program(query: Query, options: Options) -> Prediction:
-    from parcast.program.matching.prepare import matched
+    from parcast.program.matching import matched
     from parcast_emulator.program_run import costs_of, run, why_not_compiled
 
     count = matched(query, pools=True).unrolled.count()

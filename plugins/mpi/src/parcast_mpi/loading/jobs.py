@@ -9,8 +9,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError, ParcastError
-from parcast.quantities.distributions import Distribution
-from parcast.quantities.replications import generator
+from parcast.quantities import Distribution, generator
 
 
 @attrs.frozen

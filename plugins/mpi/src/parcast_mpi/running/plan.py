@@ -11,10 +11,9 @@ import numpy as np
 
 from parcast import InvalidPointError
 from parcast.program import Operation, Unrolled
-from parcast.program.matching.collectives import groups
-from parcast.program.matching.expansion import is_collective
-from parcast.program.source.operations import COLLECTIVES, SENDS
-from parcast.program.unroll.blocks import Pool
+from parcast.program.matching import groups, is_collective
+from parcast.program.source import COLLECTIVES, SENDS
+from parcast.program.unroll import Pool
 
 #: Collectives that have a block for each process in a buffer.
 _BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from parcast import Prediction, Query, Unit, UnsupportedError, Whole
-from parcast.model.placement import place
+from parcast.model import place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks

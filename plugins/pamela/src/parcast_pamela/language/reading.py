@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from parcast.errors import FileError
-from parcast.files.tables import read_text
+from parcast.files import read_text
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
 from parcast_pamela.language.model import Load, Model, link, refuse_same_names

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.program.source.operations import RECEIVES, SENDS
-from parcast.program.source.tree import For, If, Op, Statement
-from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
+from parcast.program import For, If, Op, Statement
+from parcast.program.source import RECEIVES, SENDS
+from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
 from parcast_pamela_compiler.spelling import spell, truth

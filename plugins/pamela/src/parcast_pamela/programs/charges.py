@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.model.costs import Costs
-from parcast.program.matching.collectives import algorithms
-from parcast.program.source.operations import COLLECTIVES
-from parcast.program.source.tree import Op
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.model import Costs
+from parcast.program import Op
+from parcast.program.matching import algorithms
+from parcast.program.source import COLLECTIVES
+from parcast.quantities import Call, Expr, Name, Num
 
 ZERO = Num(0)
 _SIZE = Name("size")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast.files.tables import read_text
+from parcast.files import read_text
 
 if TYPE_CHECKING:
     from parcast.api import Registry
@@ -95,8 +95,7 @@ def _text(
     form: FormName | None,
     settings: list[str],
 ) -> str:
-    from parcast.comparison.grid import Line
-    from parcast.comparison.settings import Settings, split_assignment
+    from parcast.comparison import Line, Settings, split_assignment
     from parcast_pamela.programs.lowering import model
 
     workload = registry.workload(program)

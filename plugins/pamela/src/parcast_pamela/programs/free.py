@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
-from parcast.program.source.operations import RECEIVES, SENDS
-from parcast.program.source.tree import For, If, Op, Statement
-from parcast.quantities.expressions import Call, Expr, Name, Num, names_in
+from parcast.program import For, If, Op, Statement
+from parcast.program.source import RECEIVES, SENDS
+from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use

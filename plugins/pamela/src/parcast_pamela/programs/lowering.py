@@ -10,15 +10,11 @@ import attrs
 import numpy as np
 
 from parcast.errors import FormulaError, UnsupportedError
-from parcast.model.costs import Costs
-from parcast.model.query import Query
-from parcast.model.workload import Workload
-from parcast.program.matching.blockwise import ends_in_block_order
-from parcast.program.matching.prepare import matched
-from parcast.program.source.operations import SENDS
-from parcast.program.source.tree import For, Op, Statement, nested
-from parcast.program.unroll.blocks import Block, Unrolled
-from parcast.quantities.expressions import evaluate
+from parcast.model import Costs, Query, Workload
+from parcast.program import Block, For, Op, Statement, Unrolled
+from parcast.program.matching import ends_in_block_order, matched
+from parcast.program.source import SENDS, nested
+from parcast.quantities import evaluate
 from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
 from parcast_pamela.programs.charges import Charges, is_collective

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.program.source.tree import Op
-from parcast.quantities.expressions import Call, Expr, Name, Num
+from parcast.program import Op
+from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.charges import ZERO
 from parcast_pamela_compiler.spelling import spell
 

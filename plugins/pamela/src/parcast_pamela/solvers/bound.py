@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast.errors import InvalidPointError, ParcastError
-from parcast.model.query import Prediction, Query
+from parcast.model import Prediction, Query
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked

@@ -7,7 +7,7 @@ from functools import lru_cache
 import attrs
 
 from parcast.errors import FileError, ParcastError, did_you_mean
-from parcast.model.query import Prediction, Query
+from parcast.model import Prediction, Query
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parcast.quantities.units import format_seconds
+from parcast.quantities import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime, tolerance

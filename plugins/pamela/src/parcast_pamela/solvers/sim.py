@@ -8,7 +8,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.model.query import Prediction, Query, Status
+from parcast.model import Prediction, Query, Status
 from parcast_pamela.simulation.program import Simulation, unfold
 from parcast_pamela.solvers import advice
 from parcast_pamela.workload import given, linked
@@ -55,7 +55,7 @@ class Sim:
 
 def predicted(simulation: Simulation, options: Options, seed: int) -> Prediction:
     """Return the makespan of a simulation as a prediction."""
-    from parcast.quantities.replications import replicate
+    from parcast.quantities import replicate
     from parcast_pamela.simulation.running import run
 
     first = run(simulation, options.arbitration, seed)

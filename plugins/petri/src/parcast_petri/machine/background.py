@@ -7,7 +7,7 @@ from typing import Annotated
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.quantities.formulas import Unit
+from parcast.quantities import Unit
 
 Share = Annotated[float, Unit("1")]
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.distributions import LAWS, Distribution
-from parcast.quantities.stated import parse_quantity, to_base
+from parcast.quantities import LAWS, Distribution, parse_quantity, to_base
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.model.machine import Bandwidth, Seconds
-from parcast.quantities.formulas import Unit, Whole
+from parcast.model import Bandwidth, Seconds
+from parcast.quantities import Unit, Whole
 
 Duplex = Literal["full", "half"]
 Share = Annotated[float, Unit("1")]

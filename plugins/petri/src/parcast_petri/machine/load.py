@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError, UnitError, UnsupportedError
-from parcast.model.query import Query
-from parcast.quantities.stated import to_base
+from parcast.model import Query
+from parcast.quantities import to_base
 from parcast_petri.machine.background import Background, JobClass
 from parcast_petri.machine.laws import Law
 

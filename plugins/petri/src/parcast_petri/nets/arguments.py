@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from parcast import Registry
-from parcast.comparison.lowering import lower
+from parcast.comparison import lower
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.model.query import Query
+from parcast.model import Query
 from parcast_petri.nets.arrays import Arrays, arrays
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import read_json
@@ -95,7 +95,7 @@ def query_of(
             raise UnknownNameError(
                 f"--set {text}: give NAME=VALUE of a parameter or an option of petri.{hint}"
             )
-    from parcast.files.tables import structure
+    from parcast.files import structure
 
     options = structure(given, Options, "option", "petri")
     query = Query(workload=workload, machine=found, p=p, d=found.storage.disks,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from parcast.quantities.expressions import Expr, Name, Num, names_in
+from parcast.quantities import Expr, Name, Num, names_in
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.net import FAIR, Given, NetError, Tokens, Transition

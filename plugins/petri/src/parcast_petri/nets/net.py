@@ -12,7 +12,7 @@ from typing import Literal
 import attrs
 
 from parcast.errors import ParcastError, did_you_mean
-from parcast.quantities.expressions import Call, Expr, Name, names_in, parse
+from parcast.quantities import Call, Expr, Name, names_in, parse
 from parcast_petri.machine.laws import Law
 
 Number = int | float | Fraction

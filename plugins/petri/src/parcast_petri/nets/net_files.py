@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
-from parcast.files.tables import read_text
+from parcast.files import read_text
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.net import Delay, Given, Link, Net, NetError, Tokens, Transition
 

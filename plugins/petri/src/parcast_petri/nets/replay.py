@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.quantities.replications import generator
+from parcast.quantities import generator
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays
 from parcast_petri.nets.memory import Memory

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.quantities.replications import generator
+from parcast.quantities import generator
 from parcast_petri.nets.arrays import arrays
 from parcast_petri.nets.deadlock import Ending
 from parcast_petri.nets.net import Net, NetError

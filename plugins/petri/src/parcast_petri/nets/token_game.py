@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.quantities.replications import generator
+from parcast.quantities import generator
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays, Form, arrays

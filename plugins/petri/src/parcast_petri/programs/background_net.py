@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from parcast.model.query import Query
+from parcast.model import Query
 from parcast_petri.machine.load import Load
 from parcast_petri.programs.net_builder import Sketch
 from parcast_petri.programs.nodes import Nodes, Old, draw_node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from parcast.model.costs import Costs
+from parcast.model import Costs
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.computing import Computations, Work
 from parcast_petri.programs.net_builder import timed

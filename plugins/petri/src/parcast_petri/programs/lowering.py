@@ -9,11 +9,8 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model.costs import Costs
-from parcast.model.query import Query
-from parcast.program.matching.channels import NOTHING, TIMING
-from parcast.program.matching.columns import CODE, OPS
-from parcast.program.matching.prepare import matched
+from parcast.model import Costs, Query
+from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
 from parcast_petri.nets.net import Net
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import Others, draw_others

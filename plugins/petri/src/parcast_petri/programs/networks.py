@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model.costs import Costs
-from parcast.model.query import Query
+from parcast.model import Costs, Query
 from parcast_petri.machine.links import Duplex, Links, OtherNetwork
 
 

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.model.costs import Costs
-from parcast.program.matching.columns import OPS, Columns, columns
-from parcast.program.unroll.blocks import Pool, Unrolled
+from parcast.model import Costs
+from parcast.program import Unrolled
+from parcast.program.matching import OPS, Columns
+from parcast.program.matching.columns import columns
+from parcast.program.unroll import Pool
 from parcast_petri.programs.charges import Charges, Ways
 from parcast_petri.programs.local_operations import Alone
 from parcast_petri.programs.net_builder import Sketch, timed

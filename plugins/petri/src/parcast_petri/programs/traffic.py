@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.model.query import Query
+from parcast.model import Query
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.links import Traffic
 from parcast_petri.machine.load import Load

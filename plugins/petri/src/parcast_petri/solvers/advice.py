@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from parcast import Assumption, Query
-from parcast.program.matching.prepare import matched
+from parcast.program.matching import matched
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import preparation as questions
 from parcast_petri.solvers.options import SampledOptions

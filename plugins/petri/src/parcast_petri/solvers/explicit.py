@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.model.query import Prediction, Query
-from parcast.quantities.replications import Replications, replicate
+from parcast.model import Prediction, Query
+from parcast.quantities import Replications, replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.replay import Beginnings, Replay, untouched
 from parcast_petri.programs.lowering import ProgramNet

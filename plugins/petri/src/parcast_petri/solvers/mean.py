@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast.model.query import Prediction, Query
+from parcast.model import Prediction, Query
 from parcast_petri.kernel import layout as k
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers import advice

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 
-from parcast.quantities.formulas import Unit, Whole
+from parcast.quantities import Unit, Whole
 
 #: How messages share what the machine's contention says they share.
 Sharing = Literal[

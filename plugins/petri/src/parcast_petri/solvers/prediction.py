@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from parcast.model.query import Parts, Prediction, Query, Status
-from parcast.quantities.replications import Replications
+from parcast.model import Parts, Prediction, Query, Status
+from parcast.quantities import Replications
 from parcast_petri.programs.accounting import Account
 from parcast_petri.solvers.options import SampledOptions
 

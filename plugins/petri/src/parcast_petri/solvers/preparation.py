@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import Literal
 
 from parcast.errors import UnsupportedError
-from parcast.model.costs import Costs
-from parcast.model.query import Query
-from parcast.program.matching.prepare import matched
+from parcast.model import Costs, Query
+from parcast.program.matching import matched
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, arrays
 from parcast_petri.nets.token_game import Play

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.model.query import Prediction, Query
-from parcast.quantities.replications import replicate
+from parcast.model import Prediction, Query
+from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.memory import Memory

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.comparison.solving import Tell, silent
+from parcast.comparison import Tell, silent
 from parcast.errors import UnsupportedError
-from parcast.quantities.replications import replicate
+from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import arrays

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.stated import parse_quantity, to_base
+from parcast.quantities import parse_quantity, to_base
 from parcast_spmd.calibration.fitting import (
     Line,
     exchange_totals,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parcast.errors import FileError, UnitError, did_you_mean
-from parcast.files.tables import read_text
-from parcast.quantities.stated import to_base
+from parcast.files import read_text
+from parcast.quantities import to_base
 
 #: What each column is, and the unit of a plain number in it.
 COLUMNS: Mapping[str, str] = {

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
-from parcast.model.phases import Phases, PhaseValues
-from parcast.quantities.distributions import Distribution
+from parcast.model import Phases, PhaseValues
+from parcast.quantities import Distribution
 from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placed
 from parcast_spmd.models.order_statistics import mean_maximum
 from parcast_spmd.options import Options

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError
-from parcast.model.placement import Placement, place
+from parcast.model import Placement, place
 from parcast_spmd.mva.mva_kernels import Floats, Integers
 
 

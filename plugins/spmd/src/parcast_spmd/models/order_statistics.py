@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from parcast.quantities.distributions import Distribution
+from parcast.quantities import Distribution
 from parcast_spmd.mva.mva_kernels import Floats, harmonic
 
 

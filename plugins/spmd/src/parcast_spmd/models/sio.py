@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from parcast import UnsupportedError
-from parcast.quantities.distributions import Distribution
+from parcast.quantities import Distribution
 from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.ctmc import absorption
 from parcast_spmd.models.demands import Demands

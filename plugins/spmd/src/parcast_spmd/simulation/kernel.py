@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.quantities.distributions import Distribution
+from parcast.quantities import Distribution
 from parcast_spmd.compilation import compiled
 from parcast_spmd.mva.mva_kernels import Floats, Integers
 

@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from parcast import UnsupportedError
-from parcast.model.phases import CONSTANT, EXPONENTIAL
-from parcast.quantities.distributions import Distribution
-from parcast.quantities.replications import Estimate, generator, replicate
+from parcast.model import CONSTANT, EXPONENTIAL
+from parcast.quantities import Distribution, Estimate, generator, replicate
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.phase_answer import Sampled
 from parcast_spmd.mva.mva_kernels import Floats

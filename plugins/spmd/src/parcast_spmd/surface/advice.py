@@ -9,9 +9,7 @@ import attrs
 
 from parcast import Row, Status
 from parcast.errors import FormulaError, ParcastError, UnitError
-from parcast.quantities.expressions import Expr, evaluate, parse
-from parcast.quantities.stated import parse_quantity
-from parcast.quantities.units import UNITS, unit_factor
+from parcast.quantities import UNITS, Expr, evaluate, parse, parse_quantity, unit_factor
 
 
 @attrs.frozen

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
-from parcast.comparison.settings import split_assignment
+from parcast.comparison import split_assignment
 from parcast.errors import FileError, ParcastError, UnitError
-from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.stated import to_base
+from parcast.quantities import parse_numbers, to_base
 
 if TYPE_CHECKING:
     from parcast import Registry, Results

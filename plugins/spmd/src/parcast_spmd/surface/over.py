@@ -9,9 +9,9 @@ from decimal import Decimal
 
 import attrs
 
-from parcast.comparison.settings import split_assignment
+from parcast.comparison import split_assignment
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.stated import parse_quantity
+from parcast.quantities import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")

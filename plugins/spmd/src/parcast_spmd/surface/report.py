@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from parcast import Results, Row, Status
-from parcast.quantities.units import format_seconds
+from parcast.quantities import format_seconds
 from parcast_spmd.surface.advice import (
     Budget,
     Limits,

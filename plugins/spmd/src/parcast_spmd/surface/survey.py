@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from parcast import ParcastError, Registry, Results, Row
-from parcast.comparison.solving import Tell, silent
+from parcast.comparison import Tell, silent
 from parcast.errors import UnknownNameError
 from parcast_spmd.surface.asymptotic_bounds import asymptotes
 from parcast_spmd.surface.over import Over, combinations
 
 if TYPE_CHECKING:
-    from parcast.comparison.inputs import MachineLike, WorkloadLike
+    from parcast.comparison import MachineLike, WorkloadLike
 
 #: More points than this would not fit in memory.
 MOST_POINTS = 1_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parcast import Registry, Workload
 from parcast.errors import FileError
-from parcast.plugins.entries import load
+from parcast.plugins import load
 from parcast_traces.trace.columns import Trace
 
 #: Readers by suffix.

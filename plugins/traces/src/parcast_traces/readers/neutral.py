@@ -103,7 +103,7 @@ def trace_of(data: Any, where: str) -> Trace:
 
 
 def _tick(data: Mapping[str, Any], where: str) -> float | None:
-    from parcast.quantities.stated import to_base
+    from parcast.quantities import to_base
 
     if "unit" not in data:
         return None

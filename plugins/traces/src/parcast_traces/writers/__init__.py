@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
-from parcast.plugins.entries import load
+from parcast.plugins import load
 from parcast_traces.trace.calls import CALLS, NAMES
 from parcast_traces.trace.columns import BYTES, NAME, SITE, Trace
 

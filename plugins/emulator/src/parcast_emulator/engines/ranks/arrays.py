@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.model.costs import Costs
-from parcast.program.matching.channels import TIMING
-from parcast.program.matching.columns import CODE, Columns
-from parcast.program.matching.deadlock import Matched
+from parcast.model import Costs
+from parcast.program.matching import CODE, TIMING, Columns, Matched
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 

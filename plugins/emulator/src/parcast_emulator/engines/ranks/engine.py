@@ -6,9 +6,8 @@ import numpy as np
 
 from parcast import Parts
 from parcast.errors import InvalidPointError
-from parcast.model.costs import Costs
-from parcast.program.matching.columns import OPS, Columns
-from parcast.program.matching.deadlock import Matched
+from parcast.model import Costs
+from parcast.program.matching import OPS, Columns, Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 from parcast_emulator.engines.ranks.arrays import (
     HANDLED,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from parcast.program.matching.channels import TIMING
-from parcast.program.matching.columns import CODE
+from parcast.program.matching import CODE, TIMING
 from parcast_emulator.compilation import kernel, step
 from parcast_emulator.engines.queues import KIND, pop, push
 from parcast_emulator.engines.ranks.arrays import (
