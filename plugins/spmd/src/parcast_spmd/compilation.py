@@ -26,8 +26,8 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     _ready.add(kernel)
     with cached_kernels("parcast-spmd") as cached:
-        found: Callable[..., Any] = numba.njit(kernel, cache=cached)
-    return found
+        function: Callable[..., Any] = numba.njit(kernel, cache=cached)
+    return function
 
 
 def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:

@@ -31,9 +31,9 @@ MOST_SHARING = 1_000_000
 def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
     """Return each phase's answer by exact mean value analysis (equations 20 to 22)."""
     simple = [_simple(phase) for phase in phases]
-    queued = [phase for phase, found in zip(phases, simple, strict=True) if found is None]
+    queued = [phase for phase, direct in zip(phases, simple, strict=True) if direct is None]
     answers = iter(_mva(queued) if queued else [])
-    return [found or next(answers) for found in simple]
+    return [direct or next(answers) for direct in simple]
 
 
 def solve_clu(phases: Sequence[Demands]) -> list[Answer]:
@@ -45,8 +45,8 @@ def _simple(phase: Demands) -> Answer | None:
     """Return the answer of a phase that the models of equal jobs and exact means are not for."""
     if phase.uneven is not None:
         return solve_uneven(phase)
-    if (found := _without_network(phase)) is not None:
-        return found
+    if (direct := _without_network(phase)) is not None:
+        return direct
     return None if phase.options.aio == "exact" else _approximate(phase, phase.options.aio)
 
 
@@ -72,12 +72,12 @@ def _approximate(phase: Demands, method: str) -> Answer:
     return _answer(phase, "bard-schweitzer" if wrong else method, network, disk)
 
 
-def _check_steps(phase: Demands, most: int) -> None:
+def _check_steps(phase: Demands, limit: int) -> None:
     """Refuse what the exact methods, a step for each group at a disk, would take minutes for."""
-    if phase.sharing > most:
+    if phase.sharing > limit:
         raise UnsupportedError(
             f"the exact answer takes a step for each of {phase.sharing:,} synchronization groups "
-            f"at a disk, and at most {most:,} are taken; ask a smaller p, or an approximation by "
+            f"at a disk, and at most {limit:,} are taken; ask a smaller p, or an approximation by "
             "its name (method=bard-schweitzer)"
         )
 
@@ -136,8 +136,8 @@ def _one_constant_queue(phase: Demands) -> Answer:
         whole = rounds(phase.sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
         whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
-    each, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles
-    waiting = max(0.0, each - phase.bursts * phase.delay - at_queue)
+    cycle_time, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles
+    waiting = max(0.0, cycle_time - phase.bursts * phase.delay - at_queue)
     return answer(
         phase,
         "constant",

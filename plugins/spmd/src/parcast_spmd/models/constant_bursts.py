@@ -22,8 +22,8 @@ def rounds(jobs: int, delay: float, service: float, count: float) -> Rounds:
     either nobody or all the others before it.
     """
     if count < 1:
-        one = rounds(jobs, delay, service, 1)
-        return Rounds(count * one.time, count * one.queuing)
+        single = rounds(jobs, delay, service, 1)
+        return Rounds(count * single.time, count * single.queuing)
     period = max(delay + service, jobs * service)
     return Rounds(
         delay + jobs * service + (count - 1) * period,

@@ -35,25 +35,25 @@ class Absorption:
 
 
 def absorption_kernel(
-    size: Any, ratio: Any, leave: Any, time: Any, queued: Any, ahead: Any, behind: Any, kept: Any
+    size: Any, ratio: Any, leave: Any, time: Any, queued: Any, ahead: Any, behind: Any, weights: Any
 ) -> Any:
     """Return makespan and queuing of all jobs in units of x; the arrays are work space."""
     for i in range(1, size + 1):
-        ahead[0], behind[0], kept[0] = ratio / i, 0.0, 1.0
+        ahead[0], behind[0], weights[0] = ratio / i, 0.0, 1.0
         # The level below is still in ``time`` and ``queued``, at k - 1 when k is eliminated
-        out = 0.0  # 1 - kept[k - 1]
+        out = 0.0  # 1 - weights[k - 1]
         for k in range(1, i + 1):
             arriving = (i - k) / ratio
             staying = leave + (1.0 - leave) * out
             scale = arriving + staying
             ahead[k] = (1.0 + (1.0 - leave) * ahead[k - 1] + leave * time[k - 1]) / scale
             behind[k] = (k + (1.0 - leave) * behind[k - 1] + leave * queued[k - 1]) / scale
-            kept[k] = arriving / scale
+            weights[k] = arriving / scale
             out = staying / scale
         time[i], queued[i] = ahead[i], behind[i]
         for k in range(i - 1, -1, -1):
-            time[k] = ahead[k] + kept[k] * time[k + 1]
-            queued[k] = behind[k] + kept[k] * queued[k + 1]
+            time[k] = ahead[k] + weights[k] * time[k + 1]
+            queued[k] = behind[k] + weights[k] * queued[k + 1]
     return time[0], queued[0]
 
 
@@ -87,10 +87,10 @@ def absorption(jobs: int, delay: float, service: float, bursts: float) -> Absorp
         raise UnsupportedError(
             f"method 'ctmc' takes up to {MOST_JOBS} synchronization groups, not {jobs}; use 'eq16'"
         )
-    given = (jobs, delay / service, 1.0 / bursts)
+    arguments = (jobs, delay / service, 1.0 / bursts)
     large = worth_compiling(absorption_kernel, 3.0 * jobs**2)
     kernel = compiled(absorption_kernel) if large else absorption_kernel
-    time, queued = kernel(*given, *_work(jobs + 1, large))
+    time, queued = kernel(*arguments, *_work(jobs + 1, large))
     return Absorption(time * service, queued * service / jobs)
 
 

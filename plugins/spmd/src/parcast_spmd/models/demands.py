@@ -11,7 +11,7 @@ import attrs
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
 from parcast.model import Phases, PhaseValues
 from parcast.quantities import Distribution
-from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placed
+from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
 from parcast_spmd.models.order_statistics import mean_maximum
 from parcast_spmd.options import Options
 
@@ -122,7 +122,7 @@ def check_machine(query: Query) -> None:
         raise UnsupportedError(
             f"machine {machine.name!r} has a local network within its nodes; spmd takes one network"
         )
-    placed(query)
+    placement_of(query)
 
 
 def model_of(phase: PhaseValues, query: Query) -> Model:
@@ -157,7 +157,7 @@ def _demands(
         compute = work / query.machine.need("processor.rate", "a workload with computation")
     if math.isinf(compute):
         raise SolveError("the computation takes for ever; check the unit of processor.rate")
-    placement = placed(query) if compute else None
+    placement = placement_of(query) if compute else None
     if placement is not None and (speed := common_speed(placement, query)):
         compute, placement = compute / speed, None
     uneven = None if placement is None else Uneven.of(placement, compute, phase.group, query)

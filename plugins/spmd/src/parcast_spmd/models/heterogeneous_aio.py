@@ -38,9 +38,9 @@ class _Spent:
     disk: float = 0.0
     crowd: float = 0.0
 
-    def plus(self, other: _Spent, times: float) -> _Spent:
+    def plus(self, addend: _Spent, times: float) -> _Spent:
         """Return this and ``times`` the other."""
-        ours, theirs = attrs.astuple(self), attrs.astuple(other)
+        ours, theirs = attrs.astuple(self), attrs.astuple(addend)
         return _Spent(*(a + times * b for a, b in zip(ours, theirs, strict=True)))
 
 
@@ -63,21 +63,21 @@ def solve_uneven(phase: Demands) -> Answer:
         ends = {kind: left[kind] / rate for kind, (rate, _) in rates.items()}
         first = min(ends.values())
         time += first
-        for kind, (rate, each) in rates.items():
-            spent[kind] = spent[kind].plus(each, first * rate)
+        for kind, (rate, per_cycle) in rates.items():
+            spent[kind] = spent[kind].plus(per_cycle, first * rate)
             left[kind] -= first * rate
-        left = {kind: rest for kind, rest in left.items() if ends[kind] > first * (1 + 1e-12)}
+        left = {kind: share for kind, share in left.items() if ends[kind] > first * (1 + 1e-12)}
     mean = _Spent()
     for kind, count in kinds.items():
         mean = mean.plus(spent[kind], count / phase.groups)
-    own = phase.bursts * phase.delay + sum(attrs.astuple(mean))
+    busy = phase.bursts * phase.delay + sum(attrs.astuple(mean))
     return answer(
         phase,
         "unequal" if exact else "unequal-approximate",
         queuing=mean.network,
         io=mean.disk,
         crowd=mean.crowd,
-        waiting=max(0.0, time - own),
+        waiting=max(0.0, time - busy),
     )
 
 
@@ -122,12 +122,14 @@ def _rates(
         stations.append(station(f"node {node}", on_it))
     classes = tuple(JobClass(name=f"{i}", population=kinds[k]) for i, k in enumerate(order))
     method = "auto" if phase.options.aio == "exact" else phase.options.aio
-    found = solve(ClosedNetwork(stations=tuple(stations), classes=classes), method)
+    solution = solve(ClosedNetwork(stations=tuple(stations), classes=classes), method)
     rates: dict[_Kind, tuple[float, _Spent]] = {}
     for r, kind in enumerate(order):
         at_node = (
-            found.response[f"node {kind.node}"][r] - n * kind.compute if kind.node >= 0 else 0.0
+            solution.response[f"node {kind.node}"][r] - n * kind.compute if kind.node >= 0 else 0.0
         )
-        each = _Spent(found.response["network"][r], found.response[f"disk {kind.disk}"][r], at_node)
-        rates[kind] = (found.throughput[r] / kinds[kind], each)
-    return rates, found.exact
+        per_cycle = _Spent(
+            solution.response["network"][r], solution.response[f"disk {kind.disk}"][r], at_node
+        )
+        rates[kind] = (solution.throughput[r] / kinds[kind], per_cycle)
+    return rates, solution.exact

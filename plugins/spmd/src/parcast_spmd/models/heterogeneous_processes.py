@@ -10,7 +10,7 @@ from parcast.model import Placement, place
 from parcast_spmd.mva.mva_kernels import Floats, Integers
 
 
-def placed(query: Query) -> Placement | None:
+def placement_of(query: Query) -> Placement | None:
     """Return where processes run if any is not of speed 1 or they share processors, else None.
 
     Raises
@@ -18,18 +18,18 @@ def placed(query: Query) -> Placement | None:
     UnsupportedError
         If a process has no core, and cores may not be shared.
     """
-    return query.once(placed, _placed)
+    return query.once(placement_of, _placement)
 
 
-def _placed(query: Query) -> Placement | None:
+def _placement(query: Query) -> Placement | None:
     nodes, p = query.machine.nodes, query.p
     roomy = nodes.number is None or p <= nodes.number * nodes.cores
     alike = all(group.weight == 1 for group in nodes.groups)
     if roomy and alike and isinstance(query.mapping, str):
         return None
-    found = place(query)
-    crowded = found.sharing.max() > nodes.cores
-    return found if crowded or (found.speed != 1).any() else None
+    placement = place(query)
+    crowded = placement.sharing.max() > nodes.cores
+    return placement if crowded or (placement.speed != 1).any() else None
 
 
 def common_speed(placement: Placement, query: Query) -> float | None:

@@ -26,15 +26,15 @@ def mean_maximum(law: Distribution, count: int) -> float:
     count
         How many, at least 1.
     """
-    given = law.parameters
+    parameters = law.parameters
     if count == 1 or law.variance == 0:
         return law.mean
     if law.law == "exp":
-        return given[0] * harmonic(count)
+        return parameters[0] * harmonic(count)
     if law.law == "uniform":
-        return given[0] + (given[1] - given[0]) * count / (count + 1)
+        return parameters[0] + (parameters[1] - parameters[0]) * count / (count + 1)
     if law.law == "sampled":
-        return _of_samples(sorted(given), count)
+        return _of_samples(sorted(parameters), count)
     return law.mean * _integral(law.scaled(1 / law.mean), count)
 
 
@@ -82,8 +82,8 @@ def _integral(law: Distribution, count: int) -> float:
 def _of_gamma(times: Floats, shape: float, mean: float) -> Floats:
     from scipy.special import gammaincc
 
-    found: Floats = gammaincc(shape, times * shape / mean)
-    return found
+    survival: Floats = gammaincc(shape, times * shape / mean)
+    return survival
 
 
 def _of_lognormal(times: Floats, mean: float, std: float) -> Floats:
@@ -92,16 +92,16 @@ def _of_lognormal(times: Floats, mean: float, std: float) -> Floats:
 
     spread = math.log1p((std / mean) ** 2)
     centered = np.log(times / mean) + spread / 2
-    found: Floats = 0.5 * erfc(centered / math.sqrt(2 * spread))
-    return found
+    survival: Floats = 0.5 * erfc(centered / math.sqrt(2 * spread))
+    return survival
 
 
 def _of_weibull(times: Floats, shape: float, scale: float) -> Floats:
     import numpy as np
 
     with np.errstate(over="ignore", under="ignore"):
-        found: Floats = np.exp(-((times / scale) ** shape))
-    return found
+        survival: Floats = np.exp(-((times / scale) ** shape))
+    return survival
 
 
 #: P(T > t) by law.

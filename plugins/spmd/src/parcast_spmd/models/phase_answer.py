@@ -49,7 +49,7 @@ class Answer:
 
 
 def answer(
-    given: Demands,
+    phase: Demands,
     method: str,
     *,
     queuing: float,
@@ -80,11 +80,11 @@ def answer(
     sampled
         How sure the answer is, of the whole phase.
     """
-    n, cycles = given.bursts, given.cycles
-    computing = n * given.compute
-    communication, joining = n * given.free + queuing, n * given.joining + waiting
+    n, cycles = phase.bursts, phase.cycles
+    computing = n * phase.compute
+    communication, joining = n * phase.free + queuing, n * phase.joining + waiting
     parts = (computing + crowd, communication, io, joining)
-    total, (network, storage) = math.fsum(parts), busy(given)
+    total, (network, storage) = math.fsum(parts), serving_times(phase)
     whole = total or 1.0
     return Answer(
         time=cycles * total,
@@ -94,26 +94,26 @@ def answer(
             "network": min(1.0, network / whole),
             "storage": min(1.0, storage / whole),
         },
-        binding=_binding(given, parts, total, network, storage),
+        binding=_binding(phase, parts, total, network, storage),
         method=method,
         lower=None if lower is None else min(lower, cycles * total),
         sampled=sampled,
     )
 
 
-def busy(given: Demands) -> tuple[float, float]:
+def serving_times(phase: Demands) -> tuple[float, float]:
     """Return how long network and storage each serve in one cycle of all groups."""
-    network = given.groups * given.bursts * given.shared
-    return network, given.io if given.model == "sio" else given.sharing * given.io
+    network = phase.groups * phase.bursts * phase.shared
+    return network, phase.io if phase.model == "sio" else phase.sharing * phase.io
 
 
 def _binding(
-    given: Demands, parts: tuple[float, ...], total: float, network: float, storage: float
+    phase: Demands, parts: tuple[float, ...], total: float, network: float, storage: float
 ) -> str:
     """Return the station that is busy enough to set the pace, or else the largest part."""
     busiest, serving = ("storage", storage) if storage > network else ("network", network)
-    if given.groups > 1 and serving >= total / 2:
-        alone = given.bursts * (given.delay + given.shared) + given.io
+    if phase.groups > 1 and serving >= total / 2:
+        alone = phase.bursts * (phase.delay + phase.shared) + phase.io
         if serving >= alone:
             return busiest
     return _WORDS[parts.index(max(parts))]

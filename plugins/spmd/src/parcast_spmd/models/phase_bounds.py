@@ -36,14 +36,14 @@ def _solve(phase: Demands) -> Answer:
         lower, upper = asymptotic(phase)
     upper = max(lower, upper)
     queuing, io = phase.bursts * phase.shared, phase.io
-    found = answer(
+    bound = answer(
         phase,
         kind,
         queuing=queuing,
         io=io,
         waiting=max(0.0, lower - phase.bursts * phase.delay - queuing - io),
     )
-    return found.between(found.time, max(found.time, phase.cycles * upper))
+    return bound.between(bound.time, max(bound.time, phase.cycles * upper))
 
 
 def asymptotic(phase: Demands) -> tuple[float, float]:
@@ -68,12 +68,12 @@ def longest_delay(phase: Demands, cycles: float) -> float:
     n, groups, law = phase.bursts, phase.groups, phase.distribution
     mean = n * phase.delay
     if law.law == "exp":
-        each, variance = mean * harmonic(groups), mean**2
+        longest, variance = mean * harmonic(groups), mean**2
     else:
-        each = n * (phase.free + phase.compute * mean_maximum(law, groups * phase.members))
+        longest = n * (phase.free + phase.compute * mean_maximum(law, groups * phase.members))
         # The variance of a maximum is no more than the sum of all (Efron and Stein 1981)
         variance = n * phase.members * phase.variance * phase.compute**2
-    return min(each, highest_mean(mean, variance / cycles, groups))
+    return min(longest, highest_mean(mean, variance / cycles, groups))
 
 
 def balanced_job(phase: Demands) -> tuple[float, float]:
@@ -104,7 +104,7 @@ def balanced_job(phase: Demands) -> tuple[float, float]:
     whole = sum(demands)
     if not whole:
         return delay, delay
-    most, mean = max(demands), whole / len(demands)
+    largest, mean = max(demands), whole / len(demands)
     lower = whole + delay + (jobs - 1) * mean / (1 + delay / whole)
-    upper = whole + delay + (jobs - 1) * most / (1 + delay / (jobs * whole))
-    return max(jobs * most, lower), upper
+    upper = whole + delay + (jobs - 1) * largest / (1 + delay / (jobs * whole))
+    return max(jobs * largest, lower), upper

@@ -21,11 +21,11 @@ Method = Literal["eq16", "ctmc", "fixed-cycles"]
 def solve(phases: Sequence[Demands]) -> list[Answer]:
     """Return each phase's answer by the method that its options name."""
     methods = [method_of(phase) for phase in phases]
-    by_eq16 = [phase for phase, one in zip(phases, methods, strict=True) if one == "eq16"]
+    by_eq16 = [phase for phase, method in zip(phases, methods, strict=True) if method == "eq16"]
     answers = iter(_eq16(by_eq16) if by_eq16 else [])
-    other = {"ctmc": _ctmc, "fixed-cycles": _fixed_cycles}
+    solvers = {"ctmc": _ctmc, "fixed-cycles": _fixed_cycles}
     return [
-        next(answers) if method == "eq16" else other[method](phase)
+        next(answers) if method == "eq16" else solvers[method](phase)
         for phase, method in zip(phases, methods, strict=True)
     ]
 
@@ -68,12 +68,14 @@ def _eq16(phases: Sequence[Demands]) -> list[Answer]:
     for phase in phases:
         _check_steps(phase)
     points = [(phase.groups, phase.delay, phase.shared) for phase in phases]
-    asked = list(dict.fromkeys(points))  # a surface has the same one at every d
-    totals, responses = fork_join_sums(*zip(*asked, strict=True))
-    found = dict(zip(asked, zip(totals.tolist(), responses.tolist(), strict=True), strict=True))
+    distinct = list(dict.fromkeys(points))  # a surface has the same one at every d
+    totals, responses = fork_join_sums(*zip(*distinct, strict=True))
+    by_point = dict(
+        zip(distinct, zip(totals.tolist(), responses.tolist(), strict=True), strict=True)
+    )
     answers = []
     for phase, point in zip(phases, points, strict=True):
-        total, response = found[point]
+        total, response = by_point[point]
         answers.append(_joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
     return answers
 
@@ -90,8 +92,8 @@ def _check_steps(phase: Demands) -> None:
 
 def _ctmc(phase: Demands) -> Answer:
     """Return the exact answer of the model that equation 16 approximates."""
-    found = absorption(phase.groups, phase.delay, phase.shared, phase.bursts)
-    return _joined(phase, "ctmc", found.time, found.queuing)
+    means = absorption(phase.groups, phase.delay, phase.shared, phase.bursts)
+    return _joined(phase, "ctmc", means.time, means.queuing)
 
 
 def _fixed_cycles(phase: Demands) -> Answer:
@@ -111,12 +113,12 @@ def _fixed_cycles(phase: Demands) -> Answer:
 
 def _law_of_sums(phase: Demands) -> Distribution | None:
     """Return the law of n_io computations where nothing else varies and it is a gamma law."""
-    law, given = phase.distribution.law, phase.distribution.parameters
+    law, parameters = phase.distribution.law, phase.distribution.parameters
     if phase.shared or phase.members > 1 or phase.uneven is not None:
         return None
     if law not in {"exp", "erlang", "gamma"}:
         return None
-    shape = 1.0 if law == "exp" else given[0]
+    shape = 1.0 if law == "exp" else parameters[0]
     return Distribution("gamma", (shape * phase.bursts, phase.bursts * phase.compute))
 
 
@@ -124,9 +126,9 @@ def played_once(phase: Demands, method: str, *, geometric: bool) -> Answer:
     """Return the answer by simulation, of `parcast_spmd.simulation.statistics.stations`."""
     from parcast_spmd.simulation.statistics import stations, to_the_end
 
-    found = to_the_end(phase, stations(phase, geometric=geometric), 1)
-    time, queuing = found.estimate.mean, found.network
-    return _joined(phase, method, time, queuing, crowd=found.crowd, sampled=found.sampled)
+    simulated = to_the_end(phase, stations(phase, geometric=geometric), 1)
+    time, queuing = simulated.estimate.mean, simulated.network
+    return _joined(phase, method, time, queuing, crowd=simulated.crowd, sampled=simulated.sampled)
 
 
 def _joined(

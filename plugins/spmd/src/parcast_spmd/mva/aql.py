@@ -44,8 +44,8 @@ def solve_aql(component: Component) -> tuple[tuple[GroupResult, ...], str | None
         changes = _new_changes(problem, changes, share)
         return _core(problem, changes, share)
 
-    found = settle(step, _core(problem, changes)[0], "AQL")
-    return within_bounds(component, results_of(component, *found), "AQL")
+    settled = settle(step, _core(problem, changes)[0], "AQL")
+    return within_bounds(component, results_of(component, *settled), "AQL")
 
 
 def _total(problem: Problem) -> float:
@@ -76,10 +76,10 @@ def _new_changes(problem: Problem, changes: Floats, share: Floats) -> Floats:
     now = _lengths(problem, share) / total
     if total == 1:
         return np.zeros_like(now)
-    found = np.zeros_like(now)
-    for taken in range(len(problem.group)):
-        reduced = problem.without_one(taken)
-        start = np.vstack([share, share[taken]])
-        less, _ = _core(reduced, np.vstack([changes, changes[taken]]), start)
-        found[taken] = _lengths(reduced, less)[-1] / (total - 1.0) - now[taken]
-    return found
+    differences = np.zeros_like(now)
+    for kind in range(len(problem.group)):
+        reduced = problem.without_one(kind)
+        start = np.vstack([share, share[kind]])
+        less, _ = _core(reduced, np.vstack([changes, changes[kind]]), start)
+        differences[kind] = _lengths(reduced, less)[-1] / (total - 1.0) - now[kind]
+    return differences

@@ -20,7 +20,7 @@ from parcast_spmd.mva.throughput_bounds import throughput_bounds
 METHODS = ("mva", "integral", "lattice", "bard-schweitzer", "aql", "linearizer")
 APPROXIMATE = frozenset({"bard-schweitzer", "aql", "linearizer"})
 
-_Found = tuple[str, tuple[GroupResult, ...], tuple[str, ...]]
+_PartSolution = tuple[str, tuple[GroupResult, ...], tuple[str, ...]]
 
 
 def solve(network: ClosedNetwork, method: str = "auto") -> NetworkSolution:
@@ -56,8 +56,8 @@ def solve(network: ClosedNetwork, method: str = "auto") -> NetworkSolution:
     _refuse(parts, method)
     # Times too far apart for floating point end as a broken law, not as a warning
     with np.errstate(all="ignore"):
-        found = [(part, _solve_part(part, method)) for part in parts]
-    solution = _assemble(network, found, method)
+        solved = [(part, _solve_part(part, method)) for part in parts]
+    solution = _assemble(network, solved, method)
     _check(network, solution)
     return solution
 
@@ -80,7 +80,7 @@ def _refuse(parts: list[Component], method: str) -> None:
         )
 
 
-def _solve_part(part: Component, method: str) -> _Found:
+def _solve_part(part: Component, method: str) -> _PartSolution:
     """Return the method used for a component, its results, and notes."""
     chosen, reason = (method, "this method was asked for") if method != "auto" else _choose(part)
     if chosen in {"mva", "integral"} and not part.shared:
@@ -113,34 +113,34 @@ def _choose(part: Component) -> tuple[str, str]:
 
 def _solve_alone(part: Component) -> tuple[GroupResult, ...]:
     """Return exact means of classes that share nothing (one group of one class)."""
-    found = []
+    results = []
     for group in part.groups:
         rate, responses = closed_mva(group.population, group.delay, group.private)
-        found.append(GroupResult(throughput=rate, shared=responses[:0], private=rate * responses))
-    return tuple(found)
+        results.append(GroupResult(throughput=rate, shared=responses[:0], private=rate * responses))
+    return tuple(results)
 
 
 def _assemble(
-    network: ClosedNetwork, found: list[tuple[Component, _Found]], method: str
+    network: ClosedNetwork, solved: list[tuple[Component, _PartSolution]], method: str
 ) -> NetworkSolution:
     classes = range(len(network.classes))
     rates = [0.0] * len(classes)
     lengths = {station.name: [0.0] * len(classes) for station in network.stations}
     names = [station.name for station in network.stations]
-    for part, (_, results, _) in found:
+    for part, (_, results, _) in solved:
         for group, result in zip(part.groups, results, strict=True):
-            for r, own in zip(group.members, group.stations, strict=True):
+            for r, private in zip(group.members, group.stations, strict=True):
                 rates[r] = result.throughput
                 for k, length in zip(part.shared, result.shared, strict=True):
                     lengths[names[k]][r] = float(length)
-                for k, length in zip(own, result.private, strict=True):
+                for k, length in zip(private, result.private, strict=True):
                     lengths[names[k]][r] = float(length)
     for station in network.stations:
         if station.type == "delay":
             lengths[station.name] = [rates[r] * station.demand[r] for r in classes]
-    used = [name for _, (name, _, _) in found] or ["mva" if method == "auto" else method]
+    used = [name for _, (name, _, _) in solved] or ["mva" if method == "auto" else method]
     hardest = max(used, key=METHODS.index)
-    notes = dict.fromkeys(note for _, (_, _, given) in found for note in given)
+    notes = dict.fromkeys(note for _, (_, _, part_notes) in solved for note in part_notes)
     return NetworkSolution(
         method=hardest,
         throughput=tuple(rates),
@@ -156,7 +156,7 @@ def _assemble(
             job.population / rate if rate else 0.0
             for job, rate in zip(network.classes, rates, strict=True)
         ),
-        bounds=_bounds(network, [part for part, _ in found]) if hardest in APPROXIMATE else None,
+        bounds=_bounds(network, [part for part, _ in solved]) if hardest in APPROXIMATE else None,
         notes=tuple(notes),
     )
 

@@ -107,7 +107,7 @@ def check_network(network: ClosedNetwork, where: str = "The network") -> None:
     network
         Its types are taken to be right.
     where
-        What the message names as its place, such as a file.
+        What the message names as its position, such as a file.
 
     Raises
     ------
@@ -123,38 +123,39 @@ def check_network(network: ClosedNetwork, where: str = "The network") -> None:
         _check_class(network, index, job, f"{where}: classes[{index}]")
 
 
-def _check_names(names: Sequence[str], place: str) -> None:
+def _check_names(names: Sequence[str], position: str) -> None:
     if not names:
-        raise FileError(f"{place} is empty; give at least one.")
+        raise FileError(f"{position} is empty; give at least one.")
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise FileError(f"{place}[{index}].name {name!r} is used twice; give each its own.")
+            raise FileError(f"{position}[{index}].name {name!r} is used twice; give each its own.")
 
 
-def _check_demand(station: Station, classes: int, place: str) -> None:
+def _check_demand(station: Station, classes: int, position: str) -> None:
     if station.type not in {"delay", "queue"}:
-        raise FileError(f"{place}.type is {station.type!r}; give 'delay' or 'queue'.")
-    given = len(station.demand)
-    if given != classes:
-        numbers, those = _plural(given, "number"), _plural(classes, "class", "classes")
-        raise FileError(f"{place}.demand has {numbers} for {those}; give one for each class.")
+        raise FileError(f"{position}.type is {station.type!r}; give 'delay' or 'queue'.")
+    count = len(station.demand)
+    if count != classes:
+        numbers, those = _plural(count, "number"), _plural(classes, "class", "classes")
+        raise FileError(f"{position}.demand has {numbers} for {those}; give one for each class.")
     for index, demand in enumerate(station.demand):
         if not (math.isfinite(demand) and demand >= 0):
             raise FileError(
-                f"{place}.demand[{index}] is {demand}; give a finite number of seconds, 0 or more."
+                f"{position}.demand[{index}] is {demand}; give a finite number of seconds, "
+                "0 or more."
             )
 
 
-def _check_class(network: ClosedNetwork, index: int, job: JobClass, place: str) -> None:
+def _check_class(network: ClosedNetwork, index: int, job: JobClass, position: str) -> None:
     if not 0 <= job.population <= MOST_JOBS:
         raise FileError(
-            f"{place}.population is {job.population}; give a whole number from 0 to {MOST_JOBS}."
+            f"{position}.population is {job.population}; give a whole number from 0 to {MOST_JOBS}."
         )
     if not any(station.demand[index] > 0 for station in network.stations):
         raise FileError(
-            f"{place} {job.name!r} has no demand at any station; give one above 0 somewhere."
+            f"{position} {job.name!r} has no demand at any station; give one above 0 somewhere."
         )
 
 
-def _plural(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def _plural(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"

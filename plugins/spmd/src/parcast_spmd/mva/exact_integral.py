@@ -141,11 +141,11 @@ class _Weight:
 
     def results(self, means: Floats) -> list[GroupResult]:
         """Return the groups' results from the row that `means` gives."""
-        found, start = [], 0
+        results, start = [], 0
         for group in self.component.groups:
             middle = start + 1 + len(group.private)
             end = middle + len(group.shared)
-            found.append(
+            results.append(
                 GroupResult(
                     throughput=float(means[start]),
                     private=means[start + 1 : middle],
@@ -153,17 +153,17 @@ class _Weight:
                 )
             )
             start = end
-        return found
+        return results
 
 
 def _one_shared(weight: _Weight) -> Floats:
     """Integrate over u, two node counts in one sweep."""
     middle = np.array([float(weight.jobs)])
-    found = support(lambda u: weight.logs(u[..., None], middle), weight.jobs, rows=1)
-    peak = np.array([found.peak[0]])
+    region = support(lambda u: weight.logs(u[..., None], middle), weight.jobs, rows=1)
+    peak = np.array([region.peak[0]])
 
     def both(count: int) -> tuple[Floats, Floats]:
-        coarse, fine = panels(found, count), panels(found, 2 * count)
+        coarse, fine = panels(region, count), panels(region, 2 * count)
         nodes = np.concatenate([coarse[0][0], fine[0][0]])[:, None]
         logs, rows = weight.evaluate(nodes, peak)
         cut = coarse[0].shape[1]
@@ -231,7 +231,7 @@ def _along(weight: _Weight, u: Floats, reference: Floats) -> Callable[[Floats], 
 
 def _inner(weight: _Weight, u: Floats, reference: Floats, count: int) -> _Nested:
     """Return a rule in v for every u, flattened."""
-    found = support(_along(weight, u, reference), weight.jobs, rows=u.size)
-    v, scale = panels(found, count)
+    region = support(_along(weight, u, reference), weight.jobs, rows=u.size)
+    v, scale = panels(region, count)
     nodes = np.stack(np.broadcast_arrays(u[:, None], v), axis=-1)
     return _Nested(nodes.reshape(-1, 2), scale.ravel())

@@ -74,14 +74,14 @@ def _expand(component: Component) -> tuple[Integers, Floats, Floats]:
 
 def _collect(component: Component, rates: Floats, responses: Floats) -> tuple[GroupResult, ...]:
     """Return the result of the first member of each group."""
-    shared, found = len(component.shared), []
+    shared, results = len(component.shared), []
     row, start = 0, shared
     for group in component.groups:
         lengths = rates[row] * responses[row]
         private = lengths[start : start + len(group.private)]
-        found.append(
+        results.append(
             GroupResult(throughput=float(rates[row]), shared=lengths[:shared], private=private)
         )
         row += group.count
         start += group.count * len(group.private)
-    return tuple(found)
+    return tuple(results)

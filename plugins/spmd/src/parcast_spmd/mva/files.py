@@ -52,7 +52,7 @@ def write(network: ClosedNetwork, path: Path) -> None:
     Raises
     ------
     FileError
-        If the suffix is unknown or the place cannot be written.
+        If the suffix is unknown or the file cannot be written.
     UnsupportedError
         If the format cannot hold this network.
     """

@@ -1,4 +1,4 @@
-"""Closed networks from JSON files, every mistake named with its place and its mend."""
+"""Closed networks from JSON files, every mistake named with its position and its mend."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _parse(content: bytes, path: Path) -> Any:
     except UnicodeDecodeError:
         raise FileError(f"{path} is not text in UTF-8; name a JSON file.") from None
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise FileError(f"{path}: {place} is not JSON: {error.msg}; mend it there.") from None
+        position = f"line {error.lineno}, column {error.colno}"
+        raise FileError(f"{path}: {position} is not JSON: {error.msg}; mend it there.") from None
     except _RepeatedKeyError as error:
         raise FileError(f"{path}: the key {error.args[0]!r} is given twice; keep one.") from None
     except (RecursionError, ValueError):
@@ -76,11 +76,11 @@ class _RepeatedKeyError(Exception):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    data = dict(pairs)
+    if len(data) < len(pairs):
         keys = [key for key, _ in pairs]
         raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
-    return found
+    return data
 
 
 def network_from_data(data: Mapping[str, Any], where: str = "The network") -> ClosedNetwork:
@@ -93,7 +93,7 @@ def network_from_data(data: Mapping[str, Any], where: str = "The network") -> Cl
         one number or decimal string for each class, in seconds per cycle) and ``classes``
         (each with ``name`` and ``population``).
     where
-        What messages name as its place, such as a file.
+        What messages name as its position, such as a file.
 
     Raises
     ------
@@ -115,46 +115,51 @@ def network_from_data(data: Mapping[str, Any], where: str = "The network") -> Cl
 
 
 def _station(item: Any, where: str, key: str) -> Station:
-    place = f"{where}: {key}"
-    fields = _mapping(item, place, f"{place}.", ("name", "type", "demand"), {"description", "note"})
+    position = f"{where}: {key}"
+    fields = _mapping(
+        item, position, f"{position}.", ("name", "type", "demand"), {"description", "note"}
+    )
     kind = fields["type"]
     if kind not in ("delay", "queue"):
         hint = did_you_mean(kind, ("delay", "queue")) if isinstance(kind, str) else ""
-        raise FileError(f"{place}.type is {_show(kind)}; give 'delay' or 'queue'.{hint}")
+        raise FileError(f"{position}.type is {_show(kind)}; give 'delay' or 'queue'.{hint}")
     listed = _list(fields["demand"], where, f"{key}.demand", "numbers, one for each class")
-    demand = tuple(_number(value, f"{place}.demand[{i}]") for i, value in enumerate(listed))
+    demand = tuple(_number(value, f"{position}.demand[{i}]") for i, value in enumerate(listed))
     return Station(
-        name=_name(fields["name"], place),
+        name=_name(fields["name"], position),
         type=cast("Literal['delay', 'queue']", kind),
         demand=demand,
     )
 
 
 def _job_class(item: Any, where: str, key: str) -> JobClass:
-    place = f"{where}: {key}"
-    fields = _mapping(item, place, f"{place}.", ("name", "population"), {"description", "note"})
+    position = f"{where}: {key}"
+    fields = _mapping(
+        item, position, f"{position}.", ("name", "population"), {"description", "note"}
+    )
     count = fields["population"]
     if isinstance(count, float) and count.is_integer():
         count = int(count)
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise FileError(
-            f"{place}.population is {_show(fields['population'])}; give a whole number, 0 or more."
+            f"{position}.population is {_show(fields['population'])}; give a whole number, "
+            "0 or more."
         )
-    return JobClass(name=_name(fields["name"], place), population=count)
+    return JobClass(name=_name(fields["name"], position), population=count)
 
 
 def _mapping(
-    item: Any, place: str, prefix: str, needed: tuple[str, ...], extra: set[str] | frozenset[str]
+    item: Any, position: str, prefix: str, needed: tuple[str, ...], extra: set[str] | frozenset[str]
 ) -> Mapping[str, Any]:
     """Return an object with all needed keys and no unknown ones."""
     if not isinstance(item, Mapping):
         keys = ", ".join(needed)
-        raise FileError(f"{place} is {_show(item)}; give an object with {keys}.")
+        raise FileError(f"{position} is {_show(item)}; give an object with {keys}.")
     gap = " " if prefix.endswith(":") else ""
     for key in item:
         if key not in needed and key not in extra:
-            known = ", ".join(needed)
-            hint = did_you_mean(str(key), (*needed, *extra)) or f" Known are {known}."
+            names = ", ".join(needed)
+            hint = did_you_mean(str(key), (*needed, *extra)) or f" Known are {names}."
             raise FileError(f"{prefix}{gap}{key} is not a key here; remove or rename it.{hint}")
     for key in needed:
         if key not in item:
@@ -168,13 +173,13 @@ def _list(value: Any, where: str, key: str, of: str) -> list[Any]:
     return list(value)
 
 
-def _name(value: Any, place: str) -> str:
+def _name(value: Any, position: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FileError(f"{place}.name is {_show(value)}; give a text that is not empty.")
+        raise FileError(f"{position}.name is {_show(value)}; give a text that is not empty.")
     return value
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, position: str) -> float:
     number = math.nan
     if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
         number = float(value)
@@ -184,14 +189,16 @@ def _number(value: Any, place: str) -> float:
         except OverflowError:
             number = math.inf
     if not (math.isfinite(number) and number >= 0):
-        raise FileError(f"{place} is {_show(value)}; give a finite number of seconds, 0 or more.")
+        raise FileError(
+            f"{position} is {_show(value)}; give a finite number of seconds, 0 or more."
+        )
     return number
 
 
 def _show(value: Any) -> str:
     """Return a value as JSON would write it, cut short."""
     try:
-        shown = json.dumps(value)
+        text = json.dumps(value)
     except (TypeError, ValueError):
-        shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:37]}..."
+        text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

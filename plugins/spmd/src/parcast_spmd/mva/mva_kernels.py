@@ -49,9 +49,9 @@ def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, mea
             new = responses + term
             responses_rest = (new - responses) - term
             responses = new
-        rest = float(size - i)
-        sums[point] = total + rest * x
-        responses += rest * (x * (1.0 + queue)) + 0.5 * x * rest * (rest - 1.0)
+        remaining = float(size - i)
+        sums[point] = total + remaining * x
+        responses += remaining * (x * (1.0 + queue)) + 0.5 * x * remaining * (remaining - 1.0)
         means[point] = responses / size
 
 
@@ -207,8 +207,8 @@ def fork_join_sums(
     sums, means, queued = np.zeros(z.size), np.zeros(z.size), x > 0
     sums[~queued] = z[~queued] * [harmonic(size) for size in sizes[~queued].tolist()]
     if queued.any():
-        given = (z[queued], x[queued])
-        sums[queued], means[queued] = _run(fork_join_kernel, sizes[queued], given, 2)
+        arguments = (z[queued], x[queued])
+        sums[queued], means[queued] = _run(fork_join_kernel, sizes[queued], arguments, 2)
     return sums.reshape(shape), means.reshape(shape)
 
 
@@ -240,9 +240,9 @@ def delay_two_queues(
     shape, sizes, demands = _points(populations, delays=delays, first=first, second=second)
     order = np.argsort(-sizes, kind="stable")
     ordered = tuple(values[order] for values in demands)
-    found = np.empty((3, sizes.size))
-    found[:, order] = _run(two_queues_kernel, sizes[order], ordered, 3)
-    rates, at_first, at_second = found
+    results = np.empty((3, sizes.size))
+    results[:, order] = _run(two_queues_kernel, sizes[order], ordered, 3)
+    rates, at_first, at_second = results
     return rates.reshape(shape), at_first.reshape(shape), at_second.reshape(shape)
 
 
@@ -333,12 +333,12 @@ def _points(
     populations: npt.ArrayLike, **demands: npt.ArrayLike
 ) -> tuple[tuple[int, ...], Integers, tuple[Floats, ...]]:
     """Return the common shape and the flat arrays of a set of points, checked."""
-    named = {name: np.asarray(values, dtype=np.float64) for name, values in demands.items()}
-    check_points(np.asarray(populations), named)
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in demands.items()}
+    check_points(np.asarray(populations), arrays)
     try:
-        sizes, *values = np.broadcast_arrays(np.asarray(populations), *named.values())
+        sizes, *values = np.broadcast_arrays(np.asarray(populations), *arrays.values())
     except ValueError:
-        shapes = ", ".join(str(np.shape(given)) for given in (populations, *named.values()))
+        shapes = ", ".join(str(np.shape(values)) for values in (populations, *arrays.values()))
         raise SolveError(
             f"Arrays of shapes {shapes} do not fit together; broadcast them."
         ) from None

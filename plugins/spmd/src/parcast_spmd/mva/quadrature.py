@@ -62,11 +62,11 @@ def support(log_weight: Callable[[Floats], Floats], jobs: int, rows: int) -> Sup
 def _brackets(grid: Floats, values: Floats) -> tuple[Floats, ...]:
     """Return, per row, the grid points that bracket left end, peak and right end."""
     rows, columns = grid.shape
-    here = np.arange(columns)
+    positions = np.arange(columns)
     top = values.argmax(axis=1)
     low = values < values.max(axis=1)[:, None] - DROP
-    left = np.where(low & (here < top[:, None]), here, -1).max(axis=1)
-    right = np.where(low & (here > top[:, None]), here, columns).min(axis=1)
+    left = np.where(low & (positions < top[:, None]), positions, -1).max(axis=1)
+    right = np.where(low & (positions > top[:, None]), positions, columns).min(axis=1)
     padded = np.concatenate([np.zeros((rows, 1)), grid, grid[:, -1:]], axis=1)
     lines = np.arange(rows)
 
@@ -83,15 +83,15 @@ def _legendre(count: int) -> tuple[Floats, Floats]:
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
-def panels(found: Support, count: int) -> tuple[Floats, Floats]:
+def panels(region: Support, count: int) -> tuple[Floats, Floats]:
     """Return nodes and weights of two panels of ``count`` nodes that meet at the peak.
 
     Both have shape (rows, 2 count).
     """
     nodes, weights = _legendre(count)
-    below = (found.peak - found.left)[:, None]
-    above = (found.right - found.peak)[:, None]
-    points = [found.left[:, None] + below * nodes, found.peak[:, None] + above * nodes]
+    below = (region.peak - region.left)[:, None]
+    above = (region.right - region.peak)[:, None]
+    points = [region.left[:, None] + below * nodes, region.peak[:, None] + above * nodes]
     return np.concatenate(points, axis=1), np.concatenate(
         [below * weights, above * weights], axis=1
     )

@@ -42,32 +42,32 @@ class Problem:
     demand: Floats
     shared: int
 
-    def without_one(self, taken: int) -> Problem:
+    def without_one(self, kind: int) -> Problem:
         """Return the problem with one job fewer in one class of kind ``taken``.
 
         The class that lost a job is the last row; its siblings keep the old row.
         """
         count = np.append(self.count, 1.0)
-        count[taken] -= 1
+        count[kind] -= 1
         return Problem(
-            group=(*self.group, self.group[taken]),
+            group=(*self.group, self.group[kind]),
             count=count,
-            jobs=np.append(self.jobs, self.jobs[taken] - 1),
-            delay=np.append(self.delay, self.delay[taken]),
-            demand=np.vstack([self.demand, self.demand[taken]]),
+            jobs=np.append(self.jobs, self.jobs[kind] - 1),
+            delay=np.append(self.delay, self.delay[kind]),
+            demand=np.vstack([self.demand, self.demand[kind]]),
             shared=self.shared,
         )
 
 
 @attrs.frozen
 class _Changes:
-    """How shares change when a job leaves: ``other[s, r]`` for s, ``own[r]`` for its class.
+    """How shares change when a job leaves: ``across[s, r]`` for s, ``within[r]`` for its class.
 
-    ``other[r, r]`` is for the siblings of the class that the job left.
+    ``across[r, r]`` is for the siblings of the class that the job left.
     """
 
-    other: Floats
-    own: Floats
+    across: Floats
+    within: Floats
 
 
 def solve_bard_schweitzer(component: Component) -> tuple[GroupResult, ...]:
@@ -209,28 +209,28 @@ def _core(
     problem: Problem, correction: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return shares F and cycle times at the fixed point for a correction of the arrivals."""
-    shared, there = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
-    weights, rest = problem.count * problem.jobs, problem.jobs[:, None] - there
+    shared, present = problem.shared, np.minimum(problem.jobs, 1.0)[:, None]
+    weights, remaining = problem.count * problem.jobs, problem.jobs[:, None] - present
 
     def arrivals(share: Floats) -> Floats:
-        found = rest * share
-        found[:, :shared] = weights @ share[:, :shared] - there * share[:, :shared]
-        return found + correction
+        lengths = remaining * share
+        lengths[:, :shared] = weights @ share[:, :shared] - present * share[:, :shared]
+        return lengths + correction
 
     return fixed_point(problem, arrivals, start)
 
 
 def _correction(problem: Problem, changes: _Changes) -> Floats:
     """Return sum_s (N - e_r)_s D_srk for every kind r and queue k."""
-    own = np.maximum(problem.jobs - 1.0, 0.0)[:, None] * changes.own[list(problem.group)]
+    correction = np.maximum(problem.jobs - 1.0, 0.0)[:, None] * changes.within[list(problem.group)]
     index = np.ix_(problem.group, problem.group)
-    others = changes.other[index][:, :, : problem.shared]
+    others = changes.across[index][:, :, : problem.shared]
     weights = problem.count * problem.jobs
     total = np.einsum("s,srk->rk", weights, others)
     # A class is not its own sibling
-    itself = problem.jobs[:, None] * others[np.arange(len(own)), np.arange(len(own))]
-    own[:, : problem.shared] += total - itself
-    return own
+    itself = problem.jobs[:, None] * others[np.arange(len(correction)), np.arange(len(correction))]
+    correction[:, : problem.shared] += total - itself
+    return correction
 
 
 def _linearize(problem: Problem) -> tuple[Floats, Floats]:
@@ -247,26 +247,26 @@ def _linearize(problem: Problem) -> tuple[Floats, Floats]:
 
 
 def _new_changes(problem: Problem, changes: _Changes, share: Floats) -> _Changes:
-    other, own = np.zeros_like(changes.other), np.zeros_like(changes.own)
-    for taken in range(len(problem.group)):
-        reduced = problem.without_one(taken)
-        start = np.vstack([share + changes.other[:, taken], share[taken] + changes.own[taken]])
-        found, _ = _core(reduced, _correction(reduced, changes), start)
-        other[:, taken] = found[:-1] - share
-        own[taken] = found[-1] - share[taken]
-    return _Changes(other, own)
+    across, within = np.zeros_like(changes.across), np.zeros_like(changes.within)
+    for kind in range(len(problem.group)):
+        reduced = problem.without_one(kind)
+        start = np.vstack([share + changes.across[:, kind], share[kind] + changes.within[kind]])
+        reduced_share, _ = _core(reduced, _correction(reduced, changes), start)
+        across[:, kind] = reduced_share[:-1] - share
+        within[kind] = reduced_share[-1] - share[kind]
+    return _Changes(across, within)
 
 
 def results_of(component: Component, share: Floats, cycle: Floats) -> tuple[GroupResult, ...]:
     """Return each group's means from its shares F and cycle time."""
-    shared, found = len(component.shared), []
+    shared, results = len(component.shared), []
     for group, shares, time in zip(component.groups, share, cycle, strict=True):
         lengths = group.population * shares
-        found.append(
+        results.append(
             GroupResult(
                 throughput=group.population / float(time),
                 shared=lengths[:shared],
                 private=lengths[shared : shared + len(group.private)],
             )
         )
-    return tuple(found)
+    return tuple(results)

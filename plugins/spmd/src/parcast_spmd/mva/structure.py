@@ -72,8 +72,8 @@ def components(network: ClosedNetwork) -> Iterator[Component]:
     for root in sorted(set(label.values())):
         members = [r for r in active if label[r] == root]
         shared = tuple(k for k in queues if len(visitors[k]) > 1 and label[visitors[k][0]] == root)
-        own = {r: [k for k in queues if visitors[k] == [r]] for r in members}
-        yield Component(shared=shared, groups=tuple(_groups(network, members, shared, own)))
+        private = {r: [k for k in queues if visitors[k] == [r]] for r in members}
+        yield Component(shared=shared, groups=tuple(_groups(network, members, shared, private)))
 
 
 @attrs.frozen(kw_only=True)
@@ -87,26 +87,29 @@ class _Likeness:
 
 
 def _groups(
-    network: ClosedNetwork, members: list[int], shared: tuple[int, ...], own: dict[int, list[int]]
+    network: ClosedNetwork,
+    members: list[int],
+    shared: tuple[int, ...],
+    private: dict[int, list[int]],
 ) -> Iterator[Group]:
     stations = network.stations
     delays = [station for station in stations if station.type == "delay"]
-    alike: dict[_Likeness, list[tuple[int, tuple[int, ...]]]] = {}
+    by_likeness: dict[_Likeness, list[tuple[int, tuple[int, ...]]]] = {}
     for r in members:
-        ascending = sorted((stations[k].demand[r], k) for k in own[r])
+        ascending = sorted((stations[k].demand[r], k) for k in private[r])
         key = _Likeness(
             population=network.classes[r].population,
             delay=math.fsum(station.demand[r] for station in delays),
             shared=tuple(stations[k].demand[r] for k in shared),
             private=tuple(demand for demand, _ in ascending),
         )
-        alike.setdefault(key, []).append((r, tuple(k for _, k in ascending)))
-    for key, found in alike.items():
+        by_likeness.setdefault(key, []).append((r, tuple(k for _, k in ascending)))
+    for key, classes in by_likeness.items():
         yield Group(
-            members=tuple(r for r, _ in found),
+            members=tuple(r for r, _ in classes),
             population=key.population,
             delay=key.delay,
             shared=key.shared,
             private=key.private,
-            stations=tuple(private for _, private in found),
+            stations=tuple(private for _, private in classes),
         )

@@ -41,7 +41,7 @@ def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of
     count: Any,
     total: Any,
     marks: Any,
-    every: Any,
+    interval: Any,
 ) -> None:
     """Play events until a column is used up, all jobs have left, or ``marks`` is full.
 
@@ -53,7 +53,7 @@ def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of
     and time at network, at disks, and in wait for processors. Every ``every`` cycles the time
     and ``total[0]`` are written to ``marks``.
     """
-    last = len(marks) * every
+    last = len(marks) * interval
     while count[0] > 0 and count[1] < len(draws) and count[2] < len(rounds) and count[3] < last:
         ready, job = when[0], who[0]
         burst = count[1]
@@ -76,9 +76,9 @@ def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of
                 state[job, 1] -= 1
                 count[2] += 1
                 count[3] += 1
-                if count[3] % every == 0:
-                    marks[count[3] // every - 1, 0] = leaves
-                    marks[count[3] // every - 1, 1:] = total[0, 1:]
+                if count[3] % interval == 0:
+                    marks[count[3] // interval - 1, 0] = leaves
+                    marks[count[3] // interval - 1, 1:] = total[0, 1:]
         if state[job, 1] > 0:
             node = state[job, 5]
             if node >= 0 and state[job, 6] == 0:
@@ -90,9 +90,9 @@ def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of
                     work = max(work, pace[job, member] * draws[burst, member])
                 if node >= 0:
                     core = first[node]
-                    for other in range(first[node] + 1, first[node + 1]):
-                        if idle[other] < idle[core]:
-                            core = other
+                    for candidate in range(first[node] + 1, first[node + 1]):
+                        if idle[candidate] < idle[core]:
+                            core = candidate
                     begins = max(ready, idle[core])
                     total[run, 3] += begins - ready
                     ready = begins
@@ -173,7 +173,7 @@ class Play:
         """Play until all jobs have done their cycles."""
         self.marks(1, 1 << 62)
 
-    def marks(self, number: int, every: int, kernel: Any = None) -> Floats:
+    def marks(self, number: int, interval: int, kernel: Any = None) -> Floats:
         """Return the time, and the rest of the first run's `total`, each ``every`` cycles on.
 
         Parameters
@@ -186,12 +186,12 @@ class Play:
         kernel = kernel or compiled(play_kernel)
         marks = np.zeros((number, 4))
         self._count[3] = 0
-        while self._count[0] and self._count[3] < number * every:
+        while self._count[0] and self._count[3] < number * interval:
             self._draw_ahead()
             kernel(
                 *(self._when, self._who, self._state, self._free, self._first, self._idle),
                 *(self._pace, self.stations.constant, *self._bursts, *self._cycles),
-                *(self._count, self.total, marks, every),
+                *(self._count, self.total, marks, interval),
             )
         return marks
 

@@ -60,9 +60,11 @@ def _solve(phase: Demands) -> Answer:
         return played_once(phase, "simulation", geometric=geometric(phase))
     if not is_steady(phase):
         return _whole(phase)
-    found = steady(phase, stations(phase, geometric=geometric(phase)))
-    sampled = found.sampled * phase.cycles
-    return answer(phase, "simulation", queuing=found.network, io=found.disk, sampled=sampled)
+    simulated = steady(phase, stations(phase, geometric=geometric(phase)))
+    sampled = simulated.sampled * phase.cycles
+    return answer(
+        phase, "simulation", queuing=simulated.network, io=simulated.disk, sampled=sampled
+    )
 
 
 def _whole(phase: Demands) -> Answer:
@@ -72,14 +74,14 @@ def _whole(phase: Demands) -> Answer:
         raise UnsupportedError(
             f"{cycles:g} cycles cannot be played as a whole; give a whole number"
         )
-    found = to_the_end(phase, stations(phase, geometric=geometric(phase)), int(cycles))
-    spent = phase.bursts * phase.delay + found.network + found.disk + found.crowd
+    simulated = to_the_end(phase, stations(phase, geometric=geometric(phase)), int(cycles))
+    spent = phase.bursts * phase.delay + simulated.network + simulated.disk + simulated.crowd
     return answer(
         phase,
         "simulation",
-        queuing=found.network,
-        io=found.disk,
-        crowd=found.crowd,
-        waiting=max(0.0, found.estimate.mean / cycles - spent),
-        sampled=found.sampled,
+        queuing=simulated.network,
+        io=simulated.disk,
+        crowd=simulated.crowd,
+        waiting=max(0.0, simulated.estimate.mean / cycles - spent),
+        sampled=simulated.sampled,
     )

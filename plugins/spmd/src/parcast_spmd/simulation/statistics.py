@@ -97,7 +97,7 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     size = jobs * played.bursts * cycles
     _check_most(phase, 2 * size, "two runs")
     runs = max(1, int(min(TOGETHER, options.most / 2) / size))
-    most = int(options.most / (runs * size))
+    max_runs = int(options.most / (runs * size))
     totals: list[Floats] = []
 
     def sample(numbers: Sequence[int]) -> list[float]:
@@ -108,23 +108,25 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
             totals.append(play.total)
         return [float(total[:, 0].mean()) for total in totals[-len(numbers) :]]
 
-    found = replicate(sample, tolerance=options.tolerance, least=min(10, most), most=most).estimate
-    every = np.concatenate(totals)
-    network, disk, crowd = (every[:, 1:].mean(axis=0) / (jobs * cycles)).tolist()
+    estimate = replicate(
+        sample, tolerance=options.tolerance, least=min(10, max_runs), most=max_runs
+    ).estimate
+    rows = np.concatenate(totals)
+    network, disk, crowd = (rows[:, 1:].mean(axis=0) / (jobs * cycles)).tolist()
     sampled = Sampled(
-        half=(found.ci[1] - found.ci[0]) / 2,
-        std=float(every[:, 0].std(ddof=1)),
-        converged=found.converged,
-        details={"runs": len(every)},
+        half=(estimate.ci[1] - estimate.ci[0]) / 2,
+        std=float(rows[:, 0].std(ddof=1)),
+        converged=estimate.converged,
+        details={"runs": len(rows)},
     )
-    return Simulated(estimate=found, network=network, disk=disk, crowd=crowd, sampled=sampled)
+    return Simulated(estimate=estimate, network=network, disk=disk, crowd=crowd, sampled=sampled)
 
 
-def _check_most(phase: Demands, least: float, what: str) -> None:
+def _check_most(phase: Demands, least: float, subject: str) -> None:
     """Refuse to begin what has more bursts than the options allow."""
     if least > phase.options.most:
         raise UnsupportedError(
-            f"{what} of {phase.groups:,} synchronization groups would have about {least:,.0f} "
+            f"{subject} of {phase.groups:,} synchronization groups would have about {least:,.0f} "
             f"bursts, and at most {phase.options.most:,} are allowed; allow more (option most) "
             "or ask a smaller p"
         )
@@ -137,28 +139,28 @@ def steady(phase: Demands, played: Stations) -> Simulated:
     interval is narrow enough and neighboring batches are not correlated.
     """
     options, jobs = phase.options, played.jobs
-    number, every = KEPT + WARM, max(2 * jobs, 100)
-    _check_most(phase, number * every * played.bursts, "a first run")
+    number, interval = KEPT + WARM, max(2 * jobs, 100)
+    _check_most(phase, number * interval * played.bursts, "a first run")
     play = Play(played, generator(phase.seed[0], 0, "spmd", phase.seed[1]), cycles=FOREVER)
-    marks = play.marks(number, every)
+    marks = play.marks(number, interval)
     delay = phase.bursts * phase.delay
     while True:
-        spent = np.diff(marks[WARM - 1 :, 1:], axis=0) / every
+        spent = np.diff(marks[WARM - 1 :, 1:], axis=0) / interval
         values = delay + spent.sum(axis=1)
         estimate = Estimate.of(values)
         half = (estimate.ci[1] - estimate.ci[0]) / 2
         narrow = half <= options.tolerance * estimate.mean
         converged = bool(narrow and correlation(values) <= UNCORRELATED)
-        if converged or 2 * number * every * played.bursts > options.most:
+        if converged or 2 * number * interval * played.bursts > options.most:
             break
-        marks = np.concatenate([marks, play.marks(number, every)])[1::2]
-        every *= 2
+        marks = np.concatenate([marks, play.marks(number, interval)])[1::2]
+        interval *= 2
     network, disk, crowd = spent.mean(axis=0).tolist()
     sampled = Sampled(
         half=half,
         std=None,
         converged=converged,
-        details={"batches": KEPT, "cycles": KEPT * every},
+        details={"batches": KEPT, "cycles": KEPT * interval},
     )
     return Simulated(estimate=estimate, network=network, disk=disk, crowd=crowd, sampled=sampled)
 

@@ -47,11 +47,11 @@ def asymptotes(phases: Sequence[Mapping[str, Any]]) -> Asymptotes:
     the deterministic schedule for constant bursts. What is played or approximated has the lower
     asymptotic bound alone; of processes that differ nothing is said.
     """
-    found = [_bounds(phase) for phase in phases]
+    bounds = [_bounds(phase) for phase in phases]
     cycles = [phase["cycles"] for phase in phases]
-    whole = _sum([one.asymptotic for one in found], cycles)
-    balanced = [one.balanced for one in found if one.balanced is not None]
-    return Asymptotes(whole, _sum(balanced, cycles) if len(balanced) == len(found) else None)
+    whole = _sum([bound.asymptotic for bound in bounds], cycles)
+    balanced = [bound.balanced for bound in bounds if bound.balanced is not None]
+    return Asymptotes(whole, _sum(balanced, cycles) if len(balanced) == len(bounds) else None)
 
 
 def _bounds(phase: Mapping[str, Any]) -> Asymptotes:
@@ -97,7 +97,7 @@ def _steady(phase: Mapping[str, Any]) -> Asymptotes:
     """Return the bounds of one cycle of a product-form network with one job class."""
     wide = _simple(phase)
     delay, network, io, sharing = _stations(phase)
-    jobs, demands = phase["groups"], [one for one in (network, io) if one]
+    jobs, demands = phase["groups"], [demand for demand in (network, io) if demand]
     if phase["model"] == "clu" and sharing < jobs and io:
         return Asymptotes(wide)  # several classes: no balanced job bounds
     total, largest = sum(demands), max(demands)
