@@ -194,7 +194,7 @@ def blocks(path: Path) -> None:
 
 
 def network(path: Path) -> None:
-    from parcast_spmd.mva.files import read
+    from parcast_spmd.network_files import read
 
     read(path)
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from parcast.errors import FileError, UnsupportedError
+from parcast_spmd import network_files
 from parcast_spmd.commands import app
 from parcast_spmd.jmt.jmva import jmva_text, network_from_jmva
 from parcast_spmd.jmt.jsimg import network_from_jsimg
 from parcast_spmd.jmt.routing import visits
 from parcast_spmd.jmt.simulation import jsimg_text
-from parcast_spmd.mva import files as network_files
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
 

@@ -20,12 +20,12 @@ from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.ctmc import absorption
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.order_statistics import mean_maximum
-from parcast_spmd.models.sio import solve
 from parcast_spmd.mva.exact_integral import symmetric_clusters
 from parcast_spmd.mva.mva_kernels import delay_two_queues
 from parcast_spmd.options import SimOptions, SioOptions
 from parcast_spmd.simulation.kernel import Play, Stations, play_kernel
 from parcast_spmd.simulation.statistics import stations, steady, to_the_end
+from parcast_spmd.solvers.sio import solve
 
 from .reference import CASES
 from .test_full_models import CASES as FULL

@@ -59,7 +59,7 @@ def search(
         Coordinates that are held, by index.
     tolerance
         Relative change of the sum of squares at which the search ends.
-    most
+    max_steps
         Steps after which it gives up.
 
     Raises

@@ -210,7 +210,7 @@ def choose(
 
 
 def _is_rival(fit: Hypothesis, chosen: Hypothesis) -> bool:
-    """Tell whether ``one`` predicts as well: no more terms, or a constant more and no worse."""
+    """Tell whether ``fit`` predicts as well: no more terms, or a constant more and no worse."""
     if len(fit.coefficients) <= len(chosen.coefficients):
         return fit.held_out <= RIVAL * chosen.held_out + EXACT
     extra_constant = len(fit.coefficients) == len(chosen.coefficients) + 1 and fit.constant

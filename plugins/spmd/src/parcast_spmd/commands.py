@@ -41,7 +41,7 @@ def network(
     ] = None,
 ) -> None:
     """Solve a closed queuing network: throughput, response times and queue lengths."""
-    from parcast_spmd.mva import files as network_files
+    from parcast_spmd import network_files
     from parcast_spmd.mva.choice import solve
 
     if output is not None:

@@ -11,7 +11,6 @@ from parcast.quantities import Distribution
 
 SioMethod = Literal["auto", "eq16", "ctmc", "fixed-cycles"]
 AioMethod = Literal["exact", "bard-schweitzer", "aql", "linearizer"]
-APPROXIMATIONS = frozenset({"bard-schweitzer", "aql", "linearizer"})
 
 
 @attrs.frozen(kw_only=True)

@@ -63,7 +63,7 @@ def answer(
 
     Parameters
     ----------
-    given
+    phase
         The phase.
     method
         The name of the method.

@@ -43,7 +43,7 @@ class Problem:
     shared: int
 
     def without_one(self, kind: int) -> Problem:
-        """Return the problem with one job fewer in one class of kind ``taken``.
+        """Return the problem with one job fewer in one class of kind ``kind``.
 
         The class that lost a job is the last row; its siblings keep the old row.
         """

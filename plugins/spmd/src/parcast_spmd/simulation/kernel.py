@@ -50,7 +50,7 @@ def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of
     of its own), and whether it comes to the node next. ``free`` says from when networks and
     disks are, ``idle`` the processors, of which ``first`` delimits those of each node.
     ``count`` has jobs left, bursts and cycles drawn, and cycles done; ``total[run]`` the end,
-    and time at network, at disks, and in wait for processors. Every ``every`` cycles the time
+    and time at network, at disks, and in wait for processors. Every ``interval`` cycles the time
     and ``total[0]`` are written to ``marks``.
     """
     last = len(marks) * interval
@@ -174,11 +174,11 @@ class Play:
         self.marks(1, 1 << 62)
 
     def marks(self, number: int, interval: int, kernel: Any = None) -> Floats:
-        """Return the time, and the rest of the first run's `total`, each ``every`` cycles on.
+        """Return the time, and the rest of the first run's `total`, each ``interval`` cycles on.
 
         Parameters
         ----------
-        number, every
+        number, interval
             How many marks, and the cycles, of all jobs together, from one to the next.
         kernel
             The form of the kernel, compiled where not given.

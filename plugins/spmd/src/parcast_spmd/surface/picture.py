@@ -22,13 +22,13 @@ _WORDS = ("P processor", "S synchronization", "N network", "D disk", ". no answe
 def sample(
     values: Iterable[int], count: int, answers: Mapping[int, int] | None = None
 ) -> list[int]:
-    """Return about ``most`` of the values, evenly spaced on a log scale, with both ends.
+    """Return about ``count`` of the values, evenly spaced on a log scale, with both ends.
 
     Parameters
     ----------
     values
         What was asked.
-    most
+    count
         How many fit.
     answers
         How many answers each value has: of neighbors a power of two is taken, or else the

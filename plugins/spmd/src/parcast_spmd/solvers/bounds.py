@@ -10,13 +10,27 @@ class of jobs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from parcast import UnsupportedError
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
 from parcast_spmd.models.phase_answer import Answer, answer
 from parcast_spmd.mva.mva_kernels import harmonic
+from parcast_spmd.options import BoundsOptions
+from parcast_spmd.solvers.phases import WORDS, Method, PhaseSolver, network_assumption
+
+_LOWER = "the time is the lower bound"
+_PRODUCT_FORM = (
+    "balanced-job bounds hold for means in steady state with exponential passages and accesses"
+)
+
+
+def bounds() -> PhaseSolver:
+    """Return the solver that bounds any phases; it costs what formulas do."""
+    return PhaseSolver(
+        dict.fromkeys(WORDS, Method(network_assumption, solve, notes)), BoundsOptions
+    )
 
 
 def solve(phases: Sequence[Demands]) -> list[Answer]:
@@ -108,3 +122,10 @@ def balanced_job(phase: Demands) -> tuple[float, float]:
     lower = whole + delay + (jobs - 1) * mean / (1 + delay / whole)
     upper = whole + delay + (jobs - 1) * largest / (1 + delay / (jobs * whole))
     return max(jobs * largest, lower), upper
+
+
+def notes(_: Demands, bound: Answer) -> Iterator[str]:
+    """Yield what an answer assumes."""
+    yield _LOWER
+    if bound.method == "balanced-job":
+        yield _PRODUCT_FORM

@@ -1,10 +1,14 @@
-"""BUS-AIO and CLU-AIO: asynchronous I/O at one I/O node, or at a disk for each cluster."""
+"""``spmd.bus`` and ``spmd.clu``: asynchronous I/O at one I/O node, or a disk for each cluster.
+
+Equal processes have exact mean values, or an approximation that is asked for by its name;
+processes that differ a network for each set of those who are left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from parcast import UnsupportedError
+from parcast import Assumption, Query, UnsupportedError
 from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.heterogeneous_aio import solve_uneven
@@ -15,6 +19,14 @@ from parcast_spmd.mva.exact_integral import symmetric_clusters
 from parcast_spmd.mva.mva_kernels import delay_two_queues
 from parcast_spmd.mva.schweitzer_linearizer import solve_bard_schweitzer, solve_linearizer
 from parcast_spmd.mva.structure import Component, Group, GroupResult
+from parcast_spmd.options import AioOptions
+from parcast_spmd.solvers.phases import (
+    STEADY,
+    Method,
+    PhaseSolver,
+    bursts_vary,
+    network_assumption,
+)
 
 #: Approximations by name, as `parcast_spmd.mva.choice` has them for any network
 APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...], str | None]]] = {
@@ -23,9 +35,51 @@ APPROXIMATIONS: Mapping[str, Callable[[Component], tuple[tuple[GroupResult, ...]
     "linearizer": solve_linearizer,
 }
 
-
 #: Groups at one disk of several, of which more would take minutes
 MOST_SHARING = 1_000_000
+
+#: Fewer cycles than this are no steady state.
+_FEW = 10
+
+_PRODUCT_FORM = (
+    "constant bursts queue as exponential ones at network and disk (product form), which is "
+    "good over many cycles; the lower bound is certain"
+)
+_APPROXIMATE = "an approximation was asked for; method=exact costs little more"
+_OUTSIDE = (
+    "the approximation left the bounds that are proven for the exact answer, so Bard and "
+    "Schweitzer's is given"
+)
+_NOT_EXACT = "classes of processes share too much for an exact answer: an approximation is given"
+_UNEQUAL = (
+    "processes that differ end at different times: each set of those left is in steady state "
+    "until the next ends, its passages and accesses queuing as exponential ones"
+)
+
+
+def bus() -> PhaseSolver:
+    """Return the solver of asynchronous phases at one I/O node; it costs what formulas do."""
+    return PhaseSolver({"bus": BUS}, AioOptions)
+
+
+def clu() -> PhaseSolver:
+    """Return the solver of asynchronous phases with a disk for each cluster."""
+    return PhaseSolver({"clu": CLU}, AioOptions)
+
+
+def assumptions(query: Query) -> Iterator[Assumption]:
+    """Yield what mean values of product form take for granted."""
+    yield from network_assumption(query)
+    phases = query.workload.content.at(query)
+    short = [phase for phase in phases if phase.cycles < _FEW]
+    yield Assumption(
+        "phases have many cycles, and nobody waits for the last process at the end",
+        f"{short[0].name} has only {short[0].cycles:g}" if short and query.p > 1 else "",
+    )
+    yield Assumption(
+        "passages of network and disk are exponential (product form)",
+        "" if bursts_vary(query) else "bursts are constant",
+    )
 
 
 def solve_bus(phases: Sequence[Demands]) -> list[Answer]:
@@ -145,3 +199,25 @@ def _one_constant_queue(phase: Demands) -> Answer:
         io=at_queue if phase.io else 0.0,
         waiting=waiting,
     )
+
+
+def notes(phase: Demands, result: Answer) -> Iterator[str]:
+    """Yield what an answer assumes."""
+    method = result.method
+    means = method in {"mva", "integral", *APPROXIMATIONS}
+    if (means or method == "delay") and phase.groups > 1 and not phase.constant:
+        yield STEADY
+    if method in APPROXIMATIONS:
+        if method != phase.options.aio:
+            yield _OUTSIDE
+        yield _APPROXIMATE
+    if means and phase.constant:
+        yield _PRODUCT_FORM
+    if method.startswith("unequal"):
+        yield _UNEQUAL
+    if method == "unequal-approximate":
+        yield _NOT_EXACT
+
+
+BUS = Method(assumptions, solve_bus, notes)
+CLU = Method(assumptions, solve_clu, notes)

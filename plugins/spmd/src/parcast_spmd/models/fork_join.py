@@ -1,9 +1,8 @@
-"""SIO: computation bursts around a shared network, joined before each synchronous I/O."""
+"""Synchronous I/O: bursts around a shared network, all joined before each I/O, in closed form."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from parcast import UnsupportedError
 from parcast.quantities import Distribution
@@ -15,50 +14,8 @@ from parcast_spmd.models.phase_answer import Answer, Sampled, answer
 from parcast_spmd.mva.closed_network import MOST_JOBS
 from parcast_spmd.mva.mva_kernels import fork_join_sums
 
-Method = Literal["eq16", "ctmc", "fixed-cycles"]
 
-
-def solve(phases: Sequence[Demands]) -> list[Answer]:
-    """Return each phase's answer by the method that its options name."""
-    methods = [method_of(phase) for phase in phases]
-    by_eq16 = [phase for phase, method in zip(phases, methods, strict=True) if method == "eq16"]
-    answers = iter(_eq16(by_eq16) if by_eq16 else [])
-    solvers = {"ctmc": _ctmc, "fixed-cycles": _fixed_cycles}
-    return [
-        next(answers) if method == "eq16" else solvers[method](phase)
-        for phase, method in zip(phases, methods, strict=True)
-    ]
-
-
-def method_of(phase: Demands) -> Method:
-    """Return the method that a phase is solved by.
-
-    Raises
-    ------
-    UnsupportedError
-        If the method that is asked for cannot take the phase.
-    """
-    options = phase.options
-    if options.sio == "auto":
-        eq16 = phase.distribution.law in {"exp", "uniform"} and options.service is None
-        fixed = phase.uneven is not None or phase.constant or not eq16
-        return "fixed-cycles" if fixed or not (phase.delay or phase.shared) else "eq16"
-    if options.sio != "fixed-cycles":
-        if phase.uneven is not None:
-            raise UnsupportedError(
-                f"method {options.sio!r} takes equal processes with a processor each, and these "
-                "are not; use 'fixed-cycles'"
-            )
-        if options.service is not None:
-            raise UnsupportedError(
-                f"method {options.sio!r} takes exponential passages of the network and no other "
-                "law of service; use 'fixed-cycles'"
-            )
-    chosen: Method = options.sio
-    return chosen
-
-
-def _eq16(phases: Sequence[Demands]) -> list[Answer]:
+def eq16(phases: Sequence[Demands]) -> list[Answer]:
     """Return each phase's answer by equations 16 and 18.
 
     Equation 16 is n_io times the sum over i = P..1 of (z + R_1(i)) / i: the mean time until
@@ -76,7 +33,7 @@ def _eq16(phases: Sequence[Demands]) -> list[Answer]:
     answers = []
     for phase, point in zip(phases, points, strict=True):
         total, response = by_point[point]
-        answers.append(_joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
+        answers.append(joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
     return answers
 
 
@@ -90,25 +47,25 @@ def _check_steps(phase: Demands) -> None:
         )
 
 
-def _ctmc(phase: Demands) -> Answer:
+def ctmc(phase: Demands) -> Answer:
     """Return the exact answer of the model that equation 16 approximates."""
     means = absorption(phase.groups, phase.delay, phase.shared, phase.bursts)
-    return _joined(phase, "ctmc", means.time, means.queuing)
+    return joined(phase, "ctmc", means.time, means.queuing)
 
 
-def _fixed_cycles(phase: Demands) -> Answer:
-    """Return the answer with exactly n_io bursts: in closed form where there is one, or played."""
+def fixed_cycles(phase: Demands) -> Answer | None:
+    """Return the answer with exactly n_io bursts; None where there is no closed form."""
     n, service = phase.bursts, phase.options.service
     steady = service is None or service.variance == 0 or not phase.shared
     if phase.constant and steady and phase.uneven is None:
         cycle = rounds(phase.groups, phase.delay, phase.shared, n)
-        return _joined(phase, "constant", cycle.time, cycle.queuing)
+        return joined(phase, "constant", cycle.time, cycle.queuing)
     if phase.groups == 1 and phase.uneven is None:
-        return _joined(phase, "fixed-cycles", n * (phase.delay + phase.shared), n * phase.shared)
+        return joined(phase, "fixed-cycles", n * (phase.delay + phase.shared), n * phase.shared)
     if (law := _law_of_sums(phase)) is not None:
         longest = n * phase.free + mean_maximum(law, phase.groups)
-        return _joined(phase, "fixed-cycles", longest, 0.0)
-    return played_once(phase, "fixed-cycles", geometric=False)
+        return joined(phase, "fixed-cycles", longest, 0.0)
+    return None
 
 
 def _law_of_sums(phase: Demands) -> Distribution | None:
@@ -122,16 +79,7 @@ def _law_of_sums(phase: Demands) -> Distribution | None:
     return Distribution("gamma", (shape * phase.bursts, phase.bursts * phase.compute))
 
 
-def played_once(phase: Demands, method: str, *, geometric: bool) -> Answer:
-    """Return the answer by simulation, of `parcast_spmd.simulation.statistics.stations`."""
-    from parcast_spmd.simulation.statistics import stations, to_the_end
-
-    simulated = to_the_end(phase, stations(phase, geometric=geometric), 1)
-    time, queuing = simulated.estimate.mean, simulated.network
-    return _joined(phase, method, time, queuing, crowd=simulated.crowd, sampled=simulated.sampled)
-
-
-def _joined(
+def joined(
     phase: Demands,
     method: str,
     time: float,

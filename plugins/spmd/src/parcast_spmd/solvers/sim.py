@@ -1,15 +1,44 @@
-"""``spmd.sim``: the three models played event by event, the referee of the formulas."""
+"""``spmd.sim``: the three models simulated event by event, the referee of the formulas."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from parcast import UnsupportedError
+from parcast import Assumption, Query, UnsupportedError
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.phase_answer import Answer, answer
-from parcast_spmd.models.sio import played_once
 from parcast_spmd.options import SimOptions
+from parcast_spmd.simulation.fork_join import simulate_fork_join
 from parcast_spmd.simulation.statistics import stations, steady, to_the_end
+from parcast_spmd.solvers.phases import STEADY, WORDS, Method, PhaseSolver, network_assumption
+
+#: Seconds for a phase of random bursts, for a constant one, and to load the kernel: medians on
+#: one core of a server of 2023, rounded up.
+_RANDOM_SECONDS, _CONSTANT_SECONDS, _LOAD_SECONDS = 0.1, 0.01, 1.0
+
+_PLAYED = (
+    "the paper's model is played: delays drawn as a whole, bursts geometric in number "
+    "(spmd.sim.bursts=fixed plays exactly as many as the workload says)"
+)
+
+
+def sim() -> PhaseSolver:
+    """Return the solver that simulates any phases."""
+    methods = dict.fromkeys(WORDS, Method(assumptions, solve, notes))
+    return PhaseSolver(methods, SimOptions, cost=cost)
+
+
+def assumptions(query: Query) -> Iterator[Assumption]:
+    """Yield what the simulation takes for granted."""
+    yield from network_assumption(query)
+    yield Assumption("who waits for whom is not followed, only how many wait for each other")
+
+
+def cost(query: Query) -> float:
+    """Return the seconds that the runs take."""
+    phases = query.workload.content.at(query)
+    random = [phase.distribution.variance > 0 for phase in phases]
+    return _LOAD_SECONDS + sum(_RANDOM_SECONDS if r else _CONSTANT_SECONDS for r in random)
 
 
 def solve(phases: Sequence[Demands]) -> list[Answer]:
@@ -57,7 +86,7 @@ def _solve(phase: Demands) -> Answer:
     if not (phase.delay or phase.shared or phase.io):
         return answer(phase, "simulation", queuing=0.0, io=0.0)
     if phase.model == "sio":
-        return played_once(phase, "simulation", geometric=geometric(phase))
+        return simulate_fork_join(phase, "simulation", geometric=geometric(phase))
     if not is_steady(phase):
         return _whole(phase)
     simulated = steady(phase, stations(phase, geometric=geometric(phase)))
@@ -85,3 +114,11 @@ def _whole(phase: Demands) -> Answer:
         waiting=max(0.0, simulated.estimate.mean / cycles - spent),
         sampled=simulated.sampled,
     )
+
+
+def notes(phase: Demands, _: Answer) -> Iterator[str]:
+    """Yield what an answer assumes."""
+    if phase.model != "sio" and is_steady(phase) and phase.groups > 1 and not phase.constant:
+        yield STEADY
+    if geometric(phase):
+        yield _PLAYED
