@@ -25,7 +25,7 @@ from parcast_spmd.mva.mva_kernels import Floats, Integers
 AHEAD = 1 << 14
 
 
-def play_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of its file)
+def event_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of its file)
     when: Any,
     who: Any,
     state: Any,
@@ -134,7 +134,7 @@ class Stations:
         return len(self.pace)
 
 
-class Play:
+class Runs:
     """Some runs side by side, which share nothing but the random numbers."""
 
     def __init__(
@@ -183,7 +183,7 @@ class Play:
         kernel
             The form of the kernel, compiled where not given.
         """
-        kernel = kernel or compiled(play_kernel)
+        kernel = kernel or compiled(event_kernel)
         marks = np.zeros((number, 4))
         self._count[3] = 0
         while self._count[0] and self._count[3] < number * interval:

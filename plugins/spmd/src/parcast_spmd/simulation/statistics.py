@@ -13,7 +13,7 @@ from parcast.quantities import Distribution, Estimate, generator, replicate
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.phase_answer import Sampled
 from parcast_spmd.mva.mva_kernels import Floats
-from parcast_spmd.simulation.kernel import Play, Stations
+from parcast_spmd.simulation.kernel import Runs, Stations
 
 #: Bursts of runs that are played side by side: more take longer each, fewer start more often.
 TOGETHER = 1 << 12
@@ -27,7 +27,7 @@ FOREVER = 1 << 60
 
 @attrs.frozen(kw_only=True)
 class Simulated:
-    """Means of what was played; seconds of one job and cycle, except ``estimate``."""
+    """Means of simulated runs; seconds of one job and cycle, except ``estimate``."""
 
     estimate: Estimate  #: of the time to the end of a run, or of a cycle in steady state
     network: float
@@ -36,7 +36,7 @@ class Simulated:
     sampled: Sampled
 
 
-def stations(phase: Demands, *, geometric: bool) -> Stations:
+def make_stations(phase: Demands, *, geometric: bool) -> Stations:
     """Return what the groups of a phase do.
 
     Parameters
@@ -87,15 +87,15 @@ def _of_mean(law: Distribution, mean: float) -> Distribution:
     return law.scaled(mean / law.mean) if mean else Distribution("const", (0.0,))
 
 
-def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
+def simulate_to_the_end(phase: Demands, stations: Stations, cycles: int) -> Simulated:
     """Return the time until the last job has done its cycles, from independent runs.
 
     Runs are repeated until the 95 % interval is as narrow as the options ask, or they allow no
     more bursts. Small runs go in blocks, each of which has its own random numbers.
     """
-    options, jobs = phase.options, played.jobs
-    size = jobs * played.bursts * cycles
-    _check_most(phase, 2 * size, "two runs")
+    options, jobs = phase.options, stations.jobs
+    size = jobs * stations.bursts * cycles
+    _check_bursts(phase, 2 * size, "two runs")
     runs = max(1, int(min(TOGETHER, options.most / 2) / size))
     max_runs = int(options.most / (runs * size))
     totals: list[Floats] = []
@@ -103,9 +103,9 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     def sample(numbers: Sequence[int]) -> list[float]:
         for number in numbers:
             random = generator(phase.seed[0], number, "spmd", phase.seed[1])
-            play = Play(played, random, cycles=cycles, runs=runs)
-            play.to_the_end()
-            totals.append(play.total)
+            simulation = Runs(stations, random, cycles=cycles, runs=runs)
+            simulation.to_the_end()
+            totals.append(simulation.total)
         return [float(total[:, 0].mean()) for total in totals[-len(numbers) :]]
 
     estimate = replicate(
@@ -122,7 +122,7 @@ def to_the_end(phase: Demands, played: Stations, cycles: int) -> Simulated:
     return Simulated(estimate=estimate, network=network, disk=disk, crowd=crowd, sampled=sampled)
 
 
-def _check_most(phase: Demands, least: float, subject: str) -> None:
+def _check_bursts(phase: Demands, least: float, subject: str) -> None:
     """Refuse to begin what has more bursts than the options allow."""
     if least > phase.options.most:
         raise UnsupportedError(
@@ -132,17 +132,17 @@ def _check_most(phase: Demands, least: float, subject: str) -> None:
         )
 
 
-def steady(phase: Demands, played: Stations) -> Simulated:
+def simulate_steady(phase: Demands, stations: Stations) -> Simulated:
     """Return the mean cycle in steady state, by batch means from one run.
 
     The first fifth of the run is left out. The run is doubled, with the batches, until the
     interval is narrow enough and neighboring batches are not correlated.
     """
-    options, jobs = phase.options, played.jobs
+    options, jobs = phase.options, stations.jobs
     number, interval = KEPT + WARM, max(2 * jobs, 100)
-    _check_most(phase, number * interval * played.bursts, "a first run")
-    play = Play(played, generator(phase.seed[0], 0, "spmd", phase.seed[1]), cycles=FOREVER)
-    marks = play.marks(number, interval)
+    _check_bursts(phase, number * interval * stations.bursts, "a first run")
+    simulation = Runs(stations, generator(phase.seed[0], 0, "spmd", phase.seed[1]), cycles=FOREVER)
+    marks = simulation.marks(number, interval)
     delay = phase.bursts * phase.delay
     while True:
         spent = np.diff(marks[WARM - 1 :, 1:], axis=0) / interval
@@ -151,9 +151,9 @@ def steady(phase: Demands, played: Stations) -> Simulated:
         half = (estimate.ci[1] - estimate.ci[0]) / 2
         narrow = half <= options.tolerance * estimate.mean
         converged = bool(narrow and correlation(values) <= UNCORRELATED)
-        if converged or 2 * number * interval * played.bursts > options.most:
+        if converged or 2 * number * interval * stations.bursts > options.most:
             break
-        marks = np.concatenate([marks, play.marks(number, interval)])[1::2]
+        marks = np.concatenate([marks, simulation.marks(number, interval)])[1::2]
         interval *= 2
     network, disk, crowd = spent.mean(axis=0).tolist()
     sampled = Sampled(

@@ -9,7 +9,7 @@ from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.phase_answer import Answer, answer
 from parcast_spmd.options import SimOptions
 from parcast_spmd.simulation.fork_join import simulate_fork_join
-from parcast_spmd.simulation.statistics import stations, steady, to_the_end
+from parcast_spmd.simulation.statistics import make_stations, simulate_steady, simulate_to_the_end
 from parcast_spmd.solvers.phases import STEADY, WORDS, Method, PhaseSolver, network_assumption
 
 #: Seconds for a phase of random bursts, for a constant one, and to load the kernel: medians on
@@ -46,7 +46,7 @@ def solve(phases: Sequence[Demands]) -> list[Answer]:
     return [_solve(phase) for phase in phases]
 
 
-def geometric(phase: Demands) -> bool:
+def is_geometric(phase: Demands) -> bool:
     """Whether to play the paper's geometric number of bursts; see `SimOptions`.
 
     Raises
@@ -86,10 +86,10 @@ def _solve(phase: Demands) -> Answer:
     if not (phase.delay or phase.shared or phase.io):
         return answer(phase, "simulation", queuing=0.0, io=0.0)
     if phase.model == "sio":
-        return simulate_fork_join(phase, "simulation", geometric=geometric(phase))
+        return simulate_fork_join(phase, "simulation", geometric=is_geometric(phase))
     if not is_steady(phase):
         return _whole(phase)
-    simulated = steady(phase, stations(phase, geometric=geometric(phase)))
+    simulated = simulate_steady(phase, make_stations(phase, geometric=is_geometric(phase)))
     sampled = simulated.sampled * phase.cycles
     return answer(
         phase, "simulation", queuing=simulated.network, io=simulated.disk, sampled=sampled
@@ -103,7 +103,9 @@ def _whole(phase: Demands) -> Answer:
         raise UnsupportedError(
             f"{cycles:g} cycles cannot be played as a whole; give a whole number"
         )
-    simulated = to_the_end(phase, stations(phase, geometric=geometric(phase)), int(cycles))
+    simulated = simulate_to_the_end(
+        phase, make_stations(phase, geometric=is_geometric(phase)), int(cycles)
+    )
     spent = phase.bursts * phase.delay + simulated.network + simulated.disk + simulated.crowd
     return answer(
         phase,
@@ -120,5 +122,5 @@ def notes(phase: Demands, _: Answer) -> Iterator[str]:
     """Yield what an answer assumes."""
     if phase.model != "sio" and is_steady(phase) and phase.groups > 1 and not phase.constant:
         yield STEADY
-    if geometric(phase):
+    if is_geometric(phase):
         yield _PLAYED
