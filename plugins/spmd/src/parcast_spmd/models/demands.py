@@ -167,12 +167,14 @@ def _demands(
     mean = compute if uneven is None else uneven.mean
     # Among unequal processes it is part of what a simulation finds
     joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * mean if not uneven else 0.0
+    model = model_of(phase, query)
     return Demands(
-        model=model_of(phase, query),
+        model=model,
         cycles=phase.cycles,
         bursts=phase.bursts,
         groups=groups,
-        disks=query.d,
+        # Groups that visit no disk are one class, which clusters do not tell apart
+        disks=query.d if phase.io_bytes or model != "clu" else 1,
         compute=mean,
         joining=joining,
         free=fixed + (1.0 - level) * transfer,
