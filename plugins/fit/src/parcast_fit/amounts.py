@@ -41,7 +41,7 @@ FAR = 16
 
 
 @attrs.frozen(kw_only=True)
-class Prediction:
+class PredictedAmount:
     """An amount where it was not measured."""
 
     p: int
@@ -76,7 +76,7 @@ class Amount:
     held_out: float | None = None  #: RMS relative error of points predicted from the others
     largest_out: float | None = None  #: relative error of the largest p predicted from the others
     rivals: tuple[str, ...] = ()  #: other formulas that predict about as well
-    predictions: tuple[Prediction, ...] = ()
+    predictions: tuple[PredictedAmount, ...] = ()
     left_out: tuple[LeftOut, ...] = ()  #: as asked
 
 
@@ -198,27 +198,27 @@ def _columns(table: Any) -> tuple[str, dict[str, dict[int, float]]]:
         columns = ", ".join(map(str, rows[0][1]))
         raise FileError(f"{where}: a column 'p' and at least one amount are needed, not {columns}")
     values: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in names}
-    for place, row in rows:
+    for position, row in rows:
         if row.keys() != rows[0][1].keys():
-            raise FileError(f"{place}: its columns differ from those of {rows[0][0]}")
-        p = _number(place, "p", row["p"])
+            raise FileError(f"{position}: its columns differ from those of {rows[0][0]}")
+        p = _number(position, "p", row["p"])
         if p != int(p) or p < 1:
-            raise FileError(f"{place}: p = {row['p']!r} must be a whole number, 1 or more")
+            raise FileError(f"{position}: p = {row['p']!r} must be a whole number, 1 or more")
         for name in names:
-            values[name][int(p)].append(_number(place, name, row[name]))
+            values[name][int(p)].append(_number(position, name, row[name]))
     return where, {
         name: {p: median(several) for p, several in sorted(by_p.items())}
         for name, by_p in values.items()
     }
 
 
-def _number(place: str, name: str, value: Any) -> float:
+def _number(position: str, name: str, value: Any) -> float:
     try:
         number = parse_quantity(value.item() if hasattr(value, "item") else value).value
     except UnitError as error:
-        raise FileError(f"{place}: {name} = {shorten(repr(value))}: {error}") from None
+        raise FileError(f"{position}: {name} = {shorten(repr(value))}: {error}") from None
     if number < 0:
-        raise FileError(f"{place}: {name} = {number:g} must be 0 or more")
+        raise FileError(f"{position}: {name} = {number:g} must be 0 or more")
     return number
 
 
@@ -285,8 +285,8 @@ def _errors(parts: list[Amount]) -> str:
     return "; ".join(remarks)
 
 
-def _predict(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> Prediction:
+def _predict(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> PredictedAmount:
     ends = [rival.interval(p) for rival in rivals]
-    return Prediction(
+    return PredictedAmount(
         p=p, value=chosen(p), low=min(low for low, _ in ends), high=max(high for _, high in ends)
     )
