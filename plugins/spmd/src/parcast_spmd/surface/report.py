@@ -19,7 +19,7 @@ from parcast_spmd.surface.advice import (
     limits,
 )
 from parcast_spmd.surface.picture import bottleneck_map, sample, speedup_table
-from parcast_spmd.tables import aligned
+from parcast_spmd.surface.text_table import align
 
 
 @attrs.frozen
@@ -112,7 +112,7 @@ def _single(advice: Advice, budget: Budget | None, threshold: float, width: int)
         *bottleneck_map(advice.rows, width),
         "",
         "speedup",
-        *aligned([*table, ("pays to p", *pays)]),
+        *align([*table, ("pays to p", *pays)]),
         "",
         f"fastest: {_describe(advice.best)}",
     ]
@@ -179,12 +179,12 @@ def _combinations(
         table.append((*values, *point, row.binding or "-", pays))
     criterion = "fastest" if budget is None else f"fastest within {budget.text}"
     if not several:
-        return aligned([line[:-1] for line in table])
+        return align([line[:-1] for line in table])
     return [
         f"the {criterion} point of each setting, its speedup over its own p=1 and d=1,",
         f"and the p up to which a processor adds {threshold:.3g} to that speedup",
         "",
-        *aligned(table),
+        *align(table),
     ]
 
 

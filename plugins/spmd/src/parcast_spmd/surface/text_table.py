@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return lines, numbers flush right below their column's head and words flush left."""
     columns = list(zip(*rows, strict=True))
     cells = [_column(column) for column in columns]
