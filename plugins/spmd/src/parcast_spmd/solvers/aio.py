@@ -22,7 +22,7 @@ from parcast_spmd.mva.structure import Component, Group, GroupResult
 from parcast_spmd.options import AioOptions
 from parcast_spmd.solvers.phases import (
     STEADY,
-    Method,
+    PhaseModel,
     PhaseSolver,
     bursts_vary,
     network_assumption,
@@ -219,5 +219,5 @@ def notes(phase: Demands, result: Answer) -> Iterator[str]:
         yield _NOT_EXACT
 
 
-BUS = Method(assumptions, solve_bus, notes)
-CLU = Method(assumptions, solve_clu, notes)
+BUS = PhaseModel(assumptions, solve_bus, notes)
+CLU = PhaseModel(assumptions, solve_clu, notes)

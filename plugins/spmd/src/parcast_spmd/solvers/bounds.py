@@ -18,7 +18,7 @@ from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
 from parcast_spmd.models.phase_answer import Answer, answer
 from parcast_spmd.mva.mva_kernels import harmonic
 from parcast_spmd.options import BoundsOptions
-from parcast_spmd.solvers.phases import WORDS, Method, PhaseSolver, network_assumption
+from parcast_spmd.solvers.phases import WORDS, PhaseModel, PhaseSolver, network_assumption
 
 _LOWER = "the time is the lower bound"
 _PRODUCT_FORM = (
@@ -29,7 +29,7 @@ _PRODUCT_FORM = (
 def bounds() -> PhaseSolver:
     """Return the solver that bounds any phases; it costs what formulas do."""
     return PhaseSolver(
-        dict.fromkeys(WORDS, Method(network_assumption, solve, notes)), BoundsOptions
+        dict.fromkeys(WORDS, PhaseModel(network_assumption, solve, notes)), BoundsOptions
     )
 
 

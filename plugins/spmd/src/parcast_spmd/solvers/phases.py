@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -36,7 +37,7 @@ def formula_cost(query: Query) -> float:
 
 
 @attrs.frozen
-class Method:
+class PhaseModel:
     """How phases of one model are solved."""
 
     assumptions: Callable[[Query], Iterable[Assumption]]
@@ -46,9 +47,9 @@ class Method:
 
 @attrs.frozen
 class PhaseSolver:
-    """Takes workloads for all of whose phases there is a method."""
+    """Takes workloads for all of whose phases there is a model."""
 
-    methods: Mapping[Model, Method]
+    models: Mapping[Model, PhaseModel]
     options: Callable[[], Any]  #: where a query has none
     cost: Callable[[Query], float] = formula_cost
     #: A first note on all phases together, where there is something to say
@@ -59,25 +60,25 @@ class PhaseSolver:
         try:
             check_machine(query)
             for phase in self._variants(query)[0]:
-                if phase.model not in self.methods:
-                    wanted = " or ".join(WORDS[model] for model in self.methods)
+                if phase.model not in self.models:
+                    wanted = " or ".join(WORDS[model] for model in self.models)
                     return f"takes phases with {wanted}; this one has {WORDS[phase.model]}"
         except UnsupportedError as error:
             return str(error)
         return None
 
     def assumptions(self, query: Query) -> tuple[Assumption, ...]:
-        """Return what the methods that the phases need take for granted, each once."""
-        models = {model_of(phase, query) for phase in query.workload.content.at(query)}
-        needed = [method for model, method in self.methods.items() if model in models]
-        return tuple(dict.fromkeys(text for method in needed for text in method.assumptions(query)))
+        """Return what the models that the phases need take for granted, each once."""
+        names = {model_of(phase, query) for phase in query.workload.content.at(query)}
+        needed = [model for name, model in self.models.items() if name in names]
+        return tuple(dict.fromkeys(chain.from_iterable(m.assumptions(query) for m in needed)))
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         return self.solve_many([query])[0]
 
     def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
-        """Return all predictions, every method solving all its phases at once."""
+        """Return all predictions, every model solving all its phases at once."""
         variants = [self._variants(query) for query in queries]
         answers = iter(self._solve([phase for v in variants for phases in v for phase in phases]))
         return [
@@ -95,7 +96,7 @@ class PhaseSolver:
         if self.remark is not None and (text := self.remark(phases, answers)) is not None:
             yield text
         for phase, answer in zip(phases, answers, strict=True):
-            yield from self.methods[phase.model].notes(phase, answer)
+            yield from self.models[phase.model].notes(phase, answer)
 
     def _variants(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
         """Return the demands of all phases at each contention level to answer at."""
@@ -109,10 +110,10 @@ class PhaseSolver:
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
         """Return each phase's answer, in order."""
         answers: dict[int, Answer] = {}
-        for model, method in self.methods.items():
-            chosen = [index for index, phase in enumerate(phases) if phase.model == model]
+        for name, model in self.models.items():
+            chosen = [index for index, phase in enumerate(phases) if phase.model == name]
             if chosen:
-                answers |= zip(chosen, method.solve([phases[i] for i in chosen]), strict=True)
+                answers |= zip(chosen, model.solve([phases[i] for i in chosen]), strict=True)
         return [answers[index] for index in range(len(phases))]
 
 

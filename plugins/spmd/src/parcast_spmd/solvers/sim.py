@@ -10,7 +10,7 @@ from parcast_spmd.models.phase_answer import Answer, answer
 from parcast_spmd.options import SimOptions
 from parcast_spmd.simulation.fork_join import simulate_fork_join
 from parcast_spmd.simulation.statistics import make_stations, simulate_steady, simulate_to_the_end
-from parcast_spmd.solvers.phases import STEADY, WORDS, Method, PhaseSolver, network_assumption
+from parcast_spmd.solvers.phases import STEADY, WORDS, PhaseModel, PhaseSolver, network_assumption
 
 #: Seconds for a phase of random bursts, for a constant one, and to load the kernel: medians on
 #: one core of a server of 2023, rounded up.
@@ -24,8 +24,8 @@ _PLAYED = (
 
 def sim() -> PhaseSolver:
     """Return the solver that simulates any phases."""
-    methods = dict.fromkeys(WORDS, Method(assumptions, solve, notes))
-    return PhaseSolver(methods, SimOptions, cost=cost)
+    models = dict.fromkeys(WORDS, PhaseModel(assumptions, solve, notes))
+    return PhaseSolver(models, SimOptions, cost=cost)
 
 
 def assumptions(query: Query) -> Iterator[Assumption]:

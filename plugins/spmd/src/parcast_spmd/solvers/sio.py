@@ -14,7 +14,7 @@ from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.fork_join import ctmc, eq16, fixed_cycles
 from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.options import SioMethod, SioOptions
-from parcast_spmd.solvers.phases import Method, PhaseSolver, bursts_vary, network_assumption
+from parcast_spmd.solvers.phases import PhaseModel, PhaseSolver, bursts_vary, network_assumption
 
 #: Methods whose bursts are exponential and geometric in number
 _BY_MODEL = frozenset({"eq16", "ctmc"})
@@ -30,7 +30,7 @@ _WITHIN_GROUP = (
 
 def sio() -> PhaseSolver:
     """Return the solver of synchronous phases; it costs what formulas do."""
-    return PhaseSolver({"sio": METHOD}, SioOptions, remark=pessimism)
+    return PhaseSolver({"sio": MODEL}, SioOptions, remark=pessimism)
 
 
 def assumptions(query: Query) -> Iterator[Assumption]:
@@ -127,4 +127,4 @@ def _with_constant_bursts(phase: Demands) -> float:
     return phase.cycles * (cycle.time + phase.io)
 
 
-METHOD = Method(assumptions, solve, notes)
+MODEL = PhaseModel(assumptions, solve, notes)
