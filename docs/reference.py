@@ -16,9 +16,9 @@ import attrs
 
 from parcast import Machine, Registry, Workload
 from parcast.cli.takes import takes
-from parcast.entries import load
-from parcast.hookspecs import Specs
 from parcast.html import flatten
+from parcast.plugins.entries import load
+from parcast.plugins.hookspecs import Specs
 
 
 def write(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import parcast
 from parcast import errors, testing
-from parcast.hookspecs import Specs
+from parcast.plugins.hookspecs import Specs
 from parcast.program.reader import read_source
 
 ROOT = Path(__file__).parents[1]

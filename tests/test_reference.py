@@ -13,8 +13,8 @@ import typer
 
 from parcast import Registry
 from parcast.cli import build
-from parcast.entries import load
-from parcast.hookspecs import Specs
+from parcast.plugins.entries import load
+from parcast.plugins.hookspecs import Specs
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -14,9 +14,9 @@ import time
 import numpy as np
 
 from parcast.program import Block, Request, Site, Unrolled
-from parcast.program.collectives import algorithms
-from parcast.program.columns import columns
-from parcast.program.deadlock import check, matched
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.columns import columns
+from parcast.program.matching.deadlock import check, matched
 
 SITES = tuple(Site("benchmark", line) for line in range(20))
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from parcast import Registry
-from parcast.packing import packs, values
+from parcast.results.packing import packs, values
 
 WORKERS = 2
 #: A QCRD-like surface: p = 1,000, d and network speed vary.

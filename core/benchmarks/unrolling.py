@@ -9,10 +9,10 @@ import resource
 import time
 from collections.abc import Callable
 
-from parcast.expressions import FUNCTIONS
 from parcast.program import OPERATIONS
 from parcast.program.reader import read_source
-from parcast.program.unroll import unroll
+from parcast.program.unroll.unrolling import unroll
+from parcast.quantities.expressions import FUNCTIONS
 
 STENCIL = """
 def program(rank, size, steps=100, n=4000):

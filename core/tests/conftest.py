@@ -19,8 +19,8 @@ from parcast import (
     Workload,
     hookimpl,
 )
-from parcast.distributions import Distribution
-from parcast.formulas import Unit
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.formulas import Unit
 
 
 @attrs.frozen(kw_only=True)

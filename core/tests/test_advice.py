@@ -9,7 +9,7 @@ import pytest
 
 from parcast import FamilyEntry, Lowering, ParcastError, SolverEntry
 from parcast import cli as command
-from parcast.advice import advise, disagreement
+from parcast.analysis.advice import advise, disagreement
 
 
 @pytest.fixture

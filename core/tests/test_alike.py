@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from parcast.alike import told_once
+from parcast.results.grouping import told_once
 
 
 def test_sentences_that_differ_in_one_number_are_told_with_its_range():

@@ -100,9 +100,9 @@ def test_every_best_row_has_rivals_of_its_own_work_alone(make_registry, seed):
 def test_programs_are_ranked_over_p_where_all_do_the_same_together(source, same):
     program = read_source(f"def program(rank, size, n=24):\n    {source}\n", "w.py", "w")
     registry = Registry([])
-    from parcast.answers import work_of
-    from parcast.asking import Line
-    from parcast.settings import Settings
+    from parcast.comparison.grid import Line
+    from parcast.comparison.rows import work_of
+    from parcast.comparison.settings import Settings
 
     line = Line(
         workload=program, machine=registry.machine(MACHINES[0]), settings=Settings({}, {}, {})

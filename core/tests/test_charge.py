@@ -2,9 +2,9 @@
 
 import pytest
 
-from parcast.charge import charge
-from parcast.query import Query
-from parcast.registry import Registry
+from parcast.api import Registry
+from parcast.model.price import charge
+from parcast.model.query import Query
 
 REGISTRY = Registry([])
 WORK = REGISTRY.workload({"name": "w", "phase": [{}]})

@@ -8,7 +8,7 @@ import pytest
 
 from parcast import Registry, SolverEntry, hookimpl
 from parcast import cli as command
-from parcast.query import Prediction
+from parcast.model.query import Prediction
 
 
 class Hundred:

@@ -12,7 +12,7 @@ from parcast import (
     Status,
     Workload,
 )
-from parcast.advice import advise
+from parcast.analysis.advice import advise
 from parcast.errors import FileError, FormulaError, UnknownNameError
 
 
@@ -108,7 +108,7 @@ def test_the_speedup_refers_to_the_same_machine(make_registry, workload, machine
 def test_machines_that_share_their_data_keep_their_own_reference(make_registry, workload, machine):
     import attrs
 
-    from parcast.machine import Processor
+    from parcast.model.machine import Processor
 
     registry = make_registry("works")
     slow = registry.machine(machine)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from parcast import InvalidPointError, Query, Registry, UnsupportedError, Workload
-from parcast.costs import Costs
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.testing.queries import faster
 
 FULL = {

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from parcast.distributions import LAWS, SHAPES, Distribution
 from parcast.errors import ParcastError
+from parcast.quantities.distributions import LAWS, SHAPES, Distribution
 
 WRITTEN = {
     "25us": ("const", 25e-6, 0.0),

@@ -11,7 +11,7 @@ import pytest
 
 from parcast import PartEntry, Parts, Prediction, SolverEntry
 from parcast import cli as command
-from parcast.explanation import Explanation, Step, explain
+from parcast.analysis.explanation import Explanation, Step, explain
 
 
 @attrs.frozen(kw_only=True)

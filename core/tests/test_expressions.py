@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FormulaError
-from parcast.expressions import DEEPEST, FUNCTIONS, dims, evaluate, names_in, parse
+from parcast.quantities.expressions import DEEPEST, FUNCTIONS, dims, evaluate, names_in, parse
 
 NAMES = {"p": 6, "d": 2, "n": 2.5, "zero": 0}
 PYTHON = {name: function for name, (_, _, function) in FUNCTIONS.items()}

@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from parcast import Registry
-from parcast.entries import COSTS
-from parcast.followed import FEATURES
+from parcast.comparison.followed import FEATURES
+from parcast.plugins.entries import COSTS
 
 MEMORY = "the machine's nodes.memory_bandwidth (the memory that processes of a node share) is not"
 EAGER = "the machine's network.eager_limit (messages that wait for their receives) is not"

@@ -6,7 +6,7 @@ import pytest
 
 from parcast import Formula, ParcastError, Unit
 from parcast.errors import FormulaError, UnitError
-from parcast.phases import surface
+from parcast.model.phases import surface
 
 BYTES = Unit("B")
 SCALE = Unit("1", preset=surface)

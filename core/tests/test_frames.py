@@ -15,8 +15,9 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast import ParcastError, Parts, Registry, Results, Row, Status, writers
-from parcast.columns import GRID, axes, flat
+from parcast import ParcastError, Parts, Registry, Results, Row, Status
+from parcast.results import writers
+from parcast.results.columns import GRID, axes, flat
 
 PROVENANCE = {"seed": 7, "bad": math.nan, "source": "é" * 100_000}
 PARTS = Parts(1.0, 0.5, 0.25, 0.25)
@@ -171,7 +172,7 @@ def test_every_point_is_found_again_in_the_grid(points):
         row(p, float(index), d=d, params={"a": a, "b": b, "c": c, "sum": a + p})
         for index, (p, d, a, b, c) in enumerate(points)
     )
-    names, cells = flat(Results(rows))
+    names, cells = flat(rows)
     dims = axes(names, cells)
     assert dims[: len(GRID)] == GRID
     grid = Results(rows).to_dataset()

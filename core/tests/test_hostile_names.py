@@ -16,8 +16,8 @@ import pytest
 from parcast import Registry, Results, Row, cli
 from parcast.cells import defused, meant
 from parcast.cli.streams import printable, printable_json
+from parcast.comparison.measurements import read_measured
 from parcast.errors import FileError
-from parcast.measured import read_measured
 
 PIECES = [
     *"=+-@'\"|,;\t\r\n !a1.e", "\x1b[31m", "\x1b]0;owned\x07", "\x9b2J", "\u202e", "\u2066", "\x7f",

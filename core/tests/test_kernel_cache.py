@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parcast.kernel_cache import kernel_cache
+from parcast.plugins.kernels import kernel_cache
 
 
 def test_the_directory_names_distribution_and_version(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from parcast import Lowering, Query, UnsupportedError, Workload
-from parcast.lowering import lower, path
-from parcast.machine import Machine
+from parcast.comparison.lowering import lower, path
+from parcast.model.machine import Machine
 
 
 def ways(*steps):
@@ -56,7 +56,7 @@ class Steps:
 
 @pytest.fixture
 def query(monkeypatch):
-    monkeypatch.setattr("parcast.lowering.load", lambda target: getattr(Steps, target))
+    monkeypatch.setattr("parcast.comparison.lowering.load", lambda target: getattr(Steps, target))
     return Query(workload=Workload(name="w", kind="a", content="A"), machine=Machine(name="m"), p=3)
 
 

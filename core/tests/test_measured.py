@@ -5,10 +5,10 @@ import json
 import attrs
 import pytest
 
+from parcast.comparison.measurements import join, read_measured
 from parcast.errors import FileError, UnknownNameError
-from parcast.measured import join, read_measured
-from parcast.results import Row
-from parcast.workload import Workload
+from parcast.model.workload import Workload
+from parcast.results.row import Row
 
 EXTRAP = {
     "parameters": ["p", "n"],

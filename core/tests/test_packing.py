@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parcast import Parts, Row, Status
 from parcast.html import flatten
-from parcast.packing import Pack, packs, values
+from parcast.results.packing import Pack, packs, values
 
 numbers = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False, allow_infinity=False)

@@ -4,7 +4,7 @@ import pytest
 
 from parcast import InvalidPointError, Query, Registry
 from parcast.errors import FileError
-from parcast.phases import EXPONENTIAL
+from parcast.model.phases import EXPONENTIAL
 
 REGISTRY = Registry(plugins=[])
 MACHINE = REGISTRY.machine({"name": "m", "processor": {}})

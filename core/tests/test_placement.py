@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import InvalidPointError, Machine, Query, Registry, UnsupportedError, Workload
-from parcast.machine import NodeGroup, Nodes
-from parcast.placement import place
-from parcast.settings import Settings, set_values
+from parcast.comparison.settings import Settings, set_values
+from parcast.model.machine import NodeGroup, Nodes
+from parcast.model.placement import place
 
 
 def query(p, mapping="block", **nodes):

@@ -18,8 +18,8 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.entries import load, load_class
 from parcast.errors import FileError, PluginError, UnknownNameError
+from parcast.plugins.entries import load, load_class
 
 
 def plugin(name, **hooks):
@@ -75,7 +75,7 @@ def test_a_plugin_may_be_a_module_or_an_object():
 
     registry = Registry(plugins=[good(), Plugin()])
     assert list(registry.solvers) == ["good.one", "object.one"]
-    assert [info.name for info in registry.plugins] == ["Plugin", "good", "parcast.builtin"]
+    assert [info.name for info in registry.plugins] == ["Plugin", "good", "parcast.plugins.builtin"]
 
 
 def test_a_hook_may_be_named_by_specname():
@@ -184,7 +184,7 @@ def _installed(monkeypatch, *points):
         point = EntryPoint(name, module, "parcast")
         dist = SimpleNamespace(name=distribution, version="1.2")
         found.append(point._for(dist))
-    monkeypatch.setattr("parcast.discovery.entry_points", lambda group: found)
+    monkeypatch.setattr("parcast.plugins.discovery.entry_points", lambda group: found)
 
 
 def test_installed_plugins_are_found_by_entry_point(monkeypatch):
@@ -193,7 +193,7 @@ def test_installed_plugins_are_found_by_entry_point(monkeypatch):
         monkeypatch,
         ("good", "parcast_good", "parcast-good"),
         ("absent", "parcast_absent_for_sure", "parcast-absent"),
-        ("core", "parcast.builtin", "parcast"),
+        ("core", "parcast.plugins.builtin", "parcast"),
     )
     registry = Registry()
     assert list(registry.solvers) == ["good.one"]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import ParcastError, SolveError
-from parcast.replications import (
+from parcast.quantities.replications import (
     Estimate,
     _probability,
     generator,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast import Parts, Prediction, Results, Row, Status
-from parcast.entries import load
+from parcast.plugins.entries import load
 
 KEYS = [
     "workload",

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from parcast import Machine, ParcastError, SolverEntry
+from parcast.comparison.settings import Settings, set_values, split_assignment
 from parcast.errors import FormulaError, UnknownNameError
-from parcast.machine import Processor
-from parcast.settings import Settings, set_values, split_assignment
+from parcast.model.machine import Processor
 
 TUNED = SolverEntry(
     "tuned.one", "phases", "parcast_tests:Options", "x", options="parcast_tests:Options"

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from parcast import Registry
-from parcast.compare import compare, predict
+from parcast.comparison.compare import compare, predict
 from parcast.study import study
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from parcast import ParcastError, Status
 from parcast import cli as command
-from parcast.machine import Machine, Processor
-from parcast.units import UnitError, is_uncertain, parse_quantity
+from parcast.model.machine import Machine, Processor
+from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.units import UnitError
 
 SAMPLES = 400
 

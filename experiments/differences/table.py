@@ -18,10 +18,10 @@ from typing import Any
 
 import parcast_workloads
 from parcast import Query, Registry, Results, Status
-from parcast.costs import Costs
-from parcast.explanation import explain
-from parcast.machine import Machine
-from parcast.program.ready import matched
+from parcast.analysis.explanation import explain
+from parcast.model.costs import Costs
+from parcast.model.machine import Machine
+from parcast.program.matching.prepare import matched
 from parcast.testing import by_sweep
 
 P = (2, 4, 8, 16, 32, 64)

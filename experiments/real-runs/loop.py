@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from parcast import Machine, Registry, Row
-from parcast.settings import split_assignment
+from parcast.comparison.settings import split_assignment
 from parcast_mpi.host import Host, load, ticks
 
 ROUNDS = 3

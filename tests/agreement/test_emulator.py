@@ -7,8 +7,8 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.costs import Costs
-from parcast.program.ready import matched
+from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
 from parcast.testing import by_sweep, random_program
 from parcast_emulator.program_run import compiled_run, process_run
 

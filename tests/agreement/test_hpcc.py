@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parcast_perturb.readers import read_trace
-from parcast_perturb.trace.calls import IRECV, RECV, SEND, SENDRECV
-from parcast_perturb.trace.columns import BYTES, INTO, KIND, NONE, OUT, ROOM, Trace
+from parcast_traces.readers import read_trace
+from parcast_traces.trace.calls import IRECV, RECV, SEND, SENDRECV
+from parcast_traces.trace.columns import BYTES, INTO, KIND, NONE, OUT, ROOM, Trace
 
 #: What ``hpcc`` is asked, by the place of the line in ``hpccinf.txt``; it skips the first two.
 ASKED = [

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.costs import Costs
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.program import OPERATIONS
-from parcast.program.collectives import ALGORITHMS
-from parcast.program.operations import REQUIRED
+from parcast.program.matching.collectives import ALGORITHMS
 from parcast.program.reader import read_source
-from parcast.program.unroll import unroll
+from parcast.program.source.operations import REQUIRED
+from parcast.program.unroll.unrolling import unroll
 from parcast.testing import Reference, by_sweep
 
 PAGE = (Path(__file__).parents[2] / "docs" / "program.md").read_text()

@@ -4,10 +4,10 @@ import attrs
 import pytest
 
 from parcast.errors import UnsupportedError
-from parcast.program.content import Program
+from parcast.program.workload import Program
 from parcast.testing import by_sweep, random_program
-from parcast_pamela.bounds import Bound, Options
 from parcast_pamela.programs.lowering import lower
+from parcast_pamela.solvers.bound import Bound, Options
 
 
 def bound(made, form):

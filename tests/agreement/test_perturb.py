@@ -6,17 +6,17 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.costs import Costs
-from parcast.lowering import lower
-from parcast.program.frozen import is_decided_by_timing
-from parcast.program.ready import matched
-from parcast.program.unrolled import Operation, Unrolled
+from parcast.comparison.lowering import lower
+from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
+from parcast.program.reference.fixed_order import is_decided_by_timing
+from parcast.program.unroll.blocks import Operation, Unrolled
 from parcast.testing import by_sweep, random_program
 from parcast_perturb.asking import Noise
+from parcast_perturb.from_program import ZERO
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.solvers import Clocked, Lower, Options, Upper
-from parcast_perturb.traced import ZERO
 
 REGISTRY = Registry()
 SHIPPED = Registry([parcast_workloads]).workloads

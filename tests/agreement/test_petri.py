@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from parcast.testing import by_sweep, random_program
-from parcast_petri.arrays import arrays
-from parcast_petri.laws import Law
-from parcast_petri.load import Load
-from parcast_petri.options import Options
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.token_game import Play
+from parcast_petri.solvers.options import Options
 
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])

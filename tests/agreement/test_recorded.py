@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from parcast import Query, Registry
-from parcast.costs import Costs
-from parcast.lowering import lower
-from parcast.program.ready import matched
+from parcast.comparison.lowering import lower
+from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
 from parcast.testing import by_sweep
 
 REGISTRY = Registry()

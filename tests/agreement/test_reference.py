@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from parcast import Registry
-from parcast.costs import Costs
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.program import Operation, Site, Unrolled
-from parcast.program.collectives import algorithms
-from parcast.program.expand import expand
-from parcast.program.played import steps_of
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
+from parcast.program.reference.process_sweep import steps_of
 from parcast.program.unroll import unroll
 from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
 

@@ -7,9 +7,9 @@ import tomllib
 import pytest
 
 from parcast import Query, Registry, cli
-from parcast.lowering import lower
-from parcast.program.expand import is_collective
-from parcast_perturb.writers import write_trace
+from parcast.comparison.lowering import lower
+from parcast.program.matching.expansion import is_collective
+from parcast_traces.writers import write_trace
 
 REGISTRY = Registry()
 MACHINE = """name = "old"

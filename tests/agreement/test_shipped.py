@@ -6,9 +6,9 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry, Row
-from parcast.costs import Costs
-from parcast.machine import Machine
-from parcast.program.ready import matched
+from parcast.model.costs import Costs
+from parcast.model.machine import Machine
+from parcast.program.matching.prepare import matched
 from parcast.testing import Reference, by_sweep
 
 REGISTRY = Registry()

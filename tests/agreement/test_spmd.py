@@ -3,10 +3,10 @@
 import pytest
 
 from parcast import Registry
-from parcast.costs import Costs
+from parcast.model.costs import Costs
+from parcast.model.query import Query
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
-from parcast.query import Query
 from parcast.testing import by_sweep
 
 REGISTRY = Registry()

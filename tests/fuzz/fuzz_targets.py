@@ -19,14 +19,14 @@ from typing import Any
 import attrs
 
 from parcast import Query, Registry
-from parcast.distributions import Distribution
-from parcast.expressions import evaluate, parse
-from parcast.measured import read_measured
-from parcast.program.ready import matched
-from parcast.ranges import parse_numbers
+from parcast.comparison.measurements import read_measured
+from parcast.program.matching.prepare import matched
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.expressions import evaluate, parse
+from parcast.quantities.ranges import parse_numbers
+from parcast.quantities.stated import parse_quantity
 from parcast.study.reading import read_study
 from parcast.testing import random_program
-from parcast.units import parse_quantity
 
 ROOT = Path(__file__).parents[2]
 TRACED = ROOT / "plugins" / "perturb" / "tests" / "files"
@@ -109,25 +109,25 @@ def settings(path: Path) -> None:
 
 
 def pnml(path: Path) -> None:
-    from parcast_petri.pnml.reading import read_pnml
+    from parcast_petri.nets.pnml.reading import read_pnml
 
     read_pnml(path)
 
 
 def net(path: Path) -> None:
-    from parcast_petri.net_files import read_json
+    from parcast_petri.nets.net_files import read_json
 
     read_json(path)
 
 
 def trace(path: Path) -> None:
-    from parcast_perturb.readers.neutral import read
+    from parcast_traces.readers.neutral import read
 
     read(path)
 
 
 def any_trace(path: Path) -> None:
-    from parcast_perturb.readers import read_trace
+    from parcast_traces.readers import read_trace
 
     read_trace(path)
 
@@ -156,8 +156,8 @@ def among_ranks(folder: str, name: str) -> Callable[[Path], None]:
 @cache
 def archive() -> Path:
     """Return an archive of OTF2, of the run that other formats have too."""
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.writers.otf2 import write
+    from parcast_traces.readers import read_trace
+    from parcast_traces.writers.otf2 import write
 
     folder = Path(mkdtemp())
     atexit.register(rmtree, folder)
@@ -177,13 +177,13 @@ def part_of_archive(name: str) -> Target:
 
 
 def data_parallel(path: Path) -> None:
-    from parcast_pamela.dataparallel.generating import generate
+    from parcast_pamela_compiler.generating import generate
 
     generate(text_of(path), "input.py")
 
 
 def data_parallel_sources() -> list[bytes]:
-    folder = Path(str(files("parcast_pamela"))) / "sources"
+    folder = Path(str(files("parcast_pamela_compiler"))) / "sources"
     return [one.read_bytes() for one in sorted(folder.glob("*.py"))]
 
 
@@ -217,8 +217,8 @@ def programs() -> list[bytes]:
 
 
 def columns() -> list[bytes]:
-    from parcast_perturb.readers.columnar import write
-    from parcast_perturb.readers.neutral import trace_of
+    from parcast_traces.readers.columnar import write
+    from parcast_traces.readers.neutral import trace_of
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.trace"

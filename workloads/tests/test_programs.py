@@ -7,9 +7,9 @@ import pytest
 
 import parcast_workloads
 from parcast import Query, Registry
-from parcast.costs import Costs
-from parcast.program.ready import matched
-from parcast.program.tally import tally
+from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
+from parcast.program.summary import tally
 from parcast.testing import by_sweep
 
 REGISTRY = Registry([parcast_workloads])

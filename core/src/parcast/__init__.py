@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from parcast.entries import (
+from parcast.api import Registry
+from parcast.errors import (
+    InvalidPointError,
+    ParcastError,
+    SolveError,
+    UnsupportedError,
+)
+from parcast.model.machine import Machine
+from parcast.model.query import Assumption, Parts, Prediction, Query, Status
+from parcast.model.workload import Workload
+from parcast.plugins.entries import (
     FamilyEntry,
     KindEntry,
     Lowering,
@@ -13,19 +23,10 @@ from parcast.entries import (
     SolverEntry,
     Writer,
 )
-from parcast.errors import (
-    InvalidPointError,
-    ParcastError,
-    SolveError,
-    UnsupportedError,
-)
-from parcast.formulas import Formula, Unit, Whole
-from parcast.hookspecs import hookimpl
-from parcast.machine import Machine
-from parcast.query import Assumption, Parts, Prediction, Query, Status
-from parcast.registry import Registry
-from parcast.results import Results, Row
-from parcast.workload import Workload
+from parcast.plugins.hookspecs import hookimpl
+from parcast.quantities.formulas import Formula, Unit, Whole
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 __all__ = [
     "Assumption",

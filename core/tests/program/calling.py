@@ -6,9 +6,9 @@ Only tests do this: a prediction never executes a program's source.
 import inspect
 import math
 
-from parcast.expressions import FUNCTIONS
 from parcast.program import ANY, OPERATIONS, Operation, Site, Unrolled
-from parcast.program.operations import REQUESTS, REQUIRED, Argument
+from parcast.program.source.operations import REQUESTS, REQUIRED, Argument
+from parcast.quantities.expressions import FUNCTIONS
 
 SITE = Site("called")
 

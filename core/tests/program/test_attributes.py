@@ -1,9 +1,9 @@
 import pickle
 
 from parcast.program import For
-from parcast.program.attributes import place
 from parcast.program.reader import read_source
-from parcast.program.tree import operations
+from parcast.program.source.attributes import place
+from parcast.program.source.tree import operations
 
 
 def read(*lines: str):

@@ -7,12 +7,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.program.blockwise import ends_in_block_order
-from parcast.program.columns import columns
-from parcast.program.matching import match
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.channels import match
+from parcast.program.matching.columns import columns
+from parcast.program.matching.dry_run import sweep
 from parcast.program.reader import read_source
-from parcast.program.sweep import sweep
-from parcast.program.unroll import unroll
+from parcast.program.unroll.unrolling import unroll
 
 
 @st.composite

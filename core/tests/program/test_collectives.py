@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileError, InvalidPointError
 from parcast.program import Block, Operation, Request, Site, Unrolled
-from parcast.program.collectives import ALGORITHMS, algorithms
-from parcast.program.deadlock import check
-from parcast.program.expand import expand
+from parcast.program.matching.collectives import ALGORITHMS, algorithms
+from parcast.program.matching.deadlock import check
+from parcast.program.matching.expansion import expand
 
 from .calling import call
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Block, Request, Site, Unrolled
-from parcast.program.columns import NONE, OPS, Columns, columns
+from parcast.program.matching.columns import NONE, OPS, Columns, columns
 
 from .calling import call
 
@@ -120,7 +120,7 @@ def test_columns_of_nothing_are_empty():
 
 
 def test_more_operations_than_fit_in_memory_are_refused_with_their_count(monkeypatch):
-    monkeypatch.setattr("parcast.program.columns.MOST_OPERATIONS", 5)
+    monkeypatch.setattr("parcast.program.matching.columns.MOST_OPERATIONS", 5)
     unrolled = call("def program(rank, size):\n    compute(1)\n    compute(2)\n", 3)
     with pytest.raises(InvalidPointError, match="at p=3 there are 6 operations to look at"):
         columns(unrolled)

@@ -9,17 +9,18 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.machine import Machine
-from parcast.program import Block, Operation, Site, Unrolled, ready
-from parcast.program.collectives import ALGORITHMS, algorithms
-from parcast.program.columns import columns
-from parcast.program.deadlock import check, matched, needs
-from parcast.program.expand import expand
-from parcast.program.matching import match
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.program import Block, Operation, Site, Unrolled
+from parcast.program.matching import prepare as ready
+from parcast.program.matching.channels import match
+from parcast.program.matching.collectives import ALGORITHMS, algorithms
+from parcast.program.matching.columns import columns
+from parcast.program.matching.deadlock import check, matched, needs
+from parcast.program.matching.dry_run import sweep
+from parcast.program.matching.expansion import expand
+from parcast.program.matching.wavefront import _Front, stuck_in
 from parcast.program.reader import read_source
-from parcast.program.sweep import sweep
-from parcast.program.wavefront import _Front, stuck_in
-from parcast.query import Query
 
 from .calling import call
 

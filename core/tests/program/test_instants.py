@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from parcast.program.instants import SAME, Requests, end_of_instant, latest
+from parcast.program.reference.instants import SAME, Requests, end_of_instant, latest
 from parcast.testing import by_events, by_sweep, random_program
 from parcast.testing.exact import exact_program, exactly
 

@@ -6,9 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FormulaError
-from parcast.expressions import FUNCTIONS, OPERATORS, parse
-from parcast.program.exact import LaneError, apply
-from parcast.program.lanes import Lanes, Partial, Scope, evaluate
+from parcast.program.unroll.arithmetic import LaneError, apply
+from parcast.program.unroll.lanes import Lanes, Partial, Scope, evaluate
+from parcast.quantities.expressions import FUNCTIONS, OPERATORS, parse
 
 EDGES = [0, 1, 2, 3, 7, 10**7, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62, 2**63 - 1, 2**63]
 whole = st.integers(-5, 70) | st.sampled_from([*EDGES, *[-edge for edge in EDGES]])

@@ -3,16 +3,16 @@
 import attrs
 import pytest
 
-from parcast.costs import Costs
+from parcast.api import Registry
+from parcast.comparison.lowering import lower
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.lowering import lower
-from parcast.phases import CONSTANT
-from parcast.program.from_phases import lower as to_program
+from parcast.model.costs import Costs
+from parcast.model.phases import CONSTANT
+from parcast.model.query import Query
+from parcast.program.lowerings.from_phases import lower as to_program
+from parcast.program.lowerings.to_phases import lower as to_phases
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
-from parcast.program.to_phases import lower as to_phases
-from parcast.query import Query
-from parcast.registry import Registry
 from parcast.testing import by_sweep
 
 REGISTRY = Registry([])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Operation, Site, Unrolled
-from parcast.program.columns import columns
-from parcast.program.matching import NOTHING, TIMING, match
+from parcast.program.matching.channels import NOTHING, TIMING, match
+from parcast.program.matching.columns import columns
 
 from .calling import call
 

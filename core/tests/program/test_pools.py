@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from parcast import Query, Registry, Status
-from parcast.costs import Costs
 from parcast.errors import FileError, InvalidPointError, UnsupportedError
-from parcast.machine import Machine, Network, Processor
-from parcast.program.frozen import frozen, is_decided_by_timing
+from parcast.model.costs import Costs
+from parcast.model.machine import Machine, Network, Processor
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
-from parcast.program.tree import Pool
+from parcast.program.reference.fixed_order import frozen, is_decided_by_timing
+from parcast.program.source.tree import Pool
 from parcast.testing import by_events, by_sweep, random_program
 
 MACHINE = Machine(

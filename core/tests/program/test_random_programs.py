@@ -10,8 +10,8 @@ import pytest
 
 from parcast.errors import UnknownNameError
 from parcast.program import Operation
-from parcast.program.collectives import algorithms
-from parcast.program.deadlock import check
+from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.deadlock import check
 from parcast.program.reader import read_source
 from parcast.testing import FEATURES, random_program
 

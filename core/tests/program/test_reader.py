@@ -1,10 +1,10 @@
 import pytest
 
+from parcast.api import Registry
 from parcast.errors import FileError
-from parcast.expressions import Call, Name, Num
 from parcast.program import Assign, For, If, Op
 from parcast.program.reader import read_file, read_function, read_source
-from parcast.registry import Registry
+from parcast.quantities.expressions import Call, Name, Num
 
 RING = '''"""Ring matrix multiplication: one block of rows
 per process.

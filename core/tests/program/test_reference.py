@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from parcast import InvalidPointError, Parts
-from parcast.costs import Costs
 from parcast.errors import SolveError
-from parcast.placement import Placement
+from parcast.model.costs import Costs
+from parcast.model.placement import Placement
 from parcast.testing import by_events, by_sweep
 
 from .calling import call

@@ -6,9 +6,9 @@ import pytest
 
 from parcast import Registry, SolverEntry, hookimpl
 from parcast import cli as command
+from parcast.model.query import Prediction, Query, Status
 from parcast.program.reader import read_source
-from parcast.program.tally import tally, tally_sites
-from parcast.query import Prediction, Query, Status
+from parcast.program.summary import tally, tally_sites
 
 RING = '''"""A ring of steps.
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
-from parcast.program.collectives import ALGORITHMS, algorithms
-from parcast.program.expand import expand
-from parcast.program.operations import UNEQUAL
+from parcast.program.matching.collectives import ALGORITHMS, algorithms
+from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
+from parcast.program.source.operations import UNEQUAL
 from parcast.program.unroll import unroll
 
 from .test_collectives import BANDWIDTH, EVERY, STARTUP, collective, ends, expanded, program, sent

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parcast.errors import FormulaError, InvalidPointError
 from parcast.program import OPERATIONS
 from parcast.program.reader import read_source
-from parcast.program.unroll import MOST_STEPS, unroll
+from parcast.program.unroll.unrolling import MOST_STEPS, unroll
 
 from .calling import call
 from .random_programs import random_source
@@ -54,7 +54,7 @@ class _Strict(ast.NodeTransformer):
 
 
 STRICT = """
-from parcast.expressions import power
+from parcast.quantities.expressions import power
 def finite(x):
     if not math.isfinite(x):
         raise OverflowError
@@ -223,7 +223,7 @@ def test_numbers_too_long_to_print_are_told_otherwise(line, sentence):
 
 
 def test_loops_that_are_short_but_many_are_refused_too(monkeypatch):
-    monkeypatch.setattr("parcast.program.unroll.MOST_STEPS", MOST_STEPS // 1000)
+    monkeypatch.setattr("parcast.program.unroll.unrolling.MOST_STEPS", MOST_STEPS // 1000)
     sentence = refusal(
         "for i in range(3000):", "    for j in range(i % 7):", *["        compute(1)"] * 3
     )
@@ -234,7 +234,7 @@ def test_loops_that_are_short_but_many_are_refused_too(monkeypatch):
 
 
 def test_arguments_that_would_not_fit_in_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("parcast.program.unroll.MOST_BYTES", 10**6)
+    monkeypatch.setattr("parcast.program.unroll.unrolling.MOST_BYTES", 10**6)
     sentence = refusal("for i in range(3000):", "    compute(rank * i)", size=1000)
     assert "operations, whose arguments take over 1,000,000 bytes" in sentence
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from parcast import cli as command
-from parcast import executors
+from parcast.plugins import executors
 
 STUDY = (
     'workload = "w.toml"\nmachine = "m.toml"\nsolver = "counts"\np = "1..4"\n[set]\nn = [1, 2]\n'

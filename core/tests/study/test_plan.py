@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast import Registry, Row, SolverEntry, hookimpl
-from parcast.packing import Pack
+from parcast.results.packing import Pack
 from parcast.study import read_study
 from parcast.study.store import SIZE, Block, Store, block_key, blocks, encode, missing
 

@@ -13,9 +13,9 @@ from functools import partial
 import pytest
 
 from parcast import Registry, Status
-from parcast.entries import load
 from parcast.errors import HostError, PassingError, PluginError, SolveError, is_passing
-from parcast.expressions import parse
+from parcast.plugins.entries import load
+from parcast.quantities.expressions import parse
 from parcast.testing import check_threads
 
 #: A package as a third party writes one, whose modules take their time to be imported.

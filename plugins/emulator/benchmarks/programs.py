@@ -9,7 +9,7 @@ import sys
 import time
 
 from parcast import Query, Registry
-from parcast.program.ready import matched
+from parcast.program.matching.prepare import matched
 from parcast_emulator.program_run import compiled_run, process_run
 
 #: Any will do; messages meet at the ports.

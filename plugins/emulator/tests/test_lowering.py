@@ -9,8 +9,8 @@ import pytest
 
 import parcast_emulator
 from parcast import Query, Registry
-from parcast.lowering import lower
-from parcast.program.ready import matched
+from parcast.comparison.lowering import lower
+from parcast.program.matching.prepare import matched
 from parcast_emulator.emulators import to_program
 from parcast_emulator.hardware import cluster_of
 

@@ -119,7 +119,7 @@ def test_processes_that_wait_for_ever_are_named(engine):
 
 def test_few_operations_do_not_load_the_compiler(monkeypatch):
     made = random_program(3)
-    monkeypatch.delitem(sys.modules, "parcast_emulator.programs.ranks", raising=False)
+    monkeypatch.delitem(sys.modules, "parcast_emulator.engines.ranks.ranks", raising=False)
     assert isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
     monkeypatch.setattr(program_run, "FEW", 0)
     assert not isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)

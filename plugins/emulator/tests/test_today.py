@@ -123,7 +123,7 @@ def test_writes_are_neither_programs_nor_waited_for():
     rows = REGISTRY.compare("checkpoint", UNIT, p=2, solvers="emulator.tc", settings=settings).rows
     assert "where no process can wait for a call" in rows[0].message
     from parcast import UnsupportedError
-    from parcast.lowering import lower
+    from parcast.comparison.lowering import lower
 
     with pytest.raises(UnsupportedError, match="in a mirror, and a program runs forward only"):
         lower(REGISTRY.lowerings, ask("checkpoint"), "program")

@@ -104,7 +104,9 @@ def test_a_refusal_exits_with_1(run):
 
 
 def test_no_convergence_exits_with_1_and_writes_nothing(run, monkeypatch):
-    monkeypatch.setattr("parcast_fit.search.search.__kwdefaults__", {"tolerance": 1e-15, "most": 1})
+    monkeypatch.setattr(
+        "parcast_fit.search.search.__kwdefaults__", {"tolerance": 1e-15, "max_steps": 1}
+    )
     code, _, said = run(GOOD, "-o", "c.toml", free="work,network.startup")
     assert code == 1
     assert "did not converge" in said

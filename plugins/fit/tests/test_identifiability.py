@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parcast import Registry
-from parcast.settings import Settings
+from parcast.comparison.settings import Settings
 from parcast_fit import fit
 from parcast_fit.identifiability import take_apart
 from parcast_fit.model import Jacobian

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parcast.replications import student_t
-from parcast.settings import Settings
+from parcast.comparison.settings import Settings
+from parcast.quantities.replications import student_t
 from parcast_fit import fit
 from parcast_fit.estimates import solve
 from parcast_fit.observations import observe

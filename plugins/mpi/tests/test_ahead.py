@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.program import Site, Unrolled
-from parcast.program.unrolled import Block
+from parcast.program.unroll.blocks import Block
 from parcast_mpi import library
 from parcast_mpi.running.ahead import Ahead, issues
 from parcast_mpi.running.plan import plan

@@ -9,9 +9,9 @@ import pytest
 
 from parcast import Query
 from parcast.cli import main
-from parcast.distributions import Distribution
 from parcast.errors import UnsupportedError
 from parcast.program.reader import read_source
+from parcast.quantities.distributions import Distribution
 from parcast_mpi.loading.generator import generate
 from parcast_mpi.loading.jobs import Job, random_jobs, read_jobs, to_text
 from parcast_mpi.loading.processes import team

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from parcast import InvalidPointError
 from parcast.program import Unrolled
 from parcast.program.reader import read_source
-from parcast.program.unroll import unroll
+from parcast.program.unroll.unrolling import unroll
 from parcast.testing import random_program
 from parcast_mpi.running.plan import plan, whole
 

@@ -1,7 +1,7 @@
 """How far T^l lies below T: figures 2 and 3 of the paper.
 
 ``uv run plugins/pamela/benchmarks/accuracy.py [DIRECTORY]`` draws the figures there; the means
-by theta that it prints are those of `parcast_pamela.accuracy.ALPHA`.
+by theta that it prints are those of `parcast_pamela.solvers.accuracy.ALPHA`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from parcast_pamela.accuracy import random_model
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
+from parcast_pamela.solvers.accuracy import random_model
 
 MODELS, WIDTH = 1000, 0.25
 MRM = """

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import parcast_pamela
 from parcast import Registry
-from parcast.units import format_seconds
+from parcast.quantities.units import format_seconds
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model

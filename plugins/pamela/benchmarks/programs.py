@@ -15,15 +15,15 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-import parcast_pamela
+import parcast_pamela_compiler
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
-from parcast_pamela.dataparallel.generating import generate
 from parcast_pamela.language.reading import model_of
+from parcast_pamela_compiler.generating import generate
 
-SOURCES = Path(parcast_pamela.__file__).parent / "sources"
+SOURCES = Path(parcast_pamela_compiler.__file__).parent / "sources"
 PROCESSORS = [1, 2, 4, 8, 16, 32, 64]
 #: Figure, title, and its curves: name, source and N
 FIGURES = (
@@ -176,10 +176,10 @@ def main():
     print("\n".join(lines))
     intro = (
         "Made by `uv run plugins/pamela/benchmarks/programs.py`. The sources stand in "
-        "`parcast_pamela/sources`; `parcast pamela generate NAME.py` prints their models. The "
-        "times of DAS I that the paper measured it does not print; here an operation takes 30 ns, "
-        "a local move 20 ns and a global one 100 ns (assumed), so that the shapes of the figures "
-        "and the choices are to be compared, not the seconds."
+        "`parcast_pamela_compiler/sources`; `parcast pamela generate NAME.py` prints their models. "
+        "The times of DAS I that the paper measured it does not print; here an operation takes "
+        "30 ns, a local move 20 ns and a global one 100 ns (assumed), so that the shapes of the "
+        "figures and the choices are to be compared, not the seconds."
     )
     pages = [line for one in FIGURES for line in figure(folder, *one)]
     (folder / "programs.md").write_text(

@@ -23,16 +23,17 @@ from typing import Any
 import attrs
 
 import parcast_pamela
+import parcast_pamela_compiler
 from parcast import Registry
 from parcast_mpi import library
 from parcast_mpi.host import load
 from parcast_mpi.jobs import new_job, run
 from parcast_pamela.compilation.compiler import Compiled, compile_model
-from parcast_pamela.dataparallel.generating import generate
 from parcast_pamela.language.reading import model_of, read_model
+from parcast_pamela_compiler.generating import generate
 
 HERE = Path(__file__).parent
-SOURCES = Path(parcast_pamela.__file__).parent / "sources"
+SOURCES = Path(parcast_pamela_compiler.__file__).parent / "sources"
 LENGTH = 1024  #: of the benchmark's matrices and vectors, as in the paper
 NODES = 512  #: of the graph of APSP
 TIMES = 4

@@ -8,11 +8,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from parcast_pamela.accuracy import ALPHA, estimate, random_model
 from parcast_pamela.compilation.compiler import Values, compile_model
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
+from parcast_pamela.solvers.accuracy import ALPHA, estimate, random_model
 
 
 def by_hand(simulation):

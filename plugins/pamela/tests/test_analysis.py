@@ -11,13 +11,13 @@ import parcast_pamela
 from parcast import Query, Registry
 from parcast_pamela.algebra import sums
 from parcast_pamela.bindings import bind
-from parcast_pamela.bounds import Bound
 from parcast_pamela.compilation.analysis import regime, tolerance
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.errors import ModelError, ModelValueError
 from parcast_pamela.language.reading import model_of
+from parcast_pamela.solvers.bound import Bound
 
 from .random_models import bindings, models, read
 

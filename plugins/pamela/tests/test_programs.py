@@ -5,12 +5,12 @@ import pytest
 
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
-from parcast.costs import Costs
+from parcast.model.costs import Costs
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
 from parcast.testing import by_sweep
-from parcast_pamela.bounds import Bound, Options
 from parcast_pamela.programs.lowering import lower, model
+from parcast_pamela.solvers.bound import Bound, Options
 
 REGISTRY = Registry()
 CLUSTER = {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import otf2
 
-from parcast_perturb.readers import read_trace
+from parcast_traces.readers import read_trace
 
 SIDE, BYTES = 4, 1024
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import columnar, time_independent
 from parcast_perturb.timing import with_times
-from parcast_perturb.trace.recording import Recording
+from parcast_traces.readers import columnar, time_independent
+from parcast_traces.trace.recording import Recording
 
 SIDE, BYTES, WORK = 8, 1024, 1_000_000
 PLATFORM = """<?xml version='1.0'?>

@@ -10,7 +10,7 @@ from parcast.cli import main
 from parcast_perturb.asynchronous import unawaited
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers.neutral import trace_of
+from parcast_traces.readers.neutral import trace_of
 
 from .programs import Costs, neutral, random_program
 

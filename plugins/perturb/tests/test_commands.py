@@ -10,8 +10,8 @@ from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.protocol import protocol
-from parcast_perturb.readers import read_trace
+from parcast_traces.protocol import protocol
+from parcast_traces.readers import read_trace
 
 from .programs import Costs, neutral, random_program
 

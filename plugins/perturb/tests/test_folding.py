@@ -8,18 +8,19 @@ import random
 import pytest
 
 import parcast_perturb
+import parcast_traces
 from parcast import Query, Registry, UnsupportedError
-from parcast.costs import Costs as ProgramCosts
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
+from parcast.model.costs import Costs as ProgramCosts
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
 from parcast.testing import UNIT_MACHINE, by_sweep
-from parcast_perturb.readers import read_trace
-from parcast_perturb.traced import workload
+from parcast_traces.readers import read_trace
+from parcast_traces.workload import workload
 
 from .programs import Costs, neutral, random_program
 
-REGISTRY = Registry([parcast_perturb])
+REGISTRY = Registry([parcast_traces, parcast_perturb])
 
 #: What the language of programs has instead, for the random ones to have only such calls.
 INSTEAD = {"ssend": "send", "issend": "isend", "bsend": "send", "exscan": "scan",

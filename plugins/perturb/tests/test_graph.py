@@ -9,7 +9,7 @@ import pytest
 from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.graph import dot, message_graph, write
-from parcast_perturb.readers.neutral import trace_of
+from parcast_traces.readers.neutral import trace_of
 
 pytest.importorskip("networkx")
 

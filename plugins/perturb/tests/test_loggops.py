@@ -10,7 +10,7 @@ import pytest
 from parcast.errors import UnsupportedError
 from parcast_perturb import loggops
 from parcast_perturb.loggops import LogGOPS, replay
-from parcast_perturb.readers.goal import ANY, Schedule, Step
+from parcast_traces.readers.goal import ANY, Schedule, Step
 
 #: As many in CI, more at night (``.ci/nightly``).
 SCHEDULES = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 2

@@ -15,11 +15,11 @@ from parcast.testing import random_program as random_machine
 from parcast_perturb.asking import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.prediction import forecast
-from parcast_perturb.readers import columnar
-from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.solvers import Clocked, Options
 from parcast_perturb.subject import on_machine
-from parcast_perturb.traced import read, workload
+from parcast_traces.readers import columnar
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.workload import read, workload
 
 from .programs import Costs, neutral, random_program
 

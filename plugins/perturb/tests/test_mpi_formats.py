@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.errors import TraceError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import read_trace
-from parcast_perturb.trace.calls import ALL
-from parcast_perturb.trace.columns import BYTES, END, KIND, OUT, START
+from parcast_traces.errors import TraceError
+from parcast_traces.readers import read_trace
+from parcast_traces.trace.calls import ALL
+from parcast_traces.trace.columns import BYTES, END, KIND, OUT, START
 
 FILES = Path(__file__).parent / "files"
 RECORDED = ["allprof/calls-0.txt", "dumpi/calls-0000.txt", "tracer"]

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import Query, Registry
-from parcast_perturb import traced
-from parcast_perturb.readers import read_trace
-from parcast_perturb.readers.neutral import trace_of
-from parcast_perturb.to_program import program
-from parcast_perturb.trace.columns import END, START
-from parcast_perturb.writers import write_trace
+from parcast_traces import workload as traced
+from parcast_traces.readers import read_trace
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.to_program import program
+from parcast_traces.trace.columns import END, START
+from parcast_traces.writers import write_trace
 
 CASES = int(os.environ.get("PARCAST_PROGRAMS", "60"))
 MACHINE = Registry().machine({

@@ -3,12 +3,12 @@
 import pytest
 
 from parcast.errors import UnsupportedError
-from parcast_perturb.errors import TraceError
 from parcast_perturb.graph import message_graph
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers.neutral import trace_of
-from parcast_perturb.writers import write_trace
+from parcast_traces.errors import TraceError
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.writers import write_trace
 
 
 def calls(*given):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from parcast.errors import FileError, UnsupportedError
-from parcast_perturb.errors import TraceError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import read_trace
-from parcast_perturb.trace.columns import BYTES, END, FIRST, START
+from parcast_traces.errors import TraceError
+from parcast_traces.readers import read_trace
+from parcast_traces.trace.columns import BYTES, END, FIRST, START
 
 from .test_mpi_formats import CALLS, FILES, messages
 

@@ -10,7 +10,7 @@ from parcast_perturb.perturbation import Addition, Arrivals, Perturbation, Recor
 from parcast_perturb.propagation import forms
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.propagation.sampling import mixed
-from parcast_perturb.readers.neutral import trace_of
+from parcast_traces.readers.neutral import trace_of
 
 from .programs import Costs, neutral, random_program
 

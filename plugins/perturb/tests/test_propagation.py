@@ -19,9 +19,9 @@ from parcast_perturb.perturbation import (
     Semantics,
 )
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers.neutral import trace_of
-from parcast_perturb.trace.calls import EXPECT, NOTICE
-from parcast_perturb.trace.columns import END, NAME
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.trace.calls import EXPECT, NOTICE
+from parcast_traces.trace.columns import END, NAME
 
 from .programs import Costs, changed, neutral, random_program, simulate
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from parcast_perturb.curve import latency_curve
-from parcast_perturb.errors import TraceError
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import Extra, Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers.neutral import read
-from parcast_perturb.trace.columns import END
+from parcast_traces.errors import TraceError
+from parcast_traces.readers.neutral import read
+from parcast_traces.trace.columns import END
 
 CASES = json.loads((Path(__file__).parent / "cases.json").read_text())["cases"]
 NUMERIC = [case for case in CASES if "expected" in case]

@@ -7,8 +7,8 @@ import pytest
 
 from parcast.cli import main
 from parcast_perturb.prediction import summed
-from parcast_perturb.readers import read_trace
-from parcast_perturb.writers import write_trace
+from parcast_traces.readers import read_trace
+from parcast_traces.writers import write_trace
 
 from .test_learning_formats import kernel, kineto
 from .test_paraver import RECV, SEND, call, message, prv

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileError
 from parcast_perturb.perturbation import Recorded
-from parcast_perturb.readers import read_trace
-from parcast_perturb.readers.neutral import trace_of
-from parcast_perturb.readers.wildcards import ANY, Step, messages_of
-from parcast_perturb.timing import gaps_of, slept, with_times
-from parcast_perturb.trace.calls import ALL
-from parcast_perturb.trace.columns import BYTES, OUT
-from parcast_perturb.trace.decoding import decoded, received
-from parcast_perturb.writers import write_trace
+from parcast_perturb.timing import with_times
+from parcast_traces.gaps import gaps_of, slept
+from parcast_traces.readers import read_trace
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.readers.wildcards import ANY, Step, messages_of
+from parcast_traces.trace.calls import ALL
+from parcast_traces.trace.columns import BYTES, OUT
+from parcast_traces.trace.decoding import decoded, received
+from parcast_traces.writers import write_trace
 
 CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import parcast_perturb
+import parcast_traces
 from parcast import Query, Registry, UnsupportedError
-from parcast.costs import Costs as ProgramCosts
-from parcast.lowering import lower
+from parcast.comparison.lowering import lower
+from parcast.model.costs import Costs as ProgramCosts
+from parcast.program.matching.prepare import matched
 from parcast.program.reader import read_source
-from parcast.program.ready import matched
 from parcast.testing import UNIT_MACHINE, by_sweep
 
 from .programs import Costs, neutral, random_program
@@ -20,7 +21,7 @@ from .test_conformance import SOURCE
 
 
 def test_noise_of_the_machine_gives_quantiles():
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     machine = registry.machine({**UNIT_MACHINE, "noise": {"calls": "exp:2", "computation": "1"}})
     row, again = (
         registry.compare(one, machine, p=3, solvers="perturb", seed=4).rows[0]
@@ -45,13 +46,13 @@ def recorded(tmp_path, **more):
 
 
 def parcast_perturb_workload(path):
-    from parcast_perturb.traced import read
+    from parcast_traces.workload import read
 
     return read(path)
 
 
 def test_a_recorded_run_moves_between_machines(tmp_path):
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     workload, machine, old = recorded(tmp_path, clocks="comparable")
     p = workload.processes
 
@@ -73,12 +74,12 @@ def test_a_recorded_run_moves_between_machines(tmp_path):
      "chakra/pipeline.0.et", "chakra/pipeline.0.json"],
 )  # fmt: skip
 def test_every_format_is_a_workload_as_it_stands(name):
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     assert registry.workload(Path(__file__).parent / "files" / name).kind == "trace"
 
 
 def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tmp_path):
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     _, machine, old = recorded(tmp_path, clocks="comparable")
     data = json.loads((tmp_path / "run.json").read_text())
     for event in (event for events in data["ranks"] for event in events):
@@ -97,7 +98,7 @@ def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tm
 
 
 def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     workload, machine, old = recorded(tmp_path)
     (row,) = registry.compare(
         workload, machine, p=workload.processes, solvers="perturb",
@@ -114,7 +115,7 @@ def test_clocks_that_are_not_one_get_the_upper_bound(tmp_path):
 def test_the_token_ring_of_the_paper(tmp_path):
     """Section 6.1: 128 ranks, 10 traversals, 0 to 700 added to every message."""
     study = Path(parcast_perturb.__file__).parent / "studies" / "token-ring.toml"
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     rows = registry.study(study, cache=tmp_path, executor="threads:1").rows
     times = [10 * 128 * 1e-6 * added for added in range(0, 800, 100)]
     assert [row.time for row in rows] == pytest.approx(times, rel=1e-12)
@@ -136,7 +137,7 @@ def test_a_recorded_run_becomes_a_program(tmp_path):
     """Its computation stays, its waiting is that of the machine asked."""
     path = tmp_path / "pairs.json"
     path.write_text(json.dumps({"unit": "1 s", "ranks": PAIRS}))
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     workload, machine = parcast_perturb_workload(path), registry.machine(UNIT_MACHINE)
     query = Query(workload=workload, machine=machine, p=2)
     ready, _, notes = lower(registry.lowerings, query, "program")
@@ -165,7 +166,7 @@ def test_what_no_program_can_say_is_refused(tmp_path, change, said):
     )
     ranks = [[first, *free], [{"t_start": 0, "t_end": 1, **other}, *free]]
     path.write_text(json.dumps({"unit": "1 s", "ranks": ranks}))
-    registry = Registry([parcast_perturb])
+    registry = Registry([parcast_traces, parcast_perturb])
     query = Query(workload=parcast_perturb_workload(path),
                   machine=registry.machine(UNIT_MACHINE), p=2)  # fmt: skip
     with pytest.raises(UnsupportedError, match=said):

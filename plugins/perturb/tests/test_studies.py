@@ -7,8 +7,8 @@ import pytest
 
 from parcast.cli import main
 from parcast_perturb.perturbation import Recorded
-from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.slowest import excess_of, slowness
+from parcast_traces.readers.neutral import trace_of
 
 
 def laps(work, count=4):

@@ -8,8 +8,8 @@ import pytest
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation import forms, running, window
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import columnar
-from parcast_perturb.trace.recording import Recording
+from parcast_traces.readers import columnar
+from parcast_traces.trace.recording import Recording
 
 
 @pytest.fixture

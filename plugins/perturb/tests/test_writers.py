@@ -17,15 +17,15 @@ from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
 from parcast.program.reader import read_source
 from parcast.testing import UNIT_MACHINE, check_plugin
-from parcast_perturb import traced
+from parcast_perturb.from_program import of_program as lowered
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.readers import read_trace
-from parcast_perturb.readers.neutral import trace_of
 from parcast_perturb.timing import with_times
-from parcast_perturb.trace.columns import END, START
-from parcast_perturb.trace.decoding import decoded, received
-from parcast_perturb.writers import WRITERS, perfetto, write_trace
+from parcast_traces.readers import read_trace
+from parcast_traces.readers.neutral import trace_of
+from parcast_traces.trace.columns import END, START
+from parcast_traces.trace.decoding import decoded, received
+from parcast_traces.writers import WRITERS, perfetto, write_trace
 
 from .programs import Costs, neutral, random_program
 from .test_conformance import SOURCE
@@ -77,7 +77,7 @@ def of_file(name):
 def of_program():
     machine = check_plugin(parcast_perturb).machine(UNIT_MACHINE)
     query = Query(workload=read_source(SOURCE, "ring.py", "ring"), machine=machine, p=4)
-    return traced.of_program(query.workload, query)[0].content.trace
+    return lowered(query.workload, query)[0].content.trace
 
 
 #: Traces of everything that a reader or a lowering makes.

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from parcast_petri.arrays import arrays
-from parcast_petri.laws import Law
-from parcast_petri.net import Net, NetError, Transition
-from parcast_petri.token_game import Play
+from parcast_petri.machine.laws import Law
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.net import Net, NetError, Transition
+from parcast_petri.nets.token_game import Play
 
 FIRINGS = 1_000_000
 

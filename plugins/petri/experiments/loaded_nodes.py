@@ -30,13 +30,13 @@ import numpy as np
 
 import parcast_petri
 from parcast import Query, Registry
-from parcast.distributions import Distribution
 from parcast.program.reader import read_source
+from parcast.quantities.distributions import Distribution
 from parcast_mpi.host import processor_name, ticks
 from parcast_mpi.loading.jobs import Job, to_text
 from parcast_mpi.loading.processes import Team, team
 from parcast_mpi.running.plan import plan
-from parcast_petri.laws import Law
+from parcast_petri.machine.laws import Law
 
 ALONE = """def program(rank, size):
     elapse(0.3)

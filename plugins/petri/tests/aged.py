@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from parcast_petri.net import Net, Tokens, Transition
+from parcast_petri.nets.net import Net, Tokens, Transition
 
 
 class TieError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from parcast_petri.laws import Law
-from parcast_petri.net import Net, Tokens, Transition
+from parcast_petri.machine.laws import Law
+from parcast_petri.nets.net import Net, Tokens, Transition
 
 
 def random_net(random: Random) -> Net:

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 from aged import TieError, aged_net, played
 
-from parcast_petri.arrays import arrays
-from parcast_petri.net import Net, Tokens, Transition
-from parcast_petri.token_game import Play
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.net import Net, Tokens, Transition
+from parcast_petri.nets.token_game import Play
 
 #: Nets by chance; .ci/nightly asks more.
 NETS = int(os.environ.get("PARCAST_PROGRAMS", "300"))

@@ -12,9 +12,9 @@ import pytest
 from scipy.linalg import expm
 
 from parcast.cli import main
-from parcast_petri.laws import Law
-from parcast_petri.load import Load
-from parcast_petri.sampled import _table, core_of
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
+from parcast_petri.solvers.sampled import _table, core_of
 
 #: Cases by chance, and how many of them are summed as well; .ci/nightly asks more.
 CASES = 10 * int(os.environ.get("PARCAST_PROGRAMS", "100"))

@@ -13,12 +13,12 @@ from parcast import Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast_petri.arrays import arrays
-from parcast_petri.mean import Mean
+from parcast_petri.nets.arguments import query_of
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.token_game import Play
 from parcast_petri.paper import Loop, Segment
 from parcast_petri.programs.folded import folded, folded_net
-from parcast_petri.subjects import query_of
-from parcast_petri.token_game import Play
+from parcast_petri.solvers.mean import Mean
 
 REGISTRY = Registry([parcast_petri])
 #: Programs by chance; .ci/nightly asks more.

@@ -11,8 +11,8 @@ import pytest
 from petri_nets import random_net
 
 from parcast.cli import main
-from parcast_petri.net import Net, Transition
-from parcast_petri.proof import prove
+from parcast_petri.nets.invariants import prove
+from parcast_petri.nets.net import Net, Transition
 
 RING = """def program(rank, size):
     compute(8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parcast.errors import FileError
-from parcast_petri.net_files import read_json
+from parcast_petri.nets.net_files import read_json
 
 
 @pytest.mark.parametrize(

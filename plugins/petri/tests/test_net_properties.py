@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from petri_nets import ordinary_net, random_net
 
-from parcast_petri.arrays import arrays
-from parcast_petri.net_files import net_data, net_of
-from parcast_petri.pnml.reading import read_pnml
-from parcast_petri.pnml.writing import write_pnml
-from parcast_petri.proof import prove
-from parcast_petri.token_game import Play
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.invariants import prove
+from parcast_petri.nets.net_files import net_data, net_of
+from parcast_petri.nets.pnml.reading import read_pnml
+from parcast_petri.nets.pnml.writing import write_pnml
+from parcast_petri.nets.token_game import Play
 
 seeds = st.integers(0, 2**32).map(Random)
 few = settings(max_examples=40, deadline=None)

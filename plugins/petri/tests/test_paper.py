@@ -11,8 +11,8 @@ import pytest
 import parcast_petri
 from parcast import Registry
 from parcast.program.reader import read_source
+from parcast_petri.nets.token_game import play
 from parcast_petri.paper import Ring, paper_net
-from parcast_petri.token_game import play
 
 CASES = json.loads((Path(__file__).parent / "rings.json").read_text())
 

@@ -11,10 +11,10 @@ from pnml_texts import ISO, PIPE, PM4PY, TAPAAL, TINA
 
 from parcast.cli import main
 from parcast.errors import FileError
-from parcast_petri.laws import Law
-from parcast_petri.net import Net, Transition
-from parcast_petri.pnml.reading import read_pnml
-from parcast_petri.pnml.writing import write_pnml
+from parcast_petri.machine.laws import Law
+from parcast_petri.nets.net import Net, Transition
+from parcast_petri.nets.pnml.reading import read_pnml
+from parcast_petri.nets.pnml.writing import write_pnml
 
 
 def read(tmp_path, text, encoding="utf-8"):

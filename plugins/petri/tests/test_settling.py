@@ -12,8 +12,8 @@ import parcast_petri
 from parcast import Registry
 from parcast.errors import UnsupportedError
 from parcast.program.reader import read_source
-from parcast_petri.laws import Law
-from parcast_petri.load import Load, Turns
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load, Turns
 from parcast_petri.theory.slowdown import Slowdown
 
 DEMAND = 3.0

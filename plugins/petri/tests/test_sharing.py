@@ -14,18 +14,18 @@ import parcast_petri
 from parcast import Registry
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast_petri.arrays import arrays
 from parcast_petri.kernel import layout as k
-from parcast_petri.laws import Law
-from parcast_petri.load import Load
-from parcast_petri.net_files import net_data, net_of
-from parcast_petri.options import Options
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.arguments import query_of
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.net_files import net_data, net_of
+from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.questions import playable
-from parcast_petri.subjects import query_of
+from parcast_petri.solvers.options import Options
+from parcast_petri.solvers.preparation import playable
 from parcast_petri.theory.spread import standard_deviation
-from parcast_petri.token_game import Play
 
 REGISTRY = Registry([parcast_petri])
 MAIN = {"startup": 0.25, "bandwidth": 8, "contention": "bus"}

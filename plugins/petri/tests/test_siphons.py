@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from parcast_petri.markings import searched
-from parcast_petri.net import Net, Transition
-from parcast_petri.proof import prove
-from parcast_petri.siphons import halting
+from parcast_petri.nets.invariants import prove
+from parcast_petri.nets.markings import searched
+from parcast_petri.nets.net import Net, Transition
+from parcast_petri.nets.siphons import halting
 
 
 def net_of(initial, **arcs):
@@ -123,7 +123,7 @@ def test_what_structure_leaves_open_is_looked_at_marking_by_marking(monkeypatch)
     found = searched(taken, {"end"})
     assert (len(found.way), len(found.waits)) == (1, 1)
     assert searched(taken).excluded
-    monkeypatch.setattr("parcast_petri.markings.MOST_MARKINGS", 2)
+    monkeypatch.setattr("parcast_petri.nets.markings.MOST_MARKINGS", 2)
     cut = prove(taken, {"end"})
     assert cut.as_json()["deadlock_excluded"] is False
     assert "in 'm', as several may, is open to them; of its markings 2 were" in cut.report()

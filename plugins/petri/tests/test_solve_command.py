@@ -9,9 +9,9 @@ import pytest
 
 from parcast.cli import main
 from parcast.errors import ParcastError
-from parcast_petri.net_files import net_of
-from parcast_petri.solution import solution
-from parcast_petri.subjects import read_net
+from parcast_petri.nets.arguments import read_net
+from parcast_petri.nets.net_files import net_of
+from parcast_petri.nets.solve import solution
 
 CASES = json.loads((Path(__file__).parent / "nets.json").read_text())
 
@@ -76,7 +76,7 @@ def test_the_command_exits_2_where_a_net_goes_on_for_ever(tmp_path, capsys):
 
 
 def test_long_runs_are_given_in_floats(monkeypatch):
-    monkeypatch.setattr("parcast_petri.solution.MOST_EXACT", 200)
+    monkeypatch.setattr("parcast_petri.nets.solve.MOST_EXACT", 200)
     work = {"name": "work", "pre": {"a": 1}, "delay": "1/8"}
     for tokens, exact in ((200, "25"), (300, None)):
         net = {"places": ["a"], "initial_marking": {"a": tokens}, "transitions": [work]}

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from parcast.cli import main
-from parcast_petri.arrays import arrays
-from parcast_petri.laws import Law
-from parcast_petri.net import Net, NetError, Transition
-from parcast_petri.solution import Solution, solution
+from parcast_petri.machine.laws import Law
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.net import Net, NetError, Transition
+from parcast_petri.nets.solve import Solution, solution
 from parcast_petri.steady import Steady, never_ends, steady
 
 #: Closed networks by chance; .ci/nightly asks more.

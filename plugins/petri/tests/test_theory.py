@@ -10,9 +10,9 @@ import pytest
 
 from parcast.cli import main
 from parcast.errors import ParcastError
-from parcast_petri.laws import Law
-from parcast_petri.load import Load, stated
-from parcast_petri.sampled import core_of, unsolved
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load, stated
+from parcast_petri.solvers.sampled import core_of, unsolved
 from parcast_petri.theory.slowdown import Slowdown
 from parcast_petri.theory.spread import standard_deviation
 

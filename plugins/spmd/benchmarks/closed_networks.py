@@ -15,18 +15,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parcast_spmd import compilation, kernels
-from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.kernels import delay_two_queues, fork_join_sums
+from parcast_spmd import compilation
+from parcast_spmd.mva import mva_kernels as kernels
+from parcast_spmd.mva.exact_integral import symmetric_clusters
+from parcast_spmd.mva.mva_kernels import delay_two_queues, fork_join_sums
 
 JOBS, Z, X, Y = 100_000, 1e6, 10.0, 9.0
 CLUSTERS = (100, 1000, 1000.0, 0.0101, 1.0)
 KERNELS = (
     "import numpy as np\n"
     "from parcast_spmd.compilation import compiled\n"
-    "from parcast_spmd.kernels import *"
+    "from parcast_spmd.mva.mva_kernels import *"
 )
-INTEGRAL = "from parcast_spmd.integral import symmetric_clusters"
+INTEGRAL = "from parcast_spmd.mva.exact_integral import symmetric_clusters"
 GRID = "100 p (1..1e5, log) x 20"
 
 

@@ -13,10 +13,10 @@ import time
 
 import numpy as np
 
-from parcast.phases import EXPONENTIAL
-from parcast.replications import generator
-from parcast_spmd.events import Play, Stations
-from parcast_spmd.kernels import delay_two_queues
+from parcast.model.phases import EXPONENTIAL
+from parcast.quantities.replications import generator
+from parcast_spmd.mva.mva_kernels import delay_two_queues
+from parcast_spmd.simulation.kernel import Runs, Stations
 
 Z, X, Y = 5.0, 1.0, 0.8
 SIZES = (10, 100, 1000)
@@ -40,7 +40,7 @@ def stations(jobs: int) -> Stations:
 
 def ours(jobs: int, cycles: int) -> tuple[float, float]:
     """Return events per second and cycles per second of simulated time."""
-    play = Play(stations(jobs), generator(1, jobs), cycles=1 << 60)
+    play = Runs(stations(jobs), generator(1, jobs), cycles=1 << 60)
     play.marks(1, 1000)
     start = time.process_time()
     marks = play.marks(2, cycles)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import UnsupportedError
-from parcast_spmd.absorption import MOST_JOBS, absorption, absorption_kernel
 from parcast_spmd.compilation import compiled
-from parcast_spmd.kernels import fork_join_sums, harmonic
+from parcast_spmd.models.ctmc import MOST_JOBS, absorption, absorption_kernel
+from parcast_spmd.mva.mva_kernels import fork_join_sums, harmonic
 
 from .reference import CASES
 

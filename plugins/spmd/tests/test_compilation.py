@@ -7,7 +7,7 @@ import platformdirs
 import pytest
 from numba import config
 
-from parcast.kernel_cache import cached_kernels
+from parcast.plugins.kernels import cached_kernels
 
 
 def double(value):

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
-from parcast.phases import CONSTANT
-from parcast_spmd.aio import solve_bus
-from parcast_spmd.constant import Rounds, rounds
-from parcast_spmd.demands import Demands
+from parcast.model.phases import CONSTANT
+from parcast_spmd.models.constant_bursts import Rounds, rounds
+from parcast_spmd.models.demands import Demands
 from parcast_spmd.options import AioOptions
+from parcast_spmd.solvers.aio import solve_bus
 
 TIMES = st.integers(0, 40).map(lambda k: Fraction(k, 8))
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.distributions import LAWS, Distribution
-from parcast_spmd.extremes import highest_mean, mean_maximum
-from parcast_spmd.kernels import harmonic
+from parcast.quantities.distributions import LAWS, Distribution
+from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
+from parcast_spmd.mva.mva_kernels import harmonic
 
 WRITTEN = (
     "const:1",

@@ -18,8 +18,8 @@ from parcast_spmd.jmt.jmva import jmva_text, network_from_jmva
 from parcast_spmd.jmt.jsimg import network_from_jsimg
 from parcast_spmd.jmt.routing import visits
 from parcast_spmd.jmt.simulation import jsimg_text
-from parcast_spmd.network import ClosedNetwork, JobClass, Station
-from parcast_spmd.solving import solve
+from parcast_spmd.mva.choice import solve
+from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
 
 DATA = Path(__file__).parent / "data"
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import SolveError
-from parcast_spmd import compilation, kernels
-from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.kernels import closed_mva, delay_two_queues, fork_join_sums, harmonic
+from parcast_spmd import compilation
+from parcast_spmd.mva import mva_kernels as kernels
+from parcast_spmd.mva.exact_integral import symmetric_clusters
+from parcast_spmd.mva.mva_kernels import closed_mva, delay_two_queues, fork_join_sums, harmonic
 
 from .reference import CASES, response_eq17, response_eq22
 
@@ -186,8 +187,8 @@ def test_large_questions_take_the_compiled_form(monkeypatch):
 
 def test_small_questions_do_not_import_numba():
     code = (
-        "import sys; from parcast_spmd.integral import symmetric_clusters as s; "
-        "from parcast_spmd.kernels import fork_join_sums as f; f(1000, 1.0, 0.1); "
+        "import sys; from parcast_spmd.mva.exact_integral import symmetric_clusters as s; "
+        "from parcast_spmd.mva.mva_kernels import fork_join_sums as f; f(1000, 1.0, 0.1); "
         "s(16, 64, 100.0, 0.1, 1.0); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast_spmd.aql import solve_aql
-from parcast_spmd.reading import network_from_data
-from parcast_spmd.solving import solve
-from parcast_spmd.structure import components
+from parcast_spmd.mva.aql import solve_aql
+from parcast_spmd.mva.choice import solve
+from parcast_spmd.mva.json_files import network_from_data
+from parcast_spmd.mva.structure import components
 
 from .reference import CASES
 from .test_full_models import CASES as FULL
@@ -201,3 +201,33 @@ def test_aql_is_the_published_iteration(populations, delays, demands) -> None:
     }
     wanted = aql_plainly(populations, delays, demands)
     assert [rates[r] for r in range(len(populations))] == pytest.approx(wanted, rel=1e-8)
+
+
+CLUSTERS = {
+    "processor": {"rate": "1 FLOP/s"},
+    "network": {"bandwidth": "1 B/s", "contention_level": 1},
+    "storage": {"bandwidth": "1 B/s", "layout": "cluster", "disks": 64},
+}
+
+
+@given(
+    p=st.integers(1, 12),
+    d=st.integers(1, 12),
+    work=st.sampled_from([0.0, 0.5, 3.0]),
+    sent=st.sampled_from([0.0, 0.25, 2.0]),
+    law=st.sampled_from(["exponential", "constant", "uniform"]),
+    method=st.sampled_from(["exact", "bard-schweitzer", "aql", "linearizer"]),
+)
+def test_without_io_the_number_of_disks_makes_no_difference(
+    registry: Registry, p: int, d: int, work: float, sent: float, law: str, method: str
+) -> None:
+    """Groups that no disk tells apart are one class, whether or not d divides their number."""
+    phase = {"io": "async", "cycles": 20, "serial": work, "bytes": sent, "distribution": law}
+    point = {"p": p, "settings": {"spmd.clu.method": method}}
+    single, several = (
+        registry.predict({"phase": [phase]}, CLUSTERS, "spmd.clu", d=disks, **point)
+        for disks in (1, d)
+    )
+    assert several.time == pytest.approx(single.time, rel=1e-9)
+    bound = registry.predict({"phase": [phase]}, CLUSTERS, "spmd.bounds", p=p, d=d)
+    assert several.time >= bound.time * (1 - 1e-9)

@@ -97,7 +97,7 @@ def test_btio_with_constant_steps_is_that_of_another_simulation(registry: Regist
 
 def sampled_by_numpy(law: str, bursts: int, groups: int, members: int) -> float:
     """Return the mean time until the last group has done its bursts, where nothing queues."""
-    from parcast.distributions import Distribution
+    from parcast.quantities.distributions import Distribution
 
     shape = Distribution.read(law, "1")
     size = 20_000 * groups * bursts * members

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from parcast.errors import FileError
-from parcast_spmd.reading import network_from_data, read_network
+from parcast_spmd.mva.json_files import network_from_data, read_network
 
 GOOD = {
     "id": "X1",

@@ -10,14 +10,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FileError, SolveError, UnknownNameError, UnsupportedError
-from parcast_spmd import approximate, bounds, solving
-from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.lattice import lattice_refusal
-from parcast_spmd.network import ClosedNetwork, JobClass, Station
-from parcast_spmd.quadrature import converge
-from parcast_spmd.reading import network_from_data
-from parcast_spmd.solving import solve, utilization
-from parcast_spmd.structure import components
+from parcast_spmd.mva import (
+    choice as solving,
+)
+from parcast_spmd.mva import (
+    schweitzer_linearizer as approximate,
+)
+from parcast_spmd.mva import (
+    throughput_bounds as bounds,
+)
+from parcast_spmd.mva.choice import solve, utilization
+from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
+from parcast_spmd.mva.exact_integral import symmetric_clusters
+from parcast_spmd.mva.exact_lattice import lattice_refusal
+from parcast_spmd.mva.json_files import network_from_data
+from parcast_spmd.mva.quadrature import converge
+from parcast_spmd.mva.structure import components
 
 from .reference import CASES, enumerate_network
 

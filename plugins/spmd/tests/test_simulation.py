@@ -13,19 +13,19 @@ from scipy.stats import binom, t
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast.distributions import Distribution
-from parcast.phases import CONSTANT, EXPONENTIAL
-from parcast.replications import generator
-from parcast_spmd.absorption import absorption
-from parcast_spmd.constant import rounds
-from parcast_spmd.demands import Demands
-from parcast_spmd.events import Play, Stations, play_kernel
-from parcast_spmd.extremes import mean_maximum
-from parcast_spmd.integral import symmetric_clusters
-from parcast_spmd.kernels import delay_two_queues
+from parcast.model.phases import CONSTANT, EXPONENTIAL
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.replications import generator
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.ctmc import absorption
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.mva.exact_integral import symmetric_clusters
+from parcast_spmd.mva.mva_kernels import delay_two_queues
 from parcast_spmd.options import SimOptions, SioOptions
-from parcast_spmd.simulation import stations, steady, to_the_end
-from parcast_spmd.sio import solve
+from parcast_spmd.simulation.kernel import Runs, Stations, event_kernel
+from parcast_spmd.simulation.statistics import make_stations, simulate_steady, simulate_to_the_end
+from parcast_spmd.solvers.sio import solve
 
 from .reference import CASES
 from .test_full_models import CASES as FULL
@@ -71,7 +71,7 @@ def agrees(ci: tuple[float, float], count: int, exact: float) -> bool:
 def test_it_agrees_with_exact_makespans(row) -> None:
     z, x = float(Fraction(row["z"])), float(Fraction(row["x"]))
     given = phase(groups=row["P"], bursts=row["n_io"], compute=z, shared=x)
-    found = to_the_end(given, stations(given, geometric=True), 1).estimate
+    found = simulate_to_the_end(given, make_stations(given, geometric=True), 1).estimate
     assert found.converged
     assert agrees(found.ci, found.count, float(row["exact_mean_makespan"]))
 
@@ -112,7 +112,7 @@ def test_intervals_of_steady_state_hold_the_truth_as_often_as_they_say() -> None
     answers = []
     for seed in range(150):
         given = phase(model="bus", groups=jobs, compute=z, shared=x, io=y, seed=(seed, 0))
-        answers.append(steady(given, stations(given, geometric=True)).estimate)
+        answers.append(simulate_steady(given, make_stations(given, geometric=True)).estimate)
     covered(answers, cycle)
 
 
@@ -122,7 +122,7 @@ def test_intervals_of_runs_hold_the_truth_as_often_as_they_say() -> None:
     for seed in range(150):
         options = SimOptions(tolerance=0.03)
         given = phase(groups=4, bursts=3, compute=1, shared=0.5, seed=(seed, 0), options=options)
-        answers.append(to_the_end(given, stations(given, geometric=True), 1).estimate)
+        answers.append(simulate_to_the_end(given, make_stations(given, geometric=True), 1).estimate)
     covered(answers, exact)
 
 
@@ -134,7 +134,7 @@ def test_steady_state_means_do_not_depend_on_the_law_of_the_delay(law: str) -> N
         distribution=shape.scaled(1 / shape.mean),
     )  # fmt: skip
     rate, network, disk = symmetric_clusters(3, 4, 6.0, 0.6, 0.8)
-    found = steady(given, stations(given, geometric=False))
+    found = simulate_steady(given, make_stations(given, geometric=False))
     assert agrees(found.estimate.ci, 32, 4 / rate)
     assert found.network == pytest.approx(network, rel=0.05)
     assert found.disk == pytest.approx(disk, rel=0.05)
@@ -145,7 +145,7 @@ def test_without_a_queue_the_makespan_is_the_mean_maximum(law: str) -> None:
     shape = Distribution.read(law, "1")
     shape = shape.scaled(1 / shape.mean)
     given = phase(groups=8, compute=2.0, free=0.5, distribution=shape)
-    found = to_the_end(given, stations(given, geometric=False), 1).estimate
+    found = simulate_to_the_end(given, make_stations(given, geometric=False), 1).estimate
     exact = 0.5 + 2.0 * mean_maximum(shape, 8)
     assert agrees(found.ci, found.count, exact)
 
@@ -174,8 +174,8 @@ def test_both_forms_of_the_kernel_play_the_same() -> None:
         nodes=np.array([0, 0, 0, 1, 1, -1, -1]),
         cores=np.array([2, 1]),
     )
-    plain, fast = (Play(given, generator(1, 0), cycles=300, runs=2) for _ in range(2))
-    marks = plain.marks(5, 100, kernel=play_kernel)
+    plain, fast = (Runs(given, generator(1, 0), cycles=300, runs=2) for _ in range(2))
+    marks = plain.marks(5, 100, kernel=event_kernel)
     assert np.array_equal(marks, fast.marks(5, 100))
     plain.to_the_end()
     fast.to_the_end()
@@ -245,7 +245,7 @@ def test_constant_times_play_as_a_plain_event_queue_does(
         nodes=np.array(homes),
         cores=np.array([2]) if crowd else np.empty(0, dtype=int),
     )
-    play = Play(given, generator(0, 0), cycles=cycles, runs=3)
+    play = Runs(given, generator(0, 0), cycles=cycles, runs=3)
     play.to_the_end()
     wanted = play_plainly(pace, constant, passage, access, bursts, cycles, places, homes, [2])
     for total in play.total:
@@ -256,7 +256,7 @@ def test_constant_times_play_as_a_plain_event_queue_does(
 @given(st.integers(1, 9), st.floats(0.1, 5), st.floats(0, 5), st.integers(1, 6))
 def test_constant_bursts_are_the_closed_form(jobs, z, x, bursts) -> None:
     given = phase(groups=jobs, bursts=bursts, compute=z, shared=x, distribution=CONSTANT)
-    found = to_the_end(given, stations(given, geometric=False), 1)
+    found = simulate_to_the_end(given, make_stations(given, geometric=False), 1)
     exact = rounds(jobs, z, x, bursts)
     assert found.estimate.mean == pytest.approx(exact.time, rel=1e-12)
     assert found.network == pytest.approx(exact.queuing, rel=1e-9, abs=1e-9)
@@ -276,5 +276,5 @@ def test_five_exponential_cycles_of_btio_are_those_of_another_simulation(p: int)
         groups=p, bursts=5, compute=delay, shared=0.23 * transfer,
         options=SimOptions(tolerance=0.005),
     )  # fmt: skip
-    found = to_the_end(given, stations(given, geometric=False), 1).estimate
+    found = simulate_to_the_end(given, make_stations(given, geometric=False), 1).estimate
     assert found.mean + 1 / 3 == pytest.approx(FIVE_CYCLES[p], rel=0.015)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry
-from parcast_spmd.surface.asymptotes import asymptotes
+from parcast_spmd.surface.asymptotic_bounds import asymptotes
 
 REGISTRY = Registry([parcast_spmd])
 TIMES = st.sampled_from([0.0, 1e-4, 0.03, 1.0, 7.0])

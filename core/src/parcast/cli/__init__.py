@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from parcast.api import Registry
 from parcast.cli import advise, browse, solve, study
 from parcast.cli.streams import printing
 from parcast.errors import ParcastError, did_you_mean
-from parcast.garbage import seldom_collect
-from parcast.registry import Registry
+from parcast.plugins.garbage import seldom_collect
 
 #: What shells show of a command that was ended by a pipe that nobody reads.
 UNREAD = 141

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import progress
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
+from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
-from parcast.query import Status
-from parcast.registry import Registry
-from parcast.results import plain
-from parcast.settings import split_assignment
-from parcast.units import format_seconds
+from parcast.model.query import Status
+from parcast.quantities.units import format_seconds
+from parcast.results.row import plain
 
 if TYPE_CHECKING:
-    from parcast.advice import Advice
+    from parcast.analysis.advice import Advice
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,7 +50,7 @@ def advise(
     One point is asked of those that compare would ask and of those that state to be cheap, not of
     those that state to be dear; with --every of all. First come those that depart least.
     """
-    from parcast.advice import advise, disagreement
+    from parcast.analysis.advice import advise, disagreement
 
     registry: Registry = context.obj
     given = dict(map(split_assignment, settings or ()))
@@ -70,7 +70,7 @@ def advise(
 
 
 def _print(found: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:
-    from parcast.advice import said_by
+    from parcast.analysis.advice import said_by
 
     if able:
         rows = [_row(one) for one in able]

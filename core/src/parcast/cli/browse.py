@@ -9,18 +9,18 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import names
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Setting
 from parcast.cli.takes import takes
-from parcast.entries import FamilyEntry, SolverEntry, load
+from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
-from parcast.machine import Machine
-from parcast.query import Query
-from parcast.registry import Registry
-from parcast.settings import Settings, split_assignment
-from parcast.workload import Workload
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
+from parcast.plugins.entries import FamilyEntry, SolverEntry, load
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -6,8 +6,8 @@ import math
 import sys
 
 from parcast.errors import ParcastError, UnitError
-from parcast.results import Results
-from parcast.units import to_base
+from parcast.quantities.stated import to_base
+from parcast.results.results import Results
 
 
 def largest_error(text: str | None, measured: object) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import typer
 
-from parcast.registry import Registry
+from parcast.api import Registry
 
 Complete = Callable[[typer.Context, str], list[str]]
 

@@ -14,11 +14,11 @@ import typer
 
 from parcast.cli.streams import printable_json
 from parcast.errors import FileError
-from parcast.files import file_to_write
+from parcast.files.tables import file_to_write
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
-    from parcast.results import Results
+    from parcast.api import Registry
+    from parcast.results.results import Results
 
 
 def print_json(value: Any) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.cli.output import print_table, print_text, short_number
+from parcast.model.query import Query
 from parcast.program import Program, Unrolled
-from parcast.program.tally import SiteTally, Tally, tally, tally_sites
-from parcast.query import Query
+from parcast.program.summary import SiteTally, Tally, tally, tally_sites
 
 #: With more ranks than this, their least, mean and most are shown.
 MOST_RANKS = 16

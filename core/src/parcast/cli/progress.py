@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import attrs
 
 from parcast.cli.streams import printable, terminal
-from parcast.tasks import Tell, silent
+from parcast.comparison.solving import Tell, silent
 
 #: Drawn no more often than so many seconds.
 _PAUSE = 0.1

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli import names, progress
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import (
@@ -19,13 +20,13 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
+from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
-from parcast.query import Status
-from parcast.ranges import parse_numbers
-from parcast.registry import Registry
-from parcast.results import Results, Row
-from parcast.settings import split_assignment
-from parcast.units import format_seconds
+from parcast.model.query import Status
+from parcast.quantities.ranges import parse_numbers
+from parcast.quantities.units import format_seconds
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
 Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)
@@ -167,7 +168,7 @@ def predict(
 def _explained(
     registry: Registry, results: Results, workload: Any, machine: Any, asked: dict[str, Any]
 ) -> list[Any]:
-    from parcast.explanation import explain
+    from parcast.analysis.explanation import explain
 
     same = {name: asked[name] for name in ("mapping", "settings", "seed")}
     return explain(registry, results, workload, machine, **same)

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text, writing
 from parcast.cli.solve import Json, Output, print_results
 from parcast.cli.streams import printable, terminal
 from parcast.errors import ParcastError
-from parcast.query import Status
-from parcast.registry import Registry
-from parcast.results import Results, Row
-from parcast.units import format_seconds
+from parcast.model.query import Status
+from parcast.quantities.units import format_seconds
+from parcast.results.results import Results
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.study import Study
@@ -152,7 +153,7 @@ class Counted:
 
 def _counted(results: Results) -> Counted:
     """Count in one pass, without keeping the rows."""
-    from parcast.packing import packs, values
+    from parcast.results.packing import packs, values
 
     found = Counted()
     names = ("solver", "status", "message", "time")

@@ -6,9 +6,9 @@ import math
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from parcast.distributions import Distribution
-from parcast.formulas import Formula, Unit, Whole
-from parcast.machine import Machine
+from parcast.model.machine import Machine
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.formulas import Formula, Unit, Whole
 
 _PLAIN = {
     bool: "true or false",

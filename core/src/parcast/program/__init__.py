@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from parcast.program.content import Program
-from parcast.program.operations import ANY, OPERATIONS
-from parcast.program.tree import Assign, For, If, Op, Site, Statement, Tree
-from parcast.program.unrolled import Block, Operation, Request, Unrolled
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.program.reader import parsed
+    from parcast.program.source.operations import ANY, OPERATIONS
+    from parcast.program.source.tree import Assign, For, If, Op, Site, Statement, Tree
+    from parcast.program.unroll.blocks import Block, Operation, Request, Unrolled
+    from parcast.program.workload import Program
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "reader": "parsed",
+            "source.operations": "ANY OPERATIONS",
+            "source.tree": "Assign For If Op Site Statement Tree",
+            "unroll.blocks": "Block Operation Request Unrolled",
+            "workload": "Program",
+        },
+    )
 
 __all__ = [
     "ANY",
@@ -22,4 +39,5 @@ __all__ = [
     "Statement",
     "Tree",
     "Unrolled",
+    "parsed",
 ]

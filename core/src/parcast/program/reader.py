@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.expressions import Value, deeper, evaluate, from_ast, names_in, unwarned
-from parcast.files import ORIGINS, read_text
-from parcast.program.content import Program
-from parcast.program.statements import RESERVED, Reader
-from parcast.program.tree import Tree
-from parcast.workload import Workload
+from parcast.files.tables import ORIGINS, read_text
+from parcast.model.workload import Workload
+from parcast.program.source.statements import RESERVED, Reader
+from parcast.program.source.tree import Tree
+from parcast.program.workload import Program
+from parcast.quantities.expressions import Value, deeper, evaluate, from_ast, names_in, unwarned
 
 #: Programs nested deeper than this are refused, so that no recursion ever runs out.
 _DEEPEST = 120

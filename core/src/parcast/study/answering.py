@@ -8,9 +8,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parcast.measured import join
-from parcast.provenance import provenance
-from parcast.results import Results
+from parcast.comparison.measurements import join
+from parcast.comparison.provenance import provenance
+from parcast.results.results import Results
 from parcast.study.digest import digest_of_code, digests_of
 from parcast.study.plan import Plan
 from parcast.study.reading import Study, read_study
@@ -20,7 +20,7 @@ from parcast.study.stored import StoredRows
 from parcast.study.work import Done, Job, Opened, pickled
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: With more rows than this, they stay where they are kept until they are looked at.
 MOST_IN_MEMORY = 10_000
@@ -30,7 +30,7 @@ MANY = 10_000
 
 
 def study(
-    registry: Registry,
+    registry: Catalog,
     source: str | Path | Mapping[str, Any] | Study,
     *,
     executor: str | Executor = "processes",
@@ -86,14 +86,14 @@ def study(
     return _results(registry, asked, StoredRows(parts))
 
 
-def _workers(registry: Registry, executor: str | Executor) -> Workers:
+def _workers(registry: Catalog, executor: str | Executor) -> Workers:
     if isinstance(executor, Executor):
         return Workers(executor)
     return Workers(registry.executor(executor), lambda: registry.executor(executor))
 
 
 def _part(
-    registry: Registry,
+    registry: Catalog,
     plan: Plan,
     workers: Workers,
     cache: str | Path | None,
@@ -128,7 +128,7 @@ def _folder(cache: str | Path) -> Path:
     return user_cache_path("parcast") / "results"
 
 
-def _results(registry: Registry, asked: Study, stored: StoredRows) -> Results:
+def _results(registry: Catalog, asked: Study, stored: StoredRows) -> Results:
     plan = asked.plans[0]
     origin = provenance(registry, plan.workloads, plan.machines, plan.settings, plan.seeds)
     origin["study"] = {"name": asked.name, "summary": asked.summary, **asked.data}

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Line
-from parcast.hookspecs import PROJECT
+from parcast.comparison.grid import Line
+from parcast.plugins.hookspecs import PROJECT
 from parcast.study.plan import Plan
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 SIZE = 16
 
@@ -55,7 +55,7 @@ def digests_of(plan: Plan, code: bytes) -> bytes:
     return bytes(found)
 
 
-def digest_of_code(registry: Registry, asked: str) -> bytes:
+def digest_of_code(registry: Catalog, asked: str) -> bytes:
     """Return the digest of all code that a solver's or family's answer may depend on.
 
     The files themselves are read, so that a changed solver never meets its old answers.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import Asked, Line, Placed, whole_numbers
-from parcast.machine import Machine
-from parcast.settings import Settings
-from parcast.workload import Workload
+from parcast.comparison.grid import Asked, Line, Placed, whole_numbers
+from parcast.comparison.settings import Settings
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -108,7 +108,7 @@ class Plan:
                 yield line, p, line.settings.disks_at(line.machine, p) if d is None else d
             first = end
 
-    def asked(self, registry: Registry, start: int, stop: int) -> list[Asked]:
+    def asked(self, registry: Catalog, start: int, stop: int) -> list[Asked]:
         """Return the questions at these points."""
         return [
             one

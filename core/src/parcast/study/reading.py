@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.asking import check_mapping, check_seed, listed, solver_names, whole_numbers
+from parcast.comparison import inputs
+from parcast.comparison.grid import check_mapping, check_seed, listed, solver_names, whole_numbers
+from parcast.comparison.measurements import Measurements, read_measured
+from parcast.comparison.settings import Settings, option_value
+from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
-from parcast.files import read_data
-from parcast.machine import Machine
-from parcast.measured import Measurements, read_measured
-from parcast.ranges import parse_numbers
-from parcast.settings import Settings, option_value
+from parcast.files.tables import read_data
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.quantities.ranges import parse_numbers
 from parcast.study.plan import Plan
-from parcast.uncertainty import check_uncertainty
-from parcast.workload import Workload
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: A larger grid is a slip of the finger.
 MOST_POINTS = 10**7
@@ -46,7 +47,7 @@ class Study:
         return sum(map(len, self.plans))
 
 
-def read_study(registry: Registry, source: str | Path | Mapping[str, Any]) -> Study:
+def read_study(registry: Catalog, source: str | Path | Mapping[str, Any]) -> Study:
     """Return the study that a .toml or .json file, or a mapping with the same keys, describes.
 
     Workloads, machines and measured times are found beside the file. ``docs/studies.md`` lists
@@ -65,7 +66,7 @@ def read_study(registry: Registry, source: str | Path | Mapping[str, Any]) -> St
 
 @attrs.frozen
 class _Reading:
-    registry: Registry
+    registry: Catalog
     data: Mapping[str, Any]
     where: str
     folder: Path
@@ -95,8 +96,12 @@ class _Reading:
     def _plans(self, times: Measurements | None) -> tuple[Plan, ...]:
         of = self.registry
         measured = {key: times.values(key) or None for key in ("p", "d")} if times else {}
-        workloads = self._read("workload", lambda one: [of.workload(x) for x in self._all(one)])
-        machines = self._read("machine", lambda one: [of.machine(x) for x in self._all(one)])
+        workloads = self._read(
+            "workload", lambda one: [inputs.workload(of, x) for x in self._all(one)]
+        )
+        machines = self._read(
+            "machine", lambda one: [inputs.machine(of, x) for x in self._all(one)]
+        )
         settings = {key: self._values(key, value) for key, value in self._table("set").items()}
         first = {key: values[0] for key, values in settings.items()}
         shared = {
@@ -205,7 +210,7 @@ def _distinct(value: Any) -> tuple[Any, ...]:
     return tuple({(type(one), one): one for one in listed(value)}.values())
 
 
-def _solvers(registry: Registry, names: Any, workloads: Sequence[Workload]) -> list[str]:
+def _solvers(registry: Catalog, names: Any, workloads: Sequence[Workload]) -> list[str]:
     texts = names is None or all(isinstance(one, str) for one in listed(names))
     if not texts:
         raise UnknownNameError(f"{names!r} is no solver; give a name or a list of names")

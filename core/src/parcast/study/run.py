@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.packing import Pack
-from parcast.query import Status
-from parcast.results import Row
+from parcast.model.query import Status
+from parcast.results.packing import Pack
+from parcast.results.row import Row
 from parcast.study.digest import SIZE
 from parcast.study.pace import Pace
 from parcast.study.plan import Plan
@@ -29,7 +29,7 @@ from parcast.study.store import Block, Store, decode, encode, missing
 from parcast.study.work import Done, Job, prepare, put, work
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 
 @attrs.define
@@ -99,7 +99,7 @@ class Workers:
 class Run:
     """One solver's part of a plan on its way."""
 
-    registry: Registry
+    registry: Catalog
     plan: Plan
     job: Job
     digests: bytes

@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from parcast.packing import Pack
-from parcast.results import SCHEMA
+from parcast.results.packing import Pack
+from parcast.results.row import SCHEMA
 from parcast.study.digest import SIZE
 
 

@@ -11,8 +11,8 @@ from typing import Any, overload
 import attrs
 
 from parcast.errors import ParcastError
-from parcast.packing import CHUNK, Pack
-from parcast.results import Row
+from parcast.results.packing import CHUNK, Pack
+from parcast.results.row import Row
 from parcast.study.store import Store, decode
 from parcast.study.work import Done
 

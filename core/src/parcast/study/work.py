@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.answers import References, answer
+from parcast.comparison.rows import References, answer
+from parcast.comparison.solving import PASSING
 from parcast.errors import ParcastError
-from parcast.packing import Pack
+from parcast.results.packing import Pack
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, block_key, blocks, encode
-from parcast.tasks import PASSING
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
 #: A batch ends after this many seconds, whatever is left of it; the rest is given out again.
 MOST_SECONDS = 2.0
@@ -31,7 +31,7 @@ MOST_SECONDS = 2.0
 class Opened:
     """A plan, and the registry that answers it."""
 
-    registry: Registry
+    registry: Catalog
     plan: Plan
     references: References = attrs.field(factory=References)
 
@@ -44,7 +44,7 @@ class Job:
     folder: Path | None  #: of the store; None where only the parent can reach it
 
 
-def pickled(registry: Registry, plan: Plan) -> bytes:
+def pickled(registry: Catalog, plan: Plan) -> bytes:
     """Return what another process needs to answer the plan with the same plugins.
 
     Raises
@@ -65,12 +65,12 @@ def pickled(registry: Registry, plan: Plan) -> bytes:
 
 @lru_cache(maxsize=2)
 def _unpickled(content: bytes) -> Opened:
-    from parcast.registry import Registry
+    from parcast.plugins.catalog import Catalog
 
     given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
     if given is not None:
         given = [import_module(one) if isinstance(one, str) else one for one in given]
-    return Opened(Registry(given), plan)
+    return Opened(Catalog(given), plan)
 
 
 def prepare(content: bytes) -> None:

@@ -14,8 +14,8 @@ A broken promise raises `AssertionError` with one sentence: who broke it and wha
 
 from __future__ import annotations
 
-from parcast.program.played import by_sweep
-from parcast.program.reference import Reference
+from parcast.program.reference.outcome import Reference
+from parcast.program.reference.process_sweep import by_sweep
 from parcast.testing.events import by_events
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program

@@ -1,7 +1,7 @@
 """The cost table of ``docs/program.md``, evaluated event by event in the order of time.
 
-Written apart from `parcast.program.played`, so that the two check each other: processes are
-generators that yield when they go on, or None to sleep until something wakes them.
+Written apart from `parcast.program.reference.process_sweep`, so that the two check each other:
+processes are generators that yield when they go on, or None to sleep until something wakes them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from itertools import count
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
+from parcast.model.costs import Costs
+from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.instants import SAME
-from parcast.program.reference import Reference
-from parcast.query import Parts
+from parcast.program.reference.instants import SAME
+from parcast.program.reference.outcome import Reference
 
 #: What happens first among the events of one instant: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.

@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
+from parcast.model.costs import Costs
 from parcast.program import Operation, Unrolled
-from parcast.program.unrolled import Pool
+from parcast.program.unroll.blocks import Pool
 
 _AMOUNTS = frozenset({"bytes", "flops", "seconds"})
 

@@ -13,8 +13,16 @@ from typing import Any
 
 import attrs
 
-from parcast.entries import FamilyEntry, KindEntry, PartEntry, Reader, Solver, SolverEntry, load
-from parcast.registry import Registry
+from parcast.api import Registry
+from parcast.plugins.entries import (
+    FamilyEntry,
+    KindEntry,
+    PartEntry,
+    Reader,
+    Solver,
+    SolverEntry,
+    load,
+)
 from parcast.testing.promises import expect, is_sentence, promised
 
 #: Libraries too slow to import before a solver that needs them is asked.

@@ -14,11 +14,19 @@ from random import Random
 
 import attrs
 
-from parcast.costs import Costs
 from parcast.errors import UnknownNameError, did_you_mean
-from parcast.machine import LocalNetwork, Machine, Network, NodeGroup, Nodes, Processor, Storage
+from parcast.model.costs import Costs
+from parcast.model.machine import (
+    LocalNetwork,
+    Machine,
+    Network,
+    NodeGroup,
+    Nodes,
+    Processor,
+    Storage,
+)
+from parcast.model.query import Query
 from parcast.program import Program, Unrolled
-from parcast.query import Query
 from parcast.testing.exact import exact_costs, exact_program
 from parcast.testing.writer import DECIMAL, DYADIC, Numbers, write
 
@@ -76,8 +84,8 @@ class RandomProgram:
     @cached_property
     def expanded(self) -> Unrolled:
         """The operations of all processes, collectives as messages."""
-        from parcast.program.collectives import algorithms
-        from parcast.program.expand import expand
+        from parcast.program.matching.collectives import algorithms
+        from parcast.program.matching.expansion import expand
 
         return expand(self.unrolled, algorithms(self.machine.network.collectives))
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from parcast.entries import SolverEntry
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.query import Query
+from parcast.model.query import Query
+from parcast.plugins.entries import SolverEntry
 
 #: How near, relatively, two numbers that should be equal must be.
 TOLERANCE = 1e-9

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import attrs
 
-from parcast.formulas import Unit
-from parcast.machine import Machine
-from parcast.query import Query
-from parcast.registry import Registry
+from parcast.api import Registry
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.quantities.formulas import Unit
 
 #: A machine whose speeds are about 1 in base units.
 UNIT_MACHINE: Mapping[str, Any] = {

@@ -8,15 +8,15 @@ from typing import Any
 
 import attrs
 
-from parcast.formulas import Formula
+from parcast.api import Registry
+from parcast.comparison.lowering import lower, path
 from parcast.html import flatten
-from parcast.lowering import lower, path
-from parcast.machine import Machine
-from parcast.query import Query
-from parcast.registry import Registry
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
+from parcast.quantities.formulas import Formula
 from parcast.testing.promises import expect, is_sentence, promised
 from parcast.testing.queries import UNIT_MACHINE
-from parcast.workload import Workload
 
 
 def check_machine(registry: Registry, name: str) -> Machine:

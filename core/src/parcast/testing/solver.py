@@ -10,14 +10,14 @@ from typing import Any
 
 import attrs
 
-from parcast.entries import SolverEntry, load
+from parcast.api import Registry
+from parcast.comparison.lowering import lower
+from parcast.comparison.settings import Settings
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.html import flatten
-from parcast.lowering import lower
-from parcast.query import Assumption, Prediction, Query, Status
-from parcast.registry import Registry
-from parcast.results import Row
-from parcast.settings import Settings
+from parcast.model.query import Assumption, Prediction, Query, Status
+from parcast.plugins.entries import SolverEntry, load
+from parcast.results.row import Row
 from parcast.testing.promises import TOLERANCE, expect, is_sentence, promised, rise, who_asked
 from parcast.testing.queries import faster, lacking, standard_queries
 

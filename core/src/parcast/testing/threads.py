@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from parcast.registry import Registry
+from parcast.api import Registry
 from parcast.testing.promises import expect
 
 

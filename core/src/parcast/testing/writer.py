@@ -7,7 +7,7 @@ from random import Random
 
 import attrs
 
-from parcast.program.operations import UNEQUAL
+from parcast.program.source.operations import UNEQUAL
 
 
 @attrs.frozen

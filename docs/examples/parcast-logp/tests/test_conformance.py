@@ -4,7 +4,7 @@ import parcast_logp
 import pytest
 
 from parcast import Query
-from parcast.advice import advise
+from parcast.analysis.advice import advise
 from parcast.testing import check_plugin, check_solver
 
 MACHINE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from parcast import Query, Workload
-from parcast.phases import Phase, Phases
+from parcast.model import Phase, Phases
 
 
 def phases(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

@@ -12,8 +12,8 @@ from parcast_roofline.cache import Cache
 from typer.testing import CliRunner
 
 from parcast import ParcastError, Query, Registry
+from parcast.comparison.lowering import lower
 from parcast.errors import FileError
-from parcast.lowering import lower
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 @hookimpl
 def parcast_executor(spec: str) -> Executor | None:
     """Return the executor of a Dask cluster that runs, or of one that Slurm is asked for."""
-    name, colon, rest = spec.partition(":")
+    name, colon, target = spec.partition(":")
     if not colon or name not in {"dask", "slurm"}:
         return None
     if name == "dask":
         from parcast_dask.connecting import connect
 
-        return connect(rest)
+        return connect(target)
     from parcast_dask.slurm import start
 
-    return start(rest)
+    return start(target)

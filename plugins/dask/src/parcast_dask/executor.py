@@ -47,7 +47,7 @@ class DaskExecutor(Executor):
         inner = self.client.submit(alike, code(), fn, args, kwargs, pure=False)
         with self._lock:
             self._pending[inner] = outer
-        inner.add_done_callback(lambda done: self._pass_on(done, outer))
+        inner.add_done_callback(lambda finished: self._pass_on(finished, outer))
         return outer
 
     def _pass_on(self, inner: Any, outer: Future[Any]) -> None:

@@ -50,7 +50,7 @@ def read_request(text: str) -> Request:
     ParcastError
         Naming the word that is wrong.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for word in filter(None, text.split(",")):
         name, _, value = word.partition("=")
         if name not in _FORMS:
@@ -61,8 +61,8 @@ def read_request(text: str) -> Request:
                 f"executor 'slurm:{text}': {word!r} is not of the form of "
                 "queue=normal,account=me,jobs=4,cores=16,memory=32GB,walltime=01:00:00"
             )
-        given[name] = int(value) if name in {"jobs", "cores"} else value
-    return Request(**given)
+        values[name] = int(value) if name in {"jobs", "cores"} else value
+    return Request(**values)
 
 
 def start(text: str) -> Executor:
@@ -82,21 +82,21 @@ def start(text: str) -> Executor:
     from distributed import Client
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is told in sentences
-    found = cluster(request)
+    jobs = cluster(request)
     try:
-        found.scale(jobs=request.jobs)
-        client = Client(found, set_as_default=False)
+        jobs.scale(jobs=request.jobs)
+        client = Client(jobs, set_as_default=False)
     except (OSError, RuntimeError) as error:
-        found.close()
+        jobs.close()
         raise ParcastError(f"Slurm takes no job: {' '.join(str(error).split())}") from None
-    return DaskExecutor(client, found, request.jobs * request.cores)
+    return DaskExecutor(client, jobs, request.jobs * request.cores)
 
 
 def cluster(request: Request) -> SLURMCluster:
     """Return the cluster, its scheduler in this process, with no job submitted yet."""
     from dask_jobqueue.slurm import SLURMCluster
 
-    more: Any = {"python": request.python} if request.python else {}
+    python: Any = {"python": request.python} if request.python else {}
     return SLURMCluster(
         queue=request.queue,
         account=request.account,
@@ -108,5 +108,5 @@ def cluster(request: Request) -> SLURMCluster:
         job_name="parcast",
         job_script_prologue=[f"export {name}_NUM_THREADS=1" for name in _THREADS],
         scheduler_options={"dashboard": False, "dashboard_address": None},
-        **more,
+        **python,
     )

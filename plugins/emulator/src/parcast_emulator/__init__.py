@@ -17,7 +17,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.entries import COSTS
+from parcast.plugins.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -47,17 +47,17 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     yield SolverEntry(
         "emulator.lc",
         "emulator",
-        "parcast_emulator.lc:LooselyCoupled",
+        "parcast_emulator.solvers.lc:LooselyCoupled",
         "Disks, buses, ports and processors, first come first served; exact for its model.",
-        options="parcast_emulator.lc:Options",
+        options="parcast_emulator.solvers.lc:Options",
         follows=COSTS,
     )
     yield SolverEntry(
         "emulator.tc",
         "emulator",
-        "parcast_emulator.tc:TightlyCoupled",
+        "parcast_emulator.solvers.tc:TightlyCoupled",
         "Processes that issue calls one by one; checking for completion may cost time.",
-        options="parcast_emulator.tc:Options",
+        options="parcast_emulator.solvers.tc:Options",
         follows=COSTS,
     )
     yield FamilyEntry("emulator", "parcast_emulator:choose", "lc where blocks are known, or tc.")

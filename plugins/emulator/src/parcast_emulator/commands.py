@@ -181,9 +181,8 @@ def _query(
     settings: list[str] | None, seed: int,
 ) -> Query:  # fmt: skip
     """Return the query of a command about one application at one point, checked."""
-    from parcast.asking import Line
-    from parcast.settings import Settings as Sorted
-    from parcast.settings import split_assignment
+    from parcast.comparison import Line, split_assignment
+    from parcast.comparison import Settings as Sorted
 
     found = _application(registry, workload)
     given = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [found])

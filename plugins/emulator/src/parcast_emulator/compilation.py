@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from parcast.kernel_cache import cached_kernels
+from parcast.plugins import cached_kernels
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -31,7 +31,4 @@ def kernel(function: Callable[..., Any]) -> Any:
 @cache
 def _sources() -> tuple[Path, ...]:
     """Return the files of all kernels: they call each other."""
-    here = Path(__file__).parent
-    return tuple(
-        sorted(one for name in ("engines", "programs") for one in (here / name).glob("*.py"))
-    )
+    return tuple(sorted((Path(__file__).parent / "engines").rglob("*.py")))

@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, Unit, UnsupportedError
-from parcast.machine import Bandwidth, Count, Machine, Seconds
-from parcast.placement import Placement, place
+from parcast.model import Bandwidth, Count, Machine, Placement, Seconds, place
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 
 #: First come, first served; or all that waits at once, in equal shares.

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
-from parcast.costs import Costs
-from parcast.program.instants import SAME
-from parcast.program.ready import matched
+from parcast.model import Costs
+from parcast.program.matching import matched
+from parcast.program.reference.instants import SAME
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Usage
 from parcast_emulator.hardware import Bus, Disk, Nic, disks_of
@@ -19,7 +19,7 @@ from parcast_emulator.processes.node_files import NodeFiles
 from parcast_emulator.processes.ports import Ports
 
 if TYPE_CHECKING:
-    from parcast_emulator.programs import engine as compiled
+    from parcast_emulator.engines.ranks import engine as compiled
 
     Run: TypeAlias = processes.Run | compiled.Run
 
@@ -96,7 +96,7 @@ def process_run(query: Query, polling: float) -> processes.Run:
 
 def compiled_run(query: Query, polling: float) -> compiled.Run:
     """Return a run by the compiled kernels."""
-    from parcast_emulator.programs import engine
+    from parcast_emulator.engines.ranks import engine
 
     costs, nodes = _machine(query)
     nic = query.machine.part("nic", Nic) or Nic()

@@ -12,7 +12,7 @@ import numpy as np
 from parcast import Unit, Whole
 from parcast.errors import FileError
 from parcast.files import read_data, structure
-from parcast.machine import Bandwidth, Count, Seconds
+from parcast.model import Bandwidth, Count, Seconds
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 from parcast_emulator.hardware import PerSecond, Sharing

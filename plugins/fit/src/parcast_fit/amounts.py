@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 import tomlkit
 
+from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
-from parcast.measured import read_table
-from parcast.units import parse_quantity
+from parcast.quantities import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
 #: Columns by the field of a phase that they are.
@@ -42,7 +42,7 @@ FAR = 16
 
 
 @attrs.frozen(kw_only=True)
-class Prediction:
+class PredictedAmount:
     """An amount where it was not measured."""
 
     p: int
@@ -52,7 +52,7 @@ class Prediction:
 
 
 @attrs.frozen(kw_only=True)
-class Held:
+class LeftOut:
     """An amount that was measured and left out, and what its formula says there."""
 
     p: int
@@ -77,8 +77,8 @@ class Amount:
     held_out: float | None = None  #: RMS relative error of points predicted from the others
     largest_out: float | None = None  #: relative error of the largest p predicted from the others
     rivals: tuple[str, ...] = ()  #: other formulas that predict about as well
-    predictions: tuple[Prediction, ...] = ()
-    left_out: tuple[Held, ...] = ()  #: as asked
+    predictions: tuple[PredictedAmount, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()  #: as asked
 
 
 @attrs.frozen(kw_only=True)
@@ -92,12 +92,12 @@ class Scaling:
     @property
     def source(self) -> str:
         """The files, as labels name them."""
-        return ", ".join(Path(one).name for one in self.where.split(", "))
+        return ", ".join(Path(file).name for file in self.where.split(", "))
 
     @property
     def complete(self) -> bool:
         """Whether every column has a formula."""
-        return all(one.formula is not None for one in self.amounts)
+        return all(amount.formula is not None for amount in self.amounts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -114,10 +114,10 @@ class Scaling:
         path = Path(path)
         if path.suffix.lower() != ".toml":
             raise FileError(f"{path}: a workload is TOML; name it {path.stem}.toml")
-        lacking = next((one for one in self.amounts if one.formula is None), None)
+        lacking = next((amount for amount in self.amounts if amount.formula is None), None)
         if lacking is not None:
             raise FileError(f"{path}: {lacking.column} has no formula, so nothing is written")
-        fields = [one for one in self.amounts if one.field is not None]
+        fields = [amount for amount in self.amounts if amount.field is not None]
         if not fields:
             raise FileError(f"{path}: no column is one of a phase: {', '.join(FIELDS)}")
         try:
@@ -131,11 +131,11 @@ class Scaling:
         document["name"] = name
         document["summary"] = f"Amounts per process as formulas of p, from {span}"
         phase, sources = tomlkit.table(), tomlkit.table()
-        for key in dict.fromkeys(str(one.field) for one in fields):
-            parts = [one for one in fields if one.field == key]
-            some = [one for one in parts if one.formula != "0"] or parts[:1]
-            phase[key] = " + ".join(str(one.formula) for one in some)
-            sources[f"phase[0].{key}"] = f"fitted: {span}; {_errors(some)}"
+        for key in dict.fromkeys(str(amount.field) for amount in fields):
+            parts = [amount for amount in fields if amount.field == key]
+            nonzero = [amount for amount in parts if amount.formula != "0"] or parts[:1]
+            phase[key] = " + ".join(str(amount.formula) for amount in nonzero)
+            sources[f"phase[0].{key}"] = f"fitted: {span}; {_errors(nonzero)}"
         phase["distribution"] = "constant"
         phases = tomlkit.aot()
         phases.append(phase)
@@ -167,21 +167,23 @@ def scaling(
     FileError
         If the table has no ``p``, nothing besides, or a value that is no amount.
     """
-    found, columns = _columns(table)
-    where = where or found
-    held = set(hold_out)
+    table_name, columns = _columns(table)
+    where = where or table_name
+    held_out = set(hold_out)
     processes = sorted({p for values in columns.values() for p in values})
-    if unknown := sorted(held - set(processes)):
+    if unknown := sorted(held_out - set(processes)):
         raise ParcastError(
             f"--hold-out {unknown[0]}: there is no run of it; of {where} the p are "
             f"{', '.join(map(str, processes))}"
         )
-    processes = [p for p in processes if p not in held] or processes
-    asked = sorted(set(at)) or [4 * processes[-1], FAR * processes[-1]]
-    if asked[0] < 1:
-        raise ParcastError(f"-p {asked[0]}: write whole numbers from 1")
-    amounts = tuple(_amount(name, values, asked, held) for name, values in columns.items())
-    fields = [one.field for one in amounts if one.field and _OF not in one.column]
+    processes = [p for p in processes if p not in held_out] or processes
+    predicted_at = sorted(set(at)) or [4 * processes[-1], FAR * processes[-1]]
+    if predicted_at[0] < 1:
+        raise ParcastError(f"-p {predicted_at[0]}: write whole numbers from 1")
+    amounts = tuple(
+        _amount(name, values, predicted_at, held_out) for name, values in columns.items()
+    )
+    fields = [amount.field for amount in amounts if amount.field and _OF not in amount.column]
     if len(set(fields)) < len(fields):
         raise FileError(f"{where}: two columns are the same of a phase: {', '.join(fields)}")
     return Scaling(where=where, p=tuple(processes), amounts=amounts)
@@ -194,93 +196,98 @@ def _columns(table: Any) -> tuple[str, dict[str, dict[int, float]]]:
         raise FileError(f"{where}: there are no runs in it")
     names = [str(name) for name in rows[0][1] if name != "p"]
     if "p" not in rows[0][1] or not names:
-        found = ", ".join(map(str, rows[0][1]))
-        raise FileError(f"{where}: a column 'p' and at least one amount are needed, not {found}")
+        columns = ", ".join(map(str, rows[0][1]))
+        raise FileError(f"{where}: a column 'p' and at least one amount are needed, not {columns}")
     values: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in names}
-    for place, row in rows:
+    for position, row in rows:
         if row.keys() != rows[0][1].keys():
-            raise FileError(f"{place}: its columns differ from those of {rows[0][0]}")
-        p = _number(place, "p", row["p"])
+            raise FileError(f"{position}: its columns differ from those of {rows[0][0]}")
+        p = _number(position, "p", row["p"])
         if p != int(p) or p < 1:
-            raise FileError(f"{place}: p = {row['p']!r} must be a whole number, 1 or more")
+            raise FileError(f"{position}: p = {row['p']!r} must be a whole number, 1 or more")
         for name in names:
-            values[name][int(p)].append(_number(place, name, row[name]))
+            values[name][int(p)].append(_number(position, name, row[name]))
     return where, {
-        name: {p: median(several) for p, several in sorted(found.items())}
-        for name, found in values.items()
+        name: {p: median(several) for p, several in sorted(by_p.items())}
+        for name, by_p in values.items()
     }
 
 
-def _number(place: str, name: str, value: Any) -> float:
+def _number(position: str, name: str, value: Any) -> float:
     try:
         number = parse_quantity(value.item() if hasattr(value, "item") else value).value
     except UnitError as error:
-        raise FileError(f"{place}: {name} = {shorten(repr(value))}: {error}") from None
+        raise FileError(f"{position}: {name} = {shorten(repr(value))}: {error}") from None
     if number < 0:
-        raise FileError(f"{place}: {name} = {number:g} must be 0 or more")
+        raise FileError(f"{position}: {name} = {number:g} must be 0 or more")
     return number
 
 
-def _amount(column: str, values: dict[int, float], asked: list[int], held: set[int]) -> Amount:
+def _amount(
+    column: str, values: dict[int, float], predicted_at: list[int], held_out: set[int]
+) -> Amount:
     field = FIELDS.get(column.partition(_OF)[0])
     if field in _ALONE:
         values = {p: amount for p, amount in values.items() if p > 1}
-    measured = {p: amount for p, amount in values.items() if p in held}
-    values = {p: amount for p, amount in values.items() if p not in held}
-    made = Amount(column=column, field=field, points=len(values), formula=None)
+    measured = {p: amount for p, amount in values.items() if p in held_out}
+    values = {p: amount for p, amount in values.items() if p not in held_out}
+    unfitted = Amount(column=column, field=field, points=len(values), formula=None)
     if len(values) < NEEDED[1]:
         beyond = " above 1" if field in _ALONE else ""
         return attrs.evolve(
-            made,
+            unfitted,
             message=f"{len(values)} values of p{beyond} are too few: c p^a needs {NEEDED[1]}, "
             f"two coefficients {NEEDED[2]}, three {NEEDED[3]}",
         )
     p, amounts = np.array(list(values), dtype=float), np.array(list(values.values()))
     if not amounts.any():
-        left_out = tuple(Held(p=n, measured=x, predicted=0.0) for n, x in measured.items())
-        return attrs.evolve(made, formula="0", held_out=0.0, largest_out=0.0, left_out=left_out)
-    chosen, rivals = choose(p, amounts, max(*asked, *measured, p.max()))
+        left_out = tuple(LeftOut(p=n, measured=x, predicted=0.0) for n, x in measured.items())
+        return attrs.evolve(unfitted, formula="0", held_out=0.0, largest_out=0.0, left_out=left_out)
+    chosen, rivals = choose(p, amounts, max(*predicted_at, *measured, p.max()))
     if chosen is None:
-        return attrs.evolve(made, message="no formula stays at 0 or more as far as is asked")
+        return attrs.evolve(unfitted, message="no formula stays at 0 or more as far as is asked")
     message = ""
     if len(values) < NEEDED[len(chosen.coefficients)]:
         message = f"two coefficients from {len(values)} values of p, taken as they are exact there"
     if chosen.held_out > 0.5:
         return attrs.evolve(
-            made,
+            unfitted,
             held_out=chosen.held_out,
             message=f"no formula predicts held-out points: the best is off by "
             f"{100 * chosen.held_out:.0f} %",
         )
     return attrs.evolve(
-        made,
+        unfitted,
         formula=chosen.text(),
         message=message,
         held_out=chosen.held_out,
         largest_out=chosen.largest_out,
-        rivals=tuple(one.text() for one in rivals if one is not chosen)[:5],
-        predictions=tuple(_predicted(chosen, rivals, where) for where in asked),
-        left_out=tuple(Held(p=n, measured=x, predicted=chosen(n)) for n, x in measured.items()),
+        rivals=tuple(rival.text() for rival in rivals if rival is not chosen)[:5],
+        predictions=tuple(_predict(chosen, rivals, n) for n in predicted_at),
+        left_out=tuple(LeftOut(p=n, measured=x, predicted=chosen(n)) for n, x in measured.items()),
     )
 
 
 def _errors(parts: list[Amount]) -> str:
     """Return how well parts of a field predict what was left out of their fit."""
-    error = max(one.held_out or 0 for one in parts)
-    found = [f"held-out error {100 * error:.2g} %" if error > EXACT else "exact"]
-    found += dict.fromkeys(one.message for one in parts if one.message)
-    for p in sorted({held.p for one in parts for held in one.left_out}):
-        held = [each for one in parts for each in one.left_out if each.p == p]
-        measured, predicted = sum(one.measured for one in held), sum(one.predicted for one in held)
+    error = max(part.held_out or 0 for part in parts)
+    remarks = [f"held-out error {100 * error:.2g} %" if error > EXACT else "exact"]
+    remarks += dict.fromkeys(part.message for part in parts if part.message)
+    for p in sorted({point.p for part in parts for point in part.left_out}):
+        points = [point for part in parts for point in part.left_out if point.p == p]
+        measured, predicted = (
+            sum(point.measured for point in points),
+            sum(point.predicted for point in points),
+        )
         if measured:
             off = predicted / measured - 1
             error_there = f"with an error of {100 * off:+.3g} %" if abs(off) > EXACT else "exactly"
-            found += [f"p = {p} left out and predicted {error_there}"]
-    return "; ".join(found)
+            remarks += [f"p = {p} left out and predicted {error_there}"]
+    return "; ".join(remarks)
 
 
-def _predicted(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> Prediction:
-    ends = [one.interval(p) for one in rivals]
-    return Prediction(
+def _predict(chosen: Hypothesis, rivals: list[Hypothesis], p: int) -> PredictedAmount:
+    ends = [rival.interval(p) for rival in rivals]
+    return PredictedAmount(
         p=p, value=chosen(p), low=min(low for low, _ in ends), high=max(high for _, high in ends)
     )

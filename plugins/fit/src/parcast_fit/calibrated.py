@@ -7,51 +7,91 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import tomlkit
 from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
-from parcast.machine import Machine
-from parcast.units import parse_quantity
-from parcast.workload import Workload
-from parcast_fit.result import Estimate, Fit
+from parcast.model import Machine, Workload
+from parcast.quantities import parse_quantity
+from parcast_fit.estimates import Estimate
 from parcast_fit.wording import show
 
+_PARTS = ("processor", "nodes", "network", "storage", "cost")
 
-def write(fit: Fit, path: str | Path) -> list[Path]:
-    """Write what was calibrated; return the files.
 
-    Comments and everything that was not fitted stay. Constant settings are written too, as
-    assumed. Where both a machine and a workload were calibrated, the one goes to
-    ``NAME-machine.toml``, the other to ``NAME-workload.toml``.
+@attrs.frozen(kw_only=True)
+class Calibrated:
+    """A workload and a machine with what was fitted and what was set besides."""
 
-    Raises
-    ------
-    FileError
-        If the workload is no table, or the file cannot be written.
-    """
-    path = Path(path)
-    if path.suffix.lower() != ".toml":
-        raise FileError(f"{path}: a calibrated file is TOML; name it {path.stem}.toml")
-    kinds = [kind for kind in ("machine", "workload") if any(e.of == kind for e in fit.estimates)]
-    files = []
-    for kind in kinds:
-        target = path if len(kinds) == 1 else path.with_stem(f"{path.stem}-{kind}")
-        document = _document(fit.machine if kind == "machine" else fit.workload)
-        for name, value in _constants(fit, kind).items():
+    workload: Workload
+    machine: Machine
+    estimates: tuple[Estimate, ...]
+    settings: Mapping[str, Any]
+    source: str  #: of the estimates, as the file says it
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write what was calibrated; return the files.
+
+        Comments and everything that was not fitted stay. Constant settings are written too, as
+        assumed. Where both a machine and a workload were calibrated, the one goes to
+        ``NAME-machine.toml``, the other to ``NAME-workload.toml``.
+
+        Raises
+        ------
+        FileError
+            If the workload is no table, or the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() != ".toml":
+            raise FileError(f"{path}: a calibrated file is TOML; name it {path.stem}.toml")
+        kinds = [kind for kind in ("machine", "workload") if any(self._of(kind))]
+        files = []
+        for kind in kinds:
+            target = path if len(kinds) == 1 else path.with_stem(f"{path.stem}-{kind}")
+            document = self._document(kind)
+            try:
+                target.write_text(tomlkit.dumps(document), encoding="utf-8")
+            except OSError as error:
+                raise FileError(f"{target} cannot be written: {error.strerror or error}") from None
+            files.append(target)
+        return files
+
+    def unwritten(self) -> list[str]:
+        """Return the settings that the files do not hold and their user must give again."""
+        kinds = {estimate.of for estimate in self.estimates}
+        written = {name for kind in kinds for name in self._constants(kind)}
+        free = {estimate.name for estimate in self.estimates}
+        return [f"{n}={v}" for n, v in self.settings.items() if n not in free and n not in written]
+
+    def _of(self, kind: str) -> list[Estimate]:
+        return [estimate for estimate in self.estimates if estimate.of == kind]
+
+    def _document(self, kind: str) -> TOMLDocument:
+        document = _as_read(self.machine if kind == "machine" else self.workload)
+        for name, value in self._constants(kind).items():
             _put(document, kind, name, value, "assumed: set while others were fitted")
-        for one in fit.estimates:
-            if one.of == kind:
-                _put(document, kind, one.name, _spelled(document, one, kind), _source(fit, one))
-        try:
-            target.write_text(tomlkit.dumps(document), encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{target} cannot be written: {error.strerror or error}") from None
-        files.append(target)
-    return files
+        for estimate in self._of(kind):
+            value = _spell(document, estimate, kind)
+            _put(document, kind, estimate.name, value, f"{self.source}; {_certainty(estimate)}")
+        return document
+
+    def _constants(self, kind: str) -> dict[str, Any]:
+        """Return what was set besides and is the same everywhere; formulas of p are left out."""
+        free = {estimate.name for estimate in self.estimates}
+        constants: dict[str, Any] = {}
+        for name, value in self.settings.items():
+            in_workload = name in self.workload.parameters
+            in_machine = not in_workload and name.split(".")[0] in _PARTS
+            if name in free or not (in_workload if kind == "workload" else in_machine):
+                continue
+            plain = not isinstance(value, str) or _is_number(value)
+            if plain or (kind == "machine" and value.replace("_", "").isalpha()):
+                constants[name] = value
+        return constants
 
 
-def _document(described: Machine | Workload) -> TOMLDocument:
+def _as_read(described: Machine | Workload) -> TOMLDocument:
     """Return the file as it was read, with its comments where it is TOML."""
     if not described.data:
         raise FileError(
@@ -68,38 +108,12 @@ def _document(described: Machine | Workload) -> TOMLDocument:
     return document
 
 
-def _constants(fit: Fit, kind: str) -> dict[str, Any]:
-    """Return what was set besides and is the same everywhere; formulas of p cannot be written."""
-    free = {one.name for one in fit.estimates}
-    made: dict[str, Any] = {}
-    for name, value in fit.settings.items():
-        own = name in fit.workload.parameters
-        ours = own if kind == "workload" else (not own and name.split(".")[0] in _PARTS)
-        if name in free or not ours:
-            continue
-        plain = not isinstance(value, str) or _is_number(value)
-        if plain or (kind == "machine" and value.replace("_", "").isalpha()):
-            made[name] = value
-    return made
-
-
 def _is_number(text: str) -> bool:
     try:
         parse_quantity(text)
     except UnitError:  # a formula such as 1e7*p
         return False
     return True
-
-
-_PARTS = ("processor", "nodes", "network", "storage", "cost")
-
-
-def unwritten(fit: Fit) -> list[str]:
-    """Return the settings that a calibrated file does not hold and its user must give again."""
-    kinds = {one.of for one in fit.estimates}
-    held = {name for kind in kinds for name in _constants(fit, kind)}
-    free = {one.name for one in fit.estimates}
-    return [f"{n}={v}" for n, v in fit.settings.items() if n not in free and n not in held]
 
 
 def _put(document: TOMLDocument, kind: str, name: str, value: Any, source: str) -> None:
@@ -120,37 +134,38 @@ def _put(document: TOMLDocument, kind: str, name: str, value: Any, source: str) 
     sources[path] = source
 
 
-def _spelled(document: Mapping[str, Any], one: Estimate, kind: str) -> Any:
+def _spell(document: Mapping[str, Any], estimate: Estimate, kind: str) -> Any:
     """Return the number in the unit it had, with its standard uncertainty where it is known."""
-    found: Any = document
-    for word in (f"parameters.{one.name}" if kind == "workload" else one.name).split("."):
-        found = found.get(word, {}) if isinstance(found, Mapping) else {}
-    unit = found.split()[-1] if isinstance(found, str) and " " in found.strip() else ""
+    name = f"parameters.{estimate.name}" if kind == "workload" else estimate.name
+    value: Any = document
+    for key in name.split("."):
+        value = value.get(key, {}) if isinstance(value, Mapping) else {}
+    unit = value.split()[-1] if isinstance(value, str) and " " in value.strip() else ""
     unit = "" if unit == "%" else unit  # 27 +- 5 % is refused: it may be of the 27
     factor = parse_quantity(f"1 {unit}").value if unit else 1.0
-    value = repr(one.used / factor)
-    known = one.state == "determined" and one.low is not None and one.high is not None
-    if known and one.low is not None and one.high is not None:
-        spread = (one.high - one.low) / 4 / factor  # a 95 % interval is about 4 of them wide
-        return f"{value} +- {spread:.2g} {unit}".rstrip()
-    return f"{value} {unit}" if unit else one.used
+    number, low, high = repr(estimate.used / factor), estimate.low, estimate.high
+    if estimate.state == "determined" and low is not None and high is not None:
+        spread = (high - low) / 4 / factor  # a 95 % interval is about 4 of them wide
+        return f"{number} +- {spread:.2g} {unit}".rstrip()
+    return f"{number} {unit}" if unit else estimate.used
 
 
-def _source(fit: Fit, one: Estimate) -> str:
-    where = Path(fit.where).name
-    start = f"fitted: {len(fit.points)} {fit.quantity}s in {where} with {', '.join(fit.solvers)}"
-    if one.state == "determined" and one.low is not None and one.high is not None:
-        ends = f"{show(one.low, one.dimension)} .. {show(one.high, one.dimension)}"
-        return f"{start}; 95 % interval {ends}"
-    if one.state == "undetermined":
-        return f"{start}; not determined by the data, one of many values that fit alike"
-    if one.state == "open":
-        return f"{start}; the data set it no limit, so it is about where the search started"
-    if one.state == "determined":
-        return f"{start}; as many points as parameters, so no interval"
-    limit = {"at bound": f"at its bound {show(one.used, one.dimension)}"}
-    if one.state == "at most" and one.high is not None:
-        limit["at most"] = f"known to be at most {show(one.high, one.dimension)}"
-    if one.state == "at least" and one.low is not None:
-        limit["at least"] = f"known to be at least {show(one.low, one.dimension)}"
-    return f"{start}; {limit[one.state]}"
+def _certainty(estimate: Estimate) -> str:
+    """Return how well the data determine an estimate, as its source says it."""
+    if estimate.state == "determined" and estimate.low is not None and estimate.high is not None:
+        ends = (
+            f"{show(estimate.low, estimate.dimension)} .. {show(estimate.high, estimate.dimension)}"
+        )
+        return f"95 % interval {ends}"
+    if estimate.state == "undetermined":
+        return "not determined by the data, one of many values that fit alike"
+    if estimate.state == "open":
+        return "the data set it no limit, so it is about where the search started"
+    if estimate.state == "determined":
+        return "as many points as parameters, so no interval"
+    limit = {"at bound": f"at its bound {show(estimate.used, estimate.dimension)}"}
+    if estimate.state == "at most" and estimate.high is not None:
+        limit["at most"] = f"known to be at most {show(estimate.high, estimate.dimension)}"
+    if estimate.state == "at least" and estimate.low is not None:
+        limit["at least"] = f"known to be at least {show(estimate.low, estimate.dimension)}"
+    return limit[estimate.state]

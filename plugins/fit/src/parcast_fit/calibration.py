@@ -10,18 +10,18 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.api import Registry
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError
-from parcast.machine import Machine
-from parcast.registry import Registry
-from parcast.settings import Settings
-from parcast.units import format_seconds
-from parcast.workload import Workload
+from parcast.model import Machine, Workload
+from parcast.quantities import format_seconds
 from parcast_fit.design import candidates, next_point
-from parcast_fit.estimates import Solution, estimate, solve
+from parcast_fit.estimates import describe_estimate, solve
 from parcast_fit.observations import Observations, observe
 from parcast_fit.parameters import read_parameters
 from parcast_fit.problem import Problem, make_problem
 from parcast_fit.result import Fit, Identifiability
+from parcast_fit.solution import Solution
 from parcast_fit.undetermined import describe_combinations, describe_directions
 from parcast_fit.validation import fitted_points, leave_largest_out
 
@@ -57,7 +57,8 @@ def fit(
     solver
         A solver or family; may be left out where one is installed.
     settings
-        What else is set, as in `parcast.compare.compare`; for a free name, where to start.
+        What else is set, as in `parcast.comparison.compare.compare`; for a free name, where to
+        start.
     bounds
         By free name ``(low, high)`` in base units or text such as ``"1 MB/s..1 GB/s"``.
     mapping
@@ -81,7 +82,7 @@ def fit(
     """
     if interval not in {"profile", "bootstrap"}:
         raise UnknownNameError(f"interval {interval!r} must be 'profile' or 'bootstrap'")
-    names = [one.strip() for one in free.split(",")] if isinstance(free, str) else list(free)
+    names = [name.strip() for name in free.split(",")] if isinstance(free, str) else list(free)
     if not names or len(set(names)) < len(names) or "" in names:
         raise UnknownNameError(f"--free {','.join(names)!r} must name each parameter once")
     work, mach = registry.workload(workload), registry.machine(machine)
@@ -96,39 +97,39 @@ def fit(
             f"{len(names)} free parameters; measure at more p and d, or free fewer"
         )
     problem = make_problem(registry, _solver(registry, solver), chosen, parameters, observations)
-    found = solve(problem, interval, seed)
-    return _described(found, work, mach, dict(settings or {}), seed)
+    solution = solve(problem, interval, seed)
+    return _describe(solution, work, mach, dict(settings or {}), seed)
 
 
 def _solver(registry: Registry, name: str | None) -> str:
-    families = sorted({one.family for one in registry.solvers.values() if not one.on_request})
+    families = sorted({entry.family for entry in registry.solvers.values() if not entry.on_request})
     if name is None:
         if len(families) != 1:
-            known = ", ".join(families) or "none; install a plugin such as parcast-spmd"
-            raise UnknownNameError(f"Name the solver to fit, with -s or solver=: {known}")
+            choices = ", ".join(families) or "none; install a plugin such as parcast-spmd"
+            raise UnknownNameError(f"Name the solver to fit, with -s or solver=: {choices}")
         return families[0]
-    if name not in {one.family for one in registry.solvers.values()}:
+    if name not in {entry.family for entry in registry.solvers.values()}:
         registry.named("solvers", name, {**registry.families, **registry.solvers})
     return name
 
 
-def _described(
-    found: Solution,
+def _describe(
+    solution: Solution,
     workload: Workload,
     machine: Machine,
     settings: Mapping[str, Any],
     seed: int,
 ) -> Fit:
     """Say everything about where a search ended."""
-    problem, best = found.problem, found.best
+    problem, best = solution.problem, solution.best
     model, observations = problem.model, problem.observations
-    names = [one.name for one in problem.parameters]
+    names = [parameter.name for parameter in problem.parameters]
     grid = candidates(problem, best.inner)
     suggested = next_point(
         grid,
-        found.rank,
+        solution.rank,
         problem.relative(best.inner),
-        found.scatter,
+        solution.scatter,
         names,
         problem.stuck(best.inner),
     )
@@ -140,27 +141,27 @@ def _described(
         where=observations.where,
         status="ok" if best.converged else "not_converged",
         message=best.message,
-        estimates=tuple(estimate(found, j) for j in range(len(names))),
+        estimates=tuple(describe_estimate(solution, j) for j in range(len(names))),
         points=fitted_points(
             observations, best.residuals[: model.points], model.binding(best.inner)
         ),
-        scatter=None if math.isnan(found.scatter) else found.scatter,
+        scatter=None if math.isnan(solution.scatter) else solution.scatter,
         repeatability=_repeatability(observations),
-        interval=found.kind,
-        held_out=leave_largest_out(problem, found.measured.rank),
+        interval=solution.kind,
+        held_out=leave_largest_out(problem, solution.measured.rank),
         identifiability=Identifiability(
-            rank=found.measured.rank,
+            rank=solution.measured.rank,
             parameters=len(names),
-            singular_values=tuple(found.measured.singular_values.tolist()),
-            threshold=found.measured.threshold,
+            singular_values=tuple(solution.measured.singular_values.tolist()),
+            threshold=solution.measured.threshold,
             scale=_scale(problem) if model.anchored else "",
-            directions=describe_directions(problem, best, found.rank, grid),
+            directions=describe_directions(problem, best, solution.rank, grid),
             combinations=describe_combinations(
-                problem, best, found.rank, found.scatter, found.spare
+                problem, best, solution.rank, solution.scatter, solution.spare
             ),
-            exact_derivatives=found.exact,
+            exact_derivatives=solution.exact,
         ),
-        suggestion=None if suggested is None or found.spare <= 0 else attrs.asdict(suggested),
+        suggestion=None if suggested is None or solution.spare <= 0 else attrs.asdict(suggested),
         settings=settings,
         seed=seed,
     )
@@ -179,7 +180,7 @@ def _repeatability(observations: Observations) -> float | None:
     runs: dict[Any, list[float]] = defaultdict(list)
     for key, value in zip(observations.keys, observations.values, strict=True):
         runs[key].append(math.log(value))
-    spare = sum(len(one) - 1 for one in runs.values())
+    spare = sum(len(values) - 1 for values in runs.values())
     if not spare:
         return None
-    return math.sqrt(sum(float(np.var(one)) * len(one) for one in runs.values()) / spare)
+    return math.sqrt(sum(float(np.var(values)) * len(values) for values in runs.values()) / spare)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli.output import output_option, print_json, print_table, print_text
+from parcast.comparison import split_assignment
 from parcast.errors import FileError, SolveError, UnsupportedError
-from parcast.settings import split_assignment
 
 if TYPE_CHECKING:
-    from parcast_fit.result import Estimate, Fit
+    from parcast_fit.estimates import Estimate
+    from parcast_fit.result import Fit
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -63,7 +64,7 @@ def fit(
 
     check_output(output)
     try:
-        found = calibrate(
+        result = calibrate(
             context.obj,
             workload,
             machine,
@@ -80,14 +81,14 @@ def fit(
         print(f"parcast: {error}", file=sys.stderr)
         return 1
     if json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        _print_fit(found)
-    if found.status != "ok":
-        print(f"parcast: {found.message}; nothing is written", file=sys.stderr)
+        _print_fit(result)
+    if result.status != "ok":
+        print(f"parcast: {result.message}; nothing is written", file=sys.stderr)
         return 1
     if output is not None:
-        _write(found, output)
+        _write(result, output)
     return 0
 
 
@@ -101,113 +102,127 @@ def check_output(output: Path | None) -> None:
         raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
 
 
-def _write(found: Fit, output: Path) -> None:
-    from parcast_fit.calibrated import unwritten
-
-    for path in found.write(output):
+def _write(result: Fit, output: Path) -> None:
+    for path in result.write(output):
         print(f"parcast: wrote {path}", file=sys.stderr)
-    again = unwritten(found)
+    again = result.calibrated.unwritten()
     if again:
-        flags = " ".join(f"--set {one}" for one in again)
+        flags = " ".join(f"--set {setting}" for setting in again)
         print(f"parcast: to predict the same, give {flags} as well", file=sys.stderr)
 
 
-def _print_fit(found: Fit) -> None:
-    who, count = ", ".join(found.solvers), len(found.points)
+def _print_fit(result: Fit) -> None:
+    who, count = ", ".join(result.solvers), len(result.points)
     print_text(
-        f"{found.workload.name} on {found.machine.name} by {who}: {count} {found.quantity}s, "
-        f"{len(found.estimates)} free\n"
+        f"{result.workload.name} on {result.machine.name} by {who}: {count} {result.quantity}s, "
+        f"{len(result.estimates)} free\n"
     )
-    rows = [_row(one) for one in found.estimates]
+    rows = [_row(estimate) for estimate in result.estimates]
     print_table(("", "estimate", "95 % interval", "start", ""), rows)
-    errors, scale = found.errors, found.identifiability.scale
+    errors, scale = result.errors, result.identifiability.scale
     print_text(
         f"\nerrors: RMS {percent(errors.rms)}, (1/N) sqrt(sum e^2) {percent(errors.paper)}, "
         f"largest {percent(errors.largest)}"
     )
-    if found.repeatability is not None:
-        print_text(f"repeated runs differ by {percent(found.repeatability)} (standard deviation)")
-    _print_held_out(found)
-    _print_identifiability(found)
+    if result.repeatability is not None:
+        print_text(f"repeated runs differ by {percent(result.repeatability)} (standard deviation)")
+    _print_held_out(result)
+    _print_identifiability(result)
     if scale:
         print_text(f"scale: {scale}")
-    if found.suggestion is not None:
-        one = found.suggestion
+    if result.suggestion is not None:
+        point = result.suggestion
         print_text(
-            f"measure next: p={one['p']}, d={one['d']}; {one['parameter']} is known worst, its "
-            f"standard error would fall from {percent(one['before'])} to {percent(one['after'])}"
+            f"measure next: p={point['p']}, d={point['d']}; {point['parameter']} is known worst, "
+            f"its standard error would fall from {percent(point['before'])} to "
+            f"{percent(point['after'])}"
         )
     print()
-    _print_points(found)
+    _print_points(result)
 
 
-def _row(one: Estimate) -> list[str]:
+def _row(estimate: Estimate) -> list[str]:
     from parcast_fit.wording import show
 
     def number(value: float | None) -> str:
-        return "unlimited" if value is None else show(value, one.dimension)
+        return "unlimited" if value is None else show(value, estimate.dimension)
 
     words = {
         "determined": "",
-        "at bound": f"stuck at its bound {number(one.used)}",
-        "at most": f"only known to be at most {number(one.high)}",
-        "at least": f"only known to be at least {number(one.low)}",
+        "at bound": f"stuck at its bound {number(estimate.used)}",
+        "at most": f"only known to be at most {number(estimate.high)}",
+        "at least": f"only known to be at least {number(estimate.low)}",
         "open": "the data set no limit",
         "undetermined": "in a null direction, see below",
     }
-    estimate = number(one.used) if one.value is not None else "not determined"
-    ends = f"{number(one.low)} .. {number(one.high)}"
-    known = one.low is not None and one.state != "undetermined"
-    return [one.name, estimate, ends if known else "", number(one.start), words[one.state]]
+    text = number(estimate.used) if estimate.value is not None else "not determined"
+    ends = f"{number(estimate.low)} .. {number(estimate.high)}"
+    has_interval = estimate.low is not None and estimate.state != "undetermined"
+    return [
+        estimate.name,
+        text,
+        ends if has_interval else "",
+        number(estimate.start),
+        words[estimate.state],
+    ]
 
 
-def _print_held_out(found: Fit) -> None:
-    held = found.held_out
-    if held.errors is None:
-        print_text(f"p={held.p} left out: {held.message}")
+def _print_held_out(result: Fit) -> None:
+    held_out = result.held_out
+    if held_out.errors is None:
+        print_text(f"p={held_out.p} left out: {held_out.message}")
         return
-    message = f"; {held.message}" if held.message else ""
+    message = f"; {held_out.message}" if held_out.message else ""
     print_text(
-        f"p={held.p} left out and predicted: RMS {percent(held.errors.rms)}, largest "
-        f"{percent(held.errors.largest)}{message}"
+        f"p={held_out.p} left out and predicted: RMS {percent(held_out.errors.rms)}, largest "
+        f"{percent(held_out.errors.largest)}{message}"
     )
 
 
-def _print_identifiability(found: Fit) -> None:
+def _print_identifiability(result: Fit) -> None:
     from parcast_fit.wording import show
 
-    known = found.identifiability
-    values = ", ".join(f"{value:.2g}" for value in known.singular_values)
+    identifiability = result.identifiability
+    values = ", ".join(f"{value:.2g}" for value in identifiability.singular_values)
     print_text(
-        f"rank {known.rank} of {known.parameters} (singular values {values}; below "
-        f"{known.threshold:.1g} is 0)"
+        f"rank {identifiability.rank} of {identifiability.parameters} (singular values {values}; "
+        f"below {identifiability.threshold:.1g} is 0)"
     )
-    for one in known.directions:
-        print_text(f"not determined: {one.sentence}")
-        if one.alternative is not None:
-            units = {each.name: each.dimension for each in found.estimates}
-            shown = [f"{n}={show(v, units[n], 6)}" for n, v in one.alternative.items()]
-            members = [text for text in shown if text.partition("=")[0] in one.changes]
+    for direction in identifiability.directions:
+        print_text(f"not determined: {direction.sentence}")
+        if direction.alternative is not None:
+            units = {estimate.name: estimate.dimension for estimate in result.estimates}
+            texts = [f"{n}={show(v, units[n], 6)}" for n, v in direction.alternative.items()]
+            members = [text for text in texts if text.partition("=")[0] in direction.changes]
             print_text(f"  the same is predicted by {', '.join(members)}")
-        print_text(f"  to tell: {one.remedy}")
-    for each in known.combinations:
-        near = "" if each.exact else " (near the fit)"
-        ends = "" if each.low is None else f", 95 % {each.low:.4g} .. {each.high:.4g}"
-        print_text(f"determined: {each.text} = {each.value:.4g}{ends}{near}, in base units")
+        print_text(f"  to tell: {direction.remedy}")
+    for combination in identifiability.combinations:
+        near = "" if combination.exact else " (near the fit)"
+        ends = (
+            ""
+            if combination.low is None
+            else f", 95 % {combination.low:.4g} .. {combination.high:.4g}"
+        )
+        print_text(
+            f"determined: {combination.text} = {combination.value:.4g}{ends}{near}, in base units"
+        )
 
 
-def _print_points(found: Fit) -> None:
-    from parcast.units import format_seconds
+def _print_points(result: Fit) -> None:
+    from parcast.quantities import format_seconds
 
-    shown = format_seconds if found.quantity == "time" else "{:.4g}".format
-    names = list(found.points[0].at)
-    known = any(one.binding for one in found.points)
+    format_value = format_seconds if result.quantity == "time" else "{:.4g}".format
+    names = list(result.points[0].at)
+    has_binding = any(point.binding for point in result.points)
     rows = [
-        [*(str(one.at[name]) for name in names), shown(one.measured), shown(one.predicted),
-         f"{100 * one.error:+.2f} %", *([one.binding or ""] if known else ())]
-        for one in found.points
+        [*(str(point.at[name]) for name in names),
+         format_value(point.measured), format_value(point.predicted),
+         f"{100 * point.error:+.2f} %", *([point.binding or ""] if has_binding else ())]
+        for point in result.points
     ]  # fmt: skip
-    print_table((*names, "measured", "fitted", "error", *(["binding"] if known else ())), rows)
+    print_table(
+        (*names, "measured", "fitted", "error", *(["binding"] if has_binding else ())), rows
+    )
 
 
 def percent(part: float) -> str:

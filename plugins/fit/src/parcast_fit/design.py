@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import ParcastError
-from parcast.query import Query
+from parcast.model import Query
 from parcast_fit.identifiability import Rank
 from parcast_fit.model import Model, make_model
 from parcast_fit.parameters import Floats
@@ -53,7 +53,7 @@ def candidates(problem: Problem, inner: Floats) -> list[Candidate]:
     p: what was measured and powers of 2 up to four times the largest; d: what was measured, 1 and
     the machine's own.
     """
-    found = []
+    points = []
     for query in _grid(problem.observations.queries):
         try:
             model = make_model(
@@ -67,8 +67,8 @@ def candidates(problem: Problem, inner: Floats) -> list[Candidate]:
             row = model.jacobian(inner).matrix[0]
         except ParcastError:  # no such point: too many processes, or no multiple of a group
             continue
-        found.append(Candidate(p=query.p, d=query.d, row=row))
-    return found
+        points.append(Candidate(p=query.p, d=query.d, row=row))
+    return points
 
 
 def _grid(queries: Sequence[Query]) -> Iterator[Query]:
@@ -85,7 +85,7 @@ def _grid(queries: Sequence[Query]) -> Iterator[Query]:
 
 
 def next_point(
-    found: Sequence[Candidate],
+    points: Sequence[Candidate],
     rank: Rank,
     relative: Floats,
     scatter: float,
@@ -97,33 +97,37 @@ def next_point(
     One more row g changes the covariance C to C - C g g' C / (1 + g' C g); parameters of null
     directions and those ``stuck`` at a bound are left out.
     """
-    known = [j for j in range(len(names)) if j not in {*rank.involved, *stuck}]
-    if not known or not found:
+    determined = [j for j in range(len(names)) if j not in {*rank.involved, *stuck}]
+    if not determined or not points:
         return None
 
     def worst(covariance: Floats) -> tuple[int, float]:
         errors = scatter * np.sqrt(np.maximum(np.diag(covariance), 0)) * np.abs(relative)
-        j = max(known, key=lambda k: float(errors[k]))
+        j = max(determined, key=lambda k: float(errors[k]))
         return j, float(errors[j])
 
-    def with_one(one: Candidate) -> Floats:
-        moved = rank.covariance @ one.row
-        return rank.covariance - np.outer(moved, moved) / (1 + one.row @ moved)
+    def with_point(point: Candidate) -> Floats:
+        moved = rank.covariance @ point.row
+        return rank.covariance - np.outer(moved, moved) / (1 + point.row @ moved)
 
     widest, before = worst(rank.covariance)
-    best = min(found, key=lambda one: (worst(with_one(one))[1], one.p, one.d))
-    after = worst(with_one(best))[1]
+    best = min(points, key=lambda point: (worst(with_point(point))[1], point.p, point.d))
+    after = worst(with_point(best))[1]
     return Next(p=best.p, d=best.d, parameter=names[widest], before=before, after=after)
 
 
-def remedy(found: Sequence[Candidate], model: Model, inner: Floats, direction: Floats) -> str:
+def remedy(points: Sequence[Candidate], model: Model, inner: Floats, direction: Floats) -> str:
     """Return what would break a null direction: a point, or a part of the time, or nothing."""
-    effects = [(abs(float(one.row @ direction)), one) for one in found]
+    effects = [(abs(float(point.row @ direction)), point) for point in points]
     effect, best = max(effects, key=lambda pair: pair[0], default=(0.0, None))
     if best is not None and effect > VISIBLE:
         return f"measure p={best.p}, d={best.d}, where it changes the answer"
-    asked = sorted({one.p for one in found})
-    grid = f"no p from {asked[0]} to {asked[-1]} can tell" if asked else "no point can tell"
+    processes = sorted({point.p for point in points})
+    grid = (
+        f"no p from {processes[0]} to {processes[-1]} can tell"
+        if processes
+        else "no point can tell"
+    )
     parts = _moved_parts(model, inner, direction)
     if parts:
         return f"{grid}; measure {' or '.join(parts)} apart from the rest"
@@ -137,8 +141,8 @@ def _moved_parts(model: Model, inner: Floats, direction: Floats) -> list[str]:
     inners = [np.clip(inner + sign * h * direction, low, high) for sign in (-1, 1)]
     below, above = model.outcomes(inners)
     moved = dict.fromkeys(_PARTS, 0.0)
-    for one, other in zip(below, above, strict=True):
-        first, second = one.prediction.parts, other.prediction.parts
+    for lower, upper in zip(below, above, strict=True):
+        first, second = lower.prediction.parts, upper.prediction.parts
         if first is None or second is None:
             return []
         total = max(first.total, 1e-300)

@@ -56,14 +56,14 @@ def take_apart(jacobian: Jacobian) -> Rank:
     _, values, rows = np.linalg.svd(scaled, full_matrices=True)
     values = np.concatenate([values, np.zeros(matrix.shape[1] - len(values))])
     rank = int((values > threshold).sum())
-    kept = rows[:rank] / values[:rank, None] / scale
+    inverse = rows[:rank] / values[:rank, None] / scale
     null = (rows[rank:] / scale).T
     return Rank(
         rank=rank,
         singular_values=values,
         threshold=threshold,
         null=sparse_basis(null, scale) if null.size else null,
-        covariance=kept.T @ kept,
+        covariance=inverse.T @ inverse,
         effects=scale,
         ignored=tuple(np.flatnonzero(ignored).tolist()),
     )
@@ -121,7 +121,7 @@ def another_fit(model: Model, inner: Floats, direction: Floats) -> Floats | None
 
 
 @attrs.frozen(kw_only=True)
-class Known:
+class DeterminedCombination:
     """A combination of undetermined parameters that the data do determine."""
 
     weights: tuple[tuple[int, float], ...]  #: parameter and exponent or factor
@@ -129,9 +129,9 @@ class Known:
     exact: bool  #: small whole weights; else good near the fit only
 
 
-def known_combinations(
+def determined_combinations(
     rank: Rank, relative: Floats, values: Floats, units: Sequence[str]
-) -> list[Known]:
+) -> list[DeterminedCombination]:
     """Return as many independent combinations as are determined, of few parameters each.
 
     Sums and products of powers with small whole weights come first; what is left is given as
@@ -149,24 +149,24 @@ def known_combinations(
     members = rank.involved
     wanted = len(members) - rank.null.shape[1]
     changes = rank.null * relative[:, None]
-    chosen: list[Known] = []
+    chosen: list[DeterminedCombination] = []
     spanned = np.zeros((0, len(values)))
     candidates = list(_candidates(changes, values, members, units))
-    for one in [c for c in candidates if c.exact] + [c for c in candidates if not c.exact]:
+    for candidate in [c for c in candidates if c.exact] + [c for c in candidates if not c.exact]:
         row = np.zeros(len(values))  # in effects, where the members are alike
-        for j, weight in one.weights:
-            share = weight if one.product else weight * values[j]
+        for j, weight in candidate.weights:
+            share = weight if candidate.product else weight * values[j]
             row[j] = share * relative[j] / rank.effects[j]
         extended = np.vstack([spanned, row / np.linalg.norm(row)])
         if len(chosen) < wanted and np.linalg.matrix_rank(extended, tol=1e-4) > len(chosen):
-            chosen.append(one)
+            chosen.append(candidate)
             spanned = extended
     return chosen
 
 
 def _candidates(
     relative: Floats, values: Floats, members: list[int], units: Sequence[str]
-) -> Iterator[Known]:
+) -> Iterator[DeterminedCombination]:
     """Yield combinations of few members that no null direction changes."""
     for size in range(2, len(members) + 1):
         for group in combinations(members, size):
@@ -185,7 +185,7 @@ def _candidates(
                     weights = np.sign(weights) * np.rint(sizes)
                 if whole or product:
                     pairs = tuple(zip(group, weights.tolist(), strict=True))
-                    yield Known(weights=pairs, product=product, exact=whole)
+                    yield DeterminedCombination(weights=pairs, product=product, exact=whole)
 
 
 def _annihilator(changes: Floats) -> Floats | None:

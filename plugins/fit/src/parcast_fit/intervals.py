@@ -8,19 +8,15 @@ Watts, Nonlinear Regression Analysis, 1988, section 6.1. It does not depend on t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
 
 from parcast.errors import SolveError
-from parcast.replications import generator, student_t
+from parcast.quantities import generator, student_t
 from parcast_fit.model import Model
 from parcast_fit.parameters import Floats
-from parcast_fit.search import SMALLEST, Found, search
-
-if TYPE_CHECKING:
-    from parcast_fit.estimates import Solution
+from parcast_fit.search import SMALLEST, SearchResult, search
+from parcast_fit.solution import Interval, Solution
 
 CONFIDENCE = 0.95
 
@@ -31,73 +27,65 @@ FARTHEST = 1000.0
 RESAMPLES = 200
 
 
-@attrs.frozen
-class Interval:
-    """Ends in searched coordinates; infinite where the data set no limit before a bound."""
-
-    low: float
-    high: float
-
-
-def scatter(best: Found, spare: int) -> float:
+def scatter(best: SearchResult, spare: int) -> float:
     """Return s, the standard deviation of ln(predicted / measured)."""
     return max(SMALLEST, math.sqrt(best.squares / spare)) if spare > 0 else math.nan
 
 
 def profiles(
-    model: Model, targets: Floats, found: Solution
-) -> tuple[dict[int, Interval], Found | None]:
+    model: Model, targets: Floats, solution: Solution
+) -> tuple[dict[int, Interval], SearchResult | None]:
     """Return the profile interval of each parameter, or a better fit if one is come upon.
 
     Parameters of null directions have none: their profile is flat.
     """
-    made: dict[int, Interval] = {}
-    for j in range(len(found.best.inner)):
-        if j in found.rank.involved:
+    intervals: dict[int, Interval] = {}
+    for j in range(len(solution.best.inner)):
+        if j in solution.rank.involved:
             continue
         ends = []
         for sign in (-1.0, 1.0):
-            end, better = _end(model, targets, found, j, sign)
+            end, better = _end(model, targets, solution, j, sign)
             if better is not None:
-                return made, better
+                return intervals, better
             ends.append(end)
-        made[j] = Interval(*ends)
-    return made, None
+        intervals[j] = Interval(*ends)
+    return intervals, None
 
 
-def _way(found: Solution, j: int) -> Floats:
+def _direction(solution: Solution, j: int) -> Floats:
     """Return how the others move with parameter ``j`` to first order; its own entry is 1."""
-    along = found.rank.covariance[:, j]
+    along = solution.rank.covariance[:, j]
     return along / along[j] if along[j] else np.zeros(len(along))
 
 
 def _end(
-    model: Model, targets: Floats, found: Solution, j: int, sign: float
-) -> tuple[float, Found | None]:
+    model: Model, targets: Floats, solution: Solution, j: int, sign: float
+) -> tuple[float, SearchResult | None]:
     """Follow one side: a secant on the root of (S(x) - S) / s^2, which is nearly linear in x."""
-    best, s, t = found.best, found.scatter, student_t(CONFIDENCE, found.spare)
+    best, s, t = solution.best, solution.scatter, student_t(CONFIDENCE, solution.spare)
     center = best.inner[j]
     limit = model.bounds[0 if sign < 0 else 1][j]
     reach = math.log(FARTHEST) if model.parameters[j].log else FARTHEST * max(1, abs(center))
     width = min(abs(limit - center), reach)
     if width <= 0:
         return sign * math.inf, None
-    error = s * math.sqrt(found.rank.covariance[j, j])
+    error = s * math.sqrt(solution.rank.covariance[j, j])
     distance = min(width, t * error)
     inside, outside = (0.0, 0.0), (math.inf, math.inf)  # distance and root on either side of t
-    way = _way(found, j)
+    direction = _direction(solution, j)
     for number in range(12):
-        held = center + sign * distance
+        fixed = center + sign * distance
         try:
-            ahead = best.inner + sign * distance * way
-            trial = search(model, targets, ahead, {j: held}, tolerance=1e-4, most=30)
+            ahead = best.inner + sign * distance * direction
+            trial = search(model, targets, ahead, {j: fixed}, tolerance=1e-4, max_steps=30)
         except SolveError:  # there is no answer so far out: the limit is nearer
             outside, distance = (distance, math.inf), (inside[0] + distance) / 2
             continue
         if trial.squares < best.squares - max(1e-3 * s**2, 1e-6 * best.squares):
             return math.nan, trial
         root = math.sqrt(max(0.0, trial.squares - best.squares)) / s
-        way = sign * (trial.inner - best.inner) / distance
+        direction = sign * (trial.inner - best.inner) / distance
         if abs(root - t) < 0.02 * t:
             return center + sign * distance * t / root, None
         if root < t and distance >= width:
@@ -131,7 +119,7 @@ def _next(
 
 
 def bootstrap(
-    model: Model, targets: Floats, best: Found, free: int, seed: int
+    model: Model, targets: Floats, best: SearchResult, free: int, seed: int
 ) -> dict[int, Interval]:
     """Return intervals from refits to resampled residuals, widened for the fitted parameters.
 

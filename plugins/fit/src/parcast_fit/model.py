@@ -13,12 +13,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.api import Registry
+from parcast.comparison import Outcome, Settings, Task, resolve, set_values, solve_all
 from parcast.errors import SolveError, UnsupportedError
-from parcast.machine import Machine
-from parcast.query import Prediction, Query, Status
-from parcast.registry import Registry
-from parcast.settings import Settings, set_values
-from parcast.tasks import Outcome, Task, resolve, solve_all
+from parcast.model import Machine, Prediction, Query, Status
 from parcast_fit.parameters import Floats, Parameter
 
 
@@ -32,7 +30,7 @@ class Jacobian:
 
 
 @attrs.frozen
-class Place:
+class Evaluation:
     """A point as it is asked, and what it became for the solver at the start."""
 
     query: Query
@@ -51,52 +49,61 @@ class Model:
     registry: Registry
     settings: Settings
     parameters: tuple[Parameter, ...]
-    places: tuple[Place, ...]  #: the points, then the references
+    evaluations: tuple[Evaluation, ...]  #: the points, then the references
     points: int
-    reference: tuple[int, ...] | None  #: by point, its reference among the places
+    reference: tuple[int, ...] | None  #: by point, its reference among the evaluations
     anchored: bool = False
 
     @property
     def solvers(self) -> tuple[str, ...]:
         """The solvers that answer, each once."""
-        return tuple(dict.fromkeys(place.task.entry.name for place in self.places))
+        return tuple(dict.fromkeys(evaluation.task.entry.name for evaluation in self.evaluations))
 
     @property
     def start(self) -> Floats:
         """Where the search starts."""
-        return np.array([one.inner(one.start) for one in self.parameters])
+        return np.array([parameter.inner(parameter.start) for parameter in self.parameters])
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest coordinates."""
-        low, high = zip(*(one.inner_bounds for one in self.parameters), strict=True)
+        low, high = zip(*(parameter.inner_bounds for parameter in self.parameters), strict=True)
         return np.array(low), np.array(high)
 
     def values(self, inner: Floats) -> dict[str, float]:
         """Return the parameters' values, in base units."""
-        return {one.name: one.value(u) for one, u in zip(self.parameters, inner, strict=True)}
+        return {
+            parameter.name: parameter.value(u)
+            for parameter, u in zip(self.parameters, inner, strict=True)
+        }
 
     def outcomes(self, inners: Sequence[Floats]) -> list[list[Outcome]]:
-        """Return what the solver answers at every place for each of ``inners``, in one batch."""
+        """Return the outcome of every evaluation for each of ``inners``, in one batch."""
         tasks = [task for inner in inners for task in self._tasks(self.values(inner))]
-        found = solve_all(self.registry, tasks)
-        size = len(self.places)
-        return [found[i * size : (i + 1) * size] for i in range(len(inners))]
+        outcomes = solve_all(self.registry, tasks)
+        size = len(self.evaluations)
+        return [outcomes[i * size : (i + 1) * size] for i in range(len(inners))]
 
     def _tasks(self, values: Mapping[str, float]) -> list[Task | Prediction]:
         machines: dict[int, Machine] = {}
-        return [self._task(place, values, machines) for place in self.places]
+        return [self._task(evaluation, values, machines) for evaluation in self.evaluations]
 
     def _task(
-        self, place: Place, values: Mapping[str, float], machines: dict[int, Machine]
+        self, evaluation: Evaluation, values: Mapping[str, float], machines: dict[int, Machine]
     ) -> Task | Prediction:
-        query, task = place.query, place.task
-        own = {one.name: values[one.name] for one in self.parameters if one.of == "machine"}
-        if own and id(query.machine) not in machines:
-            machines[id(query.machine)] = set_values(query.machine, self.registry, own)
+        query, task = evaluation.query, evaluation.task
+        machine_values = {
+            parameter.name: values[parameter.name]
+            for parameter in self.parameters
+            if parameter.of == "machine"
+        }
+        if machine_values and id(query.machine) not in machines:
+            machines[id(query.machine)] = set_values(query.machine, self.registry, machine_values)
         machine = machines.get(id(query.machine), query.machine)
-        rest = {name: value for name, value in values.items() if name not in own}
-        parameters = {**query.parameters, **rest}
+        workload_values = {
+            name: value for name, value in values.items() if name not in machine_values
+        }
+        parameters = {**query.parameters, **workload_values}
         if not task.steps and not hasattr(query.workload.content, "check"):
             # Nothing but the numbers has changed, so it need not be brought to the solver again
             query = attrs.evolve(task.query, machine=machine, parameters=parameters)
@@ -111,12 +118,14 @@ class Model:
         -------
         shape (len(inners), rows)
         """
-        return self._observed(np.array([_log_times(one) for one in self.outcomes(inners)]))
+        return self._observed(
+            np.array([_log_times(outcomes) for outcomes in self.outcomes(inners)])
+        )
 
     def binding(self, inner: Floats) -> list[str | None]:
         """Return what binds at each point with such values."""
-        found = (one.prediction for one in self.outcomes([inner])[0][: self.points])
-        return [one.details.get("binds", one.binding) for one in found]
+        predictions = (outcome.prediction for outcome in self.outcomes([inner])[0][: self.points])
+        return [prediction.details.get("binds", prediction.binding) for prediction in predictions]
 
     def why(self, inner: Floats) -> str:
         """Return the sentence that says why there is no answer at ``inner``."""
@@ -126,10 +135,10 @@ class Model:
         """Return the rows that are fitted from the logarithms of all times; shape (..., rows)."""
         if self.reference is None:
             return logs
-        found = logs[:, list(self.reference)] - logs[:, : self.points]
+        rows = logs[:, list(self.reference)] - logs[:, : self.points]
         if self.anchored:
-            found = np.column_stack([found, logs[:, self.reference[0]]])
-        return found
+            rows = np.column_stack([rows, logs[:, self.reference[0]]])
+        return rows
 
     def jacobian(self, inner: Floats, *, checked: bool = False) -> Jacobian:
         """Return the derivatives at ``inner``, all points and steps in one batch.
@@ -145,20 +154,20 @@ class Model:
             If a point has no answer next to ``inner``.
         """
         exact = self._exact(inner)
-        others = [j for j, one in enumerate(self.parameters) if one.name not in exact]
+        others = [j for j, parameter in enumerate(self.parameters) if parameter.name not in exact]
         shifts, weights = self._stencils(inner, others, 2 if checked else 1)
-        found = self.outcomes([inner, *shifts])
-        logs = np.array([_log_times(one) for one in found])
+        outcomes = self.outcomes([inner, *shifts])
+        logs = np.array([_log_times(row) for row in outcomes])
         if not np.isfinite(logs).all():
-            raise SolveError(_reason(found, self.values(inner)))
-        full = np.zeros((len(self.places), len(self.parameters)))
+            raise SolveError(_reason(outcomes, self.values(inner)))
+        full = np.zeros((len(self.evaluations), len(self.parameters)))
         error = np.zeros_like(full)
         for j, rows in zip(others, weights, strict=True):
             near, far = rows[0] @ logs, rows[-1] @ logs
             full[:, j], error[:, j] = near + (near - far) / 3, far - near
-        for j, one in enumerate(self.parameters):
-            if one.name in exact:
-                full[:, j] = exact[one.name] * one.slope(inner[j]) / np.exp(logs[0])
+        for j, parameter in enumerate(self.parameters):
+            if parameter.name in exact:
+                full[:, j] = exact[parameter.name] * parameter.slope(inner[j]) / np.exp(logs[0])
         error = np.abs(self._observed(error.T).T)
         return Jacobian(matrix=self._observed(full.T).T, error=error, exact=tuple(exact))
 
@@ -168,7 +177,7 @@ class Model:
         """Return the points to ask, and by column and size of step their weights."""
         low, high = self.bounds
         shifts: list[Floats] = []
-        places: list[list[list[tuple[int, float]]]] = []
+        indexed: list[list[list[tuple[int, float]]]] = []
         for j in columns:
             h = self.parameters[j].step(inner[j])
             inside = low[j] <= inner[j] - 2 * h and inner[j] + 2 * h <= high[j]
@@ -176,31 +185,33 @@ class Model:
                 h = -h
             stencils = (_CENTRAL if inside else _ONE_SIDED)[:sizes]
             index = {0: 0}
-            for multiple in sorted({m for one in stencils for m, _ in one} - {0}):
+            for multiple in sorted({m for stencil in stencils for m, _ in stencil} - {0}):
                 moved = inner.copy()
                 moved[j] += multiple * h
                 shifts.append(moved)
                 index[multiple] = len(shifts)
-            places.append([[(index[m], weight / h) for m, weight in one] for one in stencils])
+            indexed.append(
+                [[(index[m], weight / h) for m, weight in stencil] for stencil in stencils]
+            )
         size = 1 + len(shifts)
-        return shifts, [[_row(one, size) for one in column] for column in places]
+        return shifts, [[_row(stencil, size) for stencil in column] for column in indexed]
 
     def _exact(self, inner: Floats) -> dict[str, Floats]:
-        """Return dT / d value by name where every place's solver knows it; shape (places,)."""
+        """Return dT / d value by name where every solver knows it; shape (evaluations,)."""
         solvers: dict[str, Any] = {name: self.registry.solver(name) for name in self.solvers}
         able = all(hasattr(solver, "derivatives") for solver in solvers.values())
-        if not able or any(place.task.steps for place in self.places):
+        if not able or any(evaluation.task.steps for evaluation in self.evaluations):
             return {}
-        names = [one.name for one in self.parameters]
-        given: list[Mapping[str, float]] = []
+        names = [parameter.name for parameter in self.parameters]
+        derivatives: list[Mapping[str, float]] = []
         for task in self._tasks(self.values(inner)):
             if not isinstance(task, Task):
                 return {}
-            given.append(solvers[task.entry.name].derivatives(task.query, names) or {})
+            derivatives.append(solvers[task.entry.name].derivatives(task.query, names) or {})
         return {
-            name: np.array([one[name] for one in given])
+            name: np.array([slopes[name] for slopes in derivatives])
             for name in names
-            if all(name in one for one in given)
+            if all(name in slopes for slopes in derivatives)
         }
 
 
@@ -209,20 +220,22 @@ _CENTRAL = ([(-1, -0.5), (1, 0.5)], [(-2, -0.25), (2, 0.25)])
 _ONE_SIDED = ([(0, -1.5), (1, 2.0), (2, -0.5)], [(0, -0.75), (2, 1.0), (4, -0.25)])
 
 
-def _row(places: Sequence[tuple[int, float]], size: int) -> Floats:
+def _row(stencil: Sequence[tuple[int, float]], size: int) -> Floats:
     row = np.zeros(size)
-    for index, weight in places:
+    for index, weight in stencil:
         row[index] += weight
     return row
 
 
 def _log_times(outcomes: Sequence[Outcome]) -> Floats:
-    times = (one.prediction.time for one in outcomes)
+    times = (outcome.prediction.time for outcome in outcomes)
     return np.array([math.log(time) if time else math.nan for time in times])
 
 
-def _reason(found: Sequence[Sequence[Outcome]], values: Mapping[str, float]) -> str:
-    bad = next(one.prediction for row in found for one in row if not one.prediction.time)
+def _reason(outcomes: Sequence[Sequence[Outcome]], values: Mapping[str, float]) -> str:
+    bad = next(
+        outcome.prediction for row in outcomes for outcome in row if not outcome.prediction.time
+    )
     at = ", ".join(f"{name}={value:g}" for name, value in values.items())
     return f"no answer with {at}: {bad.message or 'the time is 0'}"
 
@@ -245,33 +258,33 @@ def make_model(
     UnsupportedError, SolveError
         If the solver cannot take a point; the point is named.
     """
-    places = [_place(registry, solver, query, settings) for query in queries]
+    evaluations = [_evaluation(registry, solver, query, settings) for query in queries]
     reference: list[int] | None = None
     if speedups:
-        reference, known = [], {}
-        for query, place in zip(queries, tuple(places), strict=True):
-            name = place.task.entry.name
+        reference, positions = [], {}
+        for query, evaluation in zip(queries, tuple(evaluations), strict=True):
+            name = evaluation.task.entry.name
             key = (name, id(query.machine), tuple(sorted(query.parameters.items())))
-            if key not in known:
+            if key not in positions:
                 mapping = query.mapping if isinstance(query.mapping, str) else query.mapping[:1]
                 alone = attrs.evolve(query, p=1, d=1, mapping=mapping)
-                known[key] = len(places)
-                places.append(_place(registry, name, alone, settings))
-            reference.append(known[key])
+                positions[key] = len(evaluations)
+                evaluations.append(_evaluation(registry, name, alone, settings))
+            reference.append(positions[key])
     return Model(
         registry=registry,
         settings=settings,
         parameters=parameters,
-        places=tuple(places),
+        evaluations=tuple(evaluations),
         points=len(queries),
         reference=None if reference is None else tuple(reference),
     )
 
 
-def _place(registry: Registry, solver: str, query: Query, settings: Settings) -> Place:
+def _evaluation(registry: Registry, solver: str, query: Query, settings: Settings) -> Evaluation:
     task = resolve(registry, solver, query, settings)
     if isinstance(task, Task):
-        return Place(query, task)
+        return Evaluation(query, task)
     sentence = f"{solver} at p={query.p}, d={query.d}: {task.message}"
     if task.status is Status.REFUSED:
         raise UnsupportedError(sentence)

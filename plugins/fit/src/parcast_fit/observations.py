@@ -9,13 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.api import Registry
+from parcast.comparison import Measurement, Settings, read_measured, set_values
 from parcast.errors import FileError, UnknownNameError, did_you_mean
-from parcast.machine import Machine
-from parcast.measured import Measurement, read_measured
-from parcast.query import Query
-from parcast.registry import Registry
-from parcast.settings import Settings, set_values
-from parcast.workload import Workload
+from parcast.model import Machine, Query, Workload
 
 #: The column that numbers repeated runs of a point.
 RUN = "run"
@@ -30,7 +27,7 @@ class Observations:
     queries: tuple[Query, ...]
     values: NDArray[np.float64] = attrs.field(eq=False)  #: shape (points,)
     at: tuple[Mapping[str, Any], ...]  #: p, d and columns, for people
-    places: tuple[str, ...]
+    positions: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -48,7 +45,7 @@ class Observations:
             queries=tuple(self.queries[i] for i in index),
             values=self.values[index],
             at=tuple(self.at[i] for i in index),
-            places=tuple(self.places[i] for i in index),
+            positions=tuple(self.positions[i] for i in index),
         )
 
 
@@ -71,33 +68,33 @@ def observe(
     ParcastError
         If the table is wrong, or a column is no parameter of the workload.
     """
-    found = read_measured(measured, speedups=True, repetitions=True)
-    parameters = [name for name in found.columns if _is_parameter(name, found.where, workload)]
+    table = read_measured(measured, speedups=True, repetitions=True)
+    parameters = [name for name in table.columns if _is_parameter(name, table.where, workload)]
     for name in parameters:
         if name in settings.parameters:
-            raise UnknownNameError(f"{name} is set by --set and by a column of {found.where}")
-    for one in found.items:
+            raise UnknownNameError(f"{name} is set by --set and by a column of {table.where}")
+    for row in table.items:
         for column, wanted in (("workload", workload.name), ("machine", machine.name)):
-            if one.at.get(column, wanted) != wanted:
+            if row.at.get(column, wanted) != wanted:
                 raise FileError(
-                    f"{one.place}: {column} = {one.at[column]!r} is not {wanted!r}, which is "
+                    f"{row.place}: {column} = {row.at[column]!r} is not {wanted!r}, which is "
                     "fitted; keep the rows of one"
                 )
-    made: dict[Any, Machine] = {}
+    machines: dict[Any, Machine] = {}
     queries = tuple(
-        _query(registry, workload, machine, settings, one, parameters, made, mapping, seed)
-        for one in found.items
+        _query(registry, workload, machine, settings, row, parameters, machines, mapping, seed)
+        for row in table.items
     )
     return Observations(
-        where=found.where,
-        quantity=found.quantity,
+        where=table.where,
+        quantity=table.quantity,
         queries=queries,
-        values=np.array([one.value for one in found.items]),
+        values=np.array([row.value for row in table.items]),
         at=tuple(
-            {"p": q.p, "d": q.d, **{name: one.at[name] for name in parameters}}
-            for q, one in zip(queries, found.items, strict=True)
+            {"p": q.p, "d": q.d, **{name: row.at[name] for name in parameters}}
+            for q, row in zip(queries, table.items, strict=True)
         ),
-        places=tuple(one.place for one in found.items),
+        positions=tuple(row.place for row in table.items),
     )
 
 
@@ -118,25 +115,25 @@ def _query(
     workload: Workload,
     machine: Machine,
     settings: Settings,
-    one: Measurement,
+    row: Measurement,
     columns: list[str],
-    made: dict[Any, Machine],
+    machines: dict[Any, Machine],
     mapping: str | tuple[int, ...],
     seed: int,
 ) -> Query:
-    p = one.at["p"]
-    d = one.at.get("d") or settings.disks_at(machine, p)
+    p = row.at["p"]
+    d = row.at.get("d") or settings.disks_at(machine, p)
     values = settings.machine_values(p, d)
     key = tuple(values.items())
-    if key not in made:
-        made[key] = set_values(machine, registry, values)
-    own = settings.parameters_at(workload, p, d)
+    if key not in machines:
+        machines[key] = set_values(machine, registry, values)
+    parameters = settings.parameters_at(workload, p, d)
     return Query(
         workload=workload,
-        machine=made[key],
+        machine=machines[key],
         p=p,
         d=d,
         mapping=mapping,
-        parameters={**own, **{name: one.at[name] for name in columns}},
+        parameters={**parameters, **{name: row.at[name] for name in columns}},
         seed=seed,
     )

@@ -10,14 +10,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.entries import load_class
+from parcast.api import Registry
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
-from parcast.formulas import Unit
-from parcast.machine import Machine
-from parcast.query import Query
-from parcast.registry import Registry
-from parcast.settings import Settings
-from parcast.units import parse_quantity, to_base
+from parcast.model import Machine, Query
+from parcast.plugins import load_class
+from parcast.quantities import Unit, parse_quantity, to_base
 
 Floats = NDArray[np.float64]
 
@@ -112,10 +110,10 @@ def read_parameters(
     )
 
 
-def _workload_parameter(name: str, given: Any, queries: Sequence[Query]) -> Parameter:
-    start = _agreed(name, (query.values[name] for query in queries))
-    low, high = _bounds(name, given, None) if given is not None else (None, None)
-    made = Parameter(
+def _workload_parameter(name: str, bound: Any, queries: Sequence[Query]) -> Parameter:
+    start = _agree(name, (query.values[name] for query in queries))
+    low, high = _bounds(name, bound, None) if bound is not None else (None, None)
+    parameter = Parameter(
         name=name,
         of="workload",
         start=start,
@@ -124,11 +122,11 @@ def _workload_parameter(name: str, given: Any, queries: Sequence[Query]) -> Para
         log=low is not None and low > 0,
         scale=abs(start) or 1.0,
     )
-    return _checked(made)
+    return _check(parameter)
 
 
 def _machine_parameter(
-    registry: Registry, name: str, given: Any, queries: Sequence[Query]
+    registry: Registry, name: str, bound: Any, queries: Sequence[Query]
 ) -> Parameter:
     unit = machine_unit(registry, name)
     values = [machine_value(query.machine, name) for query in queries]
@@ -140,9 +138,9 @@ def _machine_parameter(
                 f"--set {name}=..."
             )
         values = [MIDDLE]
-    start = _agreed(name, (value for value in values if value is not None))
-    low, high = _bounds(name, given, unit) if given is not None else (None, None)
-    made = Parameter(
+    start = _agree(name, (value for value in values if value is not None))
+    low, high = _bounds(name, bound, unit) if bound is not None else (None, None)
+    parameter = Parameter(
         name=name,
         of="machine",
         start=start,
@@ -152,7 +150,7 @@ def _machine_parameter(
         log=unit.positive,
         scale=abs(start) or 1.0,
     )
-    return _checked(made)
+    return _check(parameter)
 
 
 def machine_unit(registry: Registry, path: str) -> Unit:
@@ -167,35 +165,40 @@ def machine_unit(registry: Registry, path: str) -> Unit:
     kind: Any = load_class(registry.parts[part].target)
     for key in keys:
         table = next(
-            (one for one in _inner(kind) if isinstance(one, type) and attrs.has(one)), None
+            (
+                annotation
+                for annotation in _inner(kind)
+                if isinstance(annotation, type) and attrs.has(annotation)
+            ),
+            None,
         )
         fields = attrs.fields_dict(attrs.resolve_types(table)) if table else {}
         if key not in fields:
             hint = did_you_mean(key, fields)
             raise UnknownNameError(f"--free {path}: no machine has such a value.{hint}")
         kind = fields[key].type
-    unit = next((one for one in _inner(kind) if isinstance(one, Unit)), None)
-    if unit is None or any(get_origin(one) is tuple for one in _inner(kind)):
+    unit = next((annotation for annotation in _inner(kind) if isinstance(annotation, Unit)), None)
+    if unit is None or any(get_origin(annotation) is tuple for annotation in _inner(kind)):
         raise ParcastError(f"--free {path}: only numbers that vary continuously can be fitted")
     return unit
 
 
 def _inner(kind: Any) -> Iterator[Any]:
     yield kind
-    for one in get_args(kind):
-        yield from _inner(one)
+    for argument in get_args(kind):
+        yield from _inner(argument)
 
 
 def machine_value(machine: Machine, path: str) -> float | None:
     """Return the number at a key path of a machine, or None where it states none."""
     part, *keys = path.split(".")
-    found: Any = machine.parts.get(part) or getattr(machine, part, None)
+    value: Any = machine.parts.get(part) or getattr(machine, part, None)
     for key in keys:
-        found = getattr(found, key, None)
-    return None if found is None else float(found)
+        value = getattr(value, key, None)
+    return None if value is None else float(value)
 
 
-def _agreed(name: str, values: Iterable[float]) -> float:
+def _agree(name: str, values: Iterable[float]) -> float:
     distinct = set(values)
     if len(distinct) > 1:
         raise ParcastError(
@@ -205,18 +208,18 @@ def _agreed(name: str, values: Iterable[float]) -> float:
     return float(distinct.pop())
 
 
-def _bounds(name: str, given: Any, unit: Unit | None) -> tuple[float | None, float | None]:
-    parts = given.split("..") if isinstance(given, str) else list(given)
+def _bounds(name: str, bound: Any, unit: Unit | None) -> tuple[float | None, float | None]:
+    parts = bound.split("..") if isinstance(bound, str) else list(bound)
     if len(parts) != 2:
-        raise ParcastError(f"--bound {name}={given}: write LOW..HIGH; either may be left out")
+        raise ParcastError(f"--bound {name}={bound}: write LOW..HIGH; either may be left out")
     try:
-        low, high = (_end(one, unit) for one in parts)
+        low, high = (_end(end, unit) for end in parts)
     except ParcastError as error:
-        raise ParcastError(f"--bound {name}={given}: {error}") from None
+        raise ParcastError(f"--bound {name}={bound}: {error}") from None
     if low is not None and high is not None and low >= high:
-        raise ParcastError(f"--bound {name}={given}: the low end must be below the high one")
+        raise ParcastError(f"--bound {name}={bound}: the low end must be below the high one")
     if unit is not None and low is not None and low < 0:
-        raise ParcastError(f"--bound {name}={given}: {name} cannot be below 0")
+        raise ParcastError(f"--bound {name}={bound}: {name} cannot be below 0")
     return low, high
 
 
@@ -228,10 +231,12 @@ def _end(value: Any, unit: Unit | None) -> float | None:
     return parse_quantity(value).value if unit is None else to_base(value, unit.dimension)
 
 
-def _checked(made: Parameter) -> Parameter:
-    if not made.low <= made.start <= made.high or (made.log and made.start <= 0):
+def _check(parameter: Parameter) -> Parameter:
+    if not parameter.low <= parameter.start <= parameter.high or (
+        parameter.log and parameter.start <= 0
+    ):
         raise ParcastError(
-            f"{made.name} starts at {made.start:g}, outside its bounds {made.low:g} .. "
-            f"{made.high:g}; give another start with --set {made.name}=..."
+            f"{parameter.name} starts at {parameter.start:g}, outside its bounds {parameter.low:g} "
+            f".. {parameter.high:g}; give another start with --set {parameter.name}=..."
         )
-    return made
+    return parameter

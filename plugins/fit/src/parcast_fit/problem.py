@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.api import Registry
+from parcast.comparison import Settings
 from parcast.errors import ParcastError, SolveError
-from parcast.registry import Registry
-from parcast.settings import Settings
 from parcast_fit.identifiability import INVISIBLE, Rank, take_apart
 from parcast_fit.model import Jacobian, Model, make_model
 from parcast_fit.observations import Observations
@@ -62,10 +62,10 @@ class Problem:
     def rescaled(self, inner: Floats) -> tuple[Problem, Floats]:
         """Return the problem in units that are sensible at ``inner``, and ``inner`` in them."""
         values = self.values(inner).tolist()
-        made = attrs.evolve(self, model=in_sensible_units(self.model, values))
-        pairs = zip(made.parameters, values, strict=True)
-        moved = np.array([one.inner(value) for one, value in pairs])
-        return made, np.clip(moved, *made.model.bounds)
+        problem = attrs.evolve(self, model=in_sensible_units(self.model, values))
+        pairs = zip(problem.parameters, values, strict=True)
+        moved = np.array([parameter.inner(value) for parameter, value in pairs])
+        return problem, np.clip(moved, *problem.model.bounds)
 
     def values(self, inner: Floats) -> Floats:
         """Return the parameters' values as an array."""
@@ -74,7 +74,9 @@ class Problem:
     def relative(self, inner: Floats) -> Floats:
         """Return relative changes of the parameters per unit of their coordinates."""
         pairs = zip(self.parameters, inner, strict=True)
-        return np.array([1.0 if one.log or abs(u) < STUCK else 1 / u for one, u in pairs])
+        return np.array(
+            [1.0 if parameter.log or abs(u) < STUCK else 1 / u for parameter, u in pairs]
+        )
 
     def stuck(self, inner: Floats) -> list[int]:
         """Return the parameters at one of their bounds."""
@@ -112,38 +114,45 @@ def make_problem(
         solver=solver,
         settings=settings,
         observations=observations,
-        model=in_sensible_units(model, [one.start for one in parameters]),
+        model=in_sensible_units(model, [parameter.start for parameter in parameters]),
         targets=np.log(observations.values),
     )
     jacobian = problem.model.jacobian(problem.model.start, checked=True)
     _refuse_ignored(problem.model, take_apart(jacobian).ignored)
-    return _anchored(problem) if speedups else problem
+    return _anchor(problem) if speedups else problem
 
 
 def in_sensible_units(model: Model, values: Sequence[float]) -> Model:
     """Choose the scale of parameters that may be 0, so that a step of 1 matters at ``values``."""
     for _ in range(8):
         pairs = zip(model.parameters, values, strict=True)
-        inner = np.array([one.inner(value) for one, value in pairs])
+        inner = np.array([parameter.inner(value) for parameter, value in pairs])
         if not np.isfinite(model.logs([inner])).all():
             raise SolveError(model.why(inner))
         effects = np.abs(model.jacobian(inner).matrix).max(axis=0)
-        scales = [_sensible(*pair) for pair in zip(model.parameters, effects, strict=True)]
-        if all(one.scale == scale for one, scale in zip(model.parameters, scales, strict=True)):
+        scales = [_sensible_scale(*pair) for pair in zip(model.parameters, effects, strict=True)]
+        if all(
+            parameter.scale == scale
+            for parameter, scale in zip(model.parameters, scales, strict=True)
+        ):
             break
         pairs = zip(model.parameters, scales, strict=True)
-        parameters = tuple(attrs.evolve(one, scale=scale) for one, scale in pairs)
+        parameters = tuple(attrs.evolve(parameter, scale=scale) for parameter, scale in pairs)
         model = attrs.evolve(model, parameters=parameters)
     return model
 
 
-def _sensible(one: Parameter, effect: float) -> float:
+def _sensible_scale(parameter: Parameter, effect: float) -> float:
     """Return a scale with an effect of about 1; larger units where nothing is seen from 0."""
-    if one.log or 0.1 < effect < 10:
-        return one.scale
+    if parameter.log or 0.1 < effect < 10:
+        return parameter.scale
     if effect > INVISIBLE:
-        return one.scale / float(effect)
-    return one.scale * 1e3 if one.start == 0 and one.scale < 1e18 else one.scale
+        return parameter.scale / float(effect)
+    return (
+        parameter.scale * 1e3
+        if parameter.start == 0 and parameter.scale < 1e18
+        else parameter.scale
+    )
 
 
 def _refuse_ignored(model: Model, ignored: tuple[int, ...]) -> None:
@@ -152,8 +161,8 @@ def _refuse_ignored(model: Model, ignored: tuple[int, ...]) -> None:
     low, high = model.bounds
     for j in ignored:
         moved = [start.copy(), start.copy()]
-        for one, step in zip(moved, (-0.7, 0.7), strict=True):
-            one[j] = np.clip(one[j] + step, low[j], high[j])
+        for point, step in zip(moved, (-0.7, 0.7), strict=True):
+            point[j] = np.clip(point[j] + step, low[j], high[j])
         logs = model.logs([start, *moved])
         if not np.isfinite(logs).all() or np.ptp(logs, axis=0).max() > 1e-12:
             continue
@@ -163,7 +172,7 @@ def _refuse_ignored(model: Model, ignored: tuple[int, ...]) -> None:
         )
 
 
-def _anchored(problem: Problem) -> Problem:
+def _anchor(problem: Problem) -> Problem:
     """Hold T(1, 1) at its start where speedups leave the scale of all times open."""
     model: Any = attrs.evolve(problem.model, anchored=True)
     jacobian = model.jacobian(model.start, checked=True)

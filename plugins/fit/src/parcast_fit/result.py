@@ -4,44 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 
-from parcast.machine import Machine
-from parcast.workload import Workload
-
-
-@attrs.frozen(kw_only=True)
-class Estimate:
-    """One fitted parameter, in base units.
-
-    ``state`` is ``determined``; ``at bound``; ``at least`` or ``at most`` where the interval has
-    one end; ``open`` where it has none; or ``undetermined`` where a null direction changes it.
-    ``used`` is the number that predictions and the written file have; ``value`` is the same where
-    the data determine it and None elsewhere.
-    """
-
-    name: str
-    of: str  #: workload or machine
-    dimension: str
-    start: float
-    used: float
-    state: str
-    low: float | None = None  #: ends of the 95 % interval; None where there is none
-    high: float | None = None
-    bounds: tuple[float, float] = (0.0, math.inf)
-
-    @property
-    def value(self) -> float | None:
-        """The estimate, or None where the data do not determine it."""
-        return self.used if self.state in {"determined", "at bound"} else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        plain = attrs.asdict(self)
-        plain["bounds"] = [end if math.isfinite(end) else None for end in self.bounds]
-        return {"name": plain.pop("name"), "value": self.value, **plain}
+from parcast.model import Machine, Workload
+from parcast_fit.calibrated import Calibrated
+from parcast_fit.estimates import Estimate
 
 
 @attrs.frozen(kw_only=True)
@@ -75,12 +45,12 @@ class Errors:
     @classmethod
     def of(cls, points: tuple[Fitted, ...]) -> Errors:
         """Return the errors of ``points``."""
-        total = math.fsum(one.error**2 for one in points)
+        total = math.fsum(point.error**2 for point in points)
         count = len(points)
         return cls(
             rms=math.sqrt(total / count),
             paper=math.sqrt(total) / count,
-            largest=max((one.error for one in points), key=abs),
+            largest=max((point.error for point in points), key=abs),
         )
 
 
@@ -163,11 +133,11 @@ class Fit:
     @property
     def used(self) -> dict[str, float]:
         """The parameters that reproduce the fit, in base units."""
-        return {one.name: one.used for one in self.estimates}
+        return {estimate.name: estimate.used for estimate in self.estimates}
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values; None where there is no number."""
-        held = self.held_out
+        held_out = self.held_out
         return {
             "schema": 1,
             "workload": self.workload.name,
@@ -177,7 +147,7 @@ class Fit:
             "measured": self.where,
             "status": self.status,
             "message": self.message,
-            "estimates": [one.to_dict() for one in self.estimates],
+            "estimates": [estimate.to_dict() for estimate in self.estimates],
             "errors": attrs.asdict(self.errors),
             "scatter": self.scatter,
             "repeatability": self.repeatability,
@@ -185,22 +155,32 @@ class Fit:
             "identifiability": attrs.asdict(self.identifiability),
             "next": self.suggestion,
             "held_out": {
-                "p": held.p,
-                "message": held.message,
-                "errors": None if held.errors is None else attrs.asdict(held.errors),
-                "points": [_point(one) for one in held.points],
+                "p": held_out.p,
+                "message": held_out.message,
+                "errors": None if held_out.errors is None else attrs.asdict(held_out.errors),
+                "points": [_point(point) for point in held_out.points],
             },
-            "points": [_point(one) for one in self.points],
+            "points": [_point(point) for point in self.points],
             "settings": dict(self.settings),
             "seed": self.seed,
         }
 
-    def write(self, path: Any) -> list[Any]:
-        """Write the calibrated machine or workload, or both; see `parcast_fit.calibrated.write`."""
-        from parcast_fit.calibrated import write
+    @property
+    def calibrated(self) -> Calibrated:
+        """What a file of the calibrated machine or workload holds."""
+        count, solvers, table = len(self.points), ", ".join(self.solvers), Path(self.where).name
+        return Calibrated(
+            workload=self.workload,
+            machine=self.machine,
+            estimates=self.estimates,
+            settings=self.settings,
+            source=f"fitted: {count} {self.quantity}s in {table} with {solvers}",
+        )
 
-        return write(self, path)
+    def write(self, path: str | Path) -> list[Path]:
+        """Write the calibrated machine or workload, or both; see `Calibrated.write`."""
+        return self.calibrated.write(path)
 
 
-def _point(one: Fitted) -> dict[str, Any]:
-    return {**attrs.asdict(one), "at": dict(one.at), "error": one.error}
+def _point(point: Fitted) -> dict[str, Any]:
+    return {**attrs.asdict(point), "at": dict(point.at), "error": point.error}

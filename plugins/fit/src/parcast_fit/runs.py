@@ -8,16 +8,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
+from parcast.api import Registry
+from parcast.comparison import lower
 from parcast.errors import FileError, UnsupportedError
-from parcast.lowering import lower
-from parcast.program.expand import expand
-from parcast.program.operations import COLLECTIVES
-from parcast.program.ready import matched
-from parcast.program.to_phases import Counts, count
-from parcast.program.unrolled import Block
-from parcast.query import Query
-from parcast.registry import Registry
+from parcast.model import Costs, Query
+from parcast.program import Block
+from parcast.program.lowerings import Counts, count
+from parcast.program.matching import expand, matched
+from parcast.program.source import COLLECTIVES
 
 
 def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:
@@ -44,7 +42,7 @@ def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[di
         If a run cannot be brought to phases.
     """
     on = registry.machine(machine)
-    found: dict[int, dict[str, float]] = {}
+    rows: dict[int, dict[str, float]] = {}
     for run in runs:
         workload = registry.workload(run)
         p = workload.processes
@@ -53,35 +51,35 @@ def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[di
                 f"{run} is no recorded run: it has no number of processes of its own; give traces "
                 "of one code, each at another p"
             )
-        if p in found:
+        if p in rows:
             raise FileError(f"{run} has {p} processes, as a run before it has; give one for each p")
-        found[p] = _of_run(registry, Query(workload=workload, machine=on, p=p))
-    names = list(dict.fromkeys(name for row in found.values() for name in row))
-    return [{"p": p, **{name: row.get(name, 0.0) for name in names}} for p, row in found.items()]
+        rows[p] = _of_run(registry, Query(workload=workload, machine=on, p=p))
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    return [{"p": p, **{name: row.get(name, 0.0) for name in names}} for p, row in rows.items()]
 
 
 def _of_run(registry: Registry, query: Query) -> dict[str, float]:
     """Return the amounts of one run."""
     lower(registry.lowerings, query, "phases")  # which refuses processes that are not alike
     program = lower(registry.lowerings, query, "program")[0]
-    found = matched(program, pools=True)
-    costs = Costs.of(program, found.unrolled.needs())
+    matching = matched(program, pools=True)
+    costs = Costs.of(program, matching.unrolled.needs())
     rate = program.machine.need("processor.rate", "seconds that become operations")
 
     def counted(blocks: Sequence[Block]) -> Counts:
-        return count(attrs.evolve(found.unrolled, blocks=blocks), costs)
+        return count(attrs.evolve(matching.unrolled, blocks=blocks), costs)
 
-    native, unrolled = (_timed(one.blocks) for one in (found.native, found.unrolled))
-    own = counted([block for block in unrolled if not _of_collective(block)])
-    if own.accesses.any():
+    native, unrolled = (_timed(form.blocks) for form in (matching.native, matching.unrolled))
+    point_to_point = counted([block for block in unrolled if not _of_collective(block)])
+    if point_to_point.accesses.any():
         raise UnsupportedError(
             f"{query.workload.name} accesses files, which are not counted here; write its phases "
             "by hand"
         )
-    row = {"flops": rate * float(own.seconds.max()), **_sent(own)}
+    row = {"flops": rate * float(point_to_point.seconds.max()), **_sent(point_to_point)}
     for op in sorted({block.op for block in native if block.op in COLLECTIVES}):
-        alone = attrs.evolve(found.native, blocks=[one for one in native if one.op == op])
-        row |= _sent(counted(expand(alone, found.algorithms).blocks), f" of {op}")
+        alone = attrs.evolve(matching.native, blocks=[block for block in native if block.op == op])
+        row |= _sent(counted(expand(alone, matching.algorithms).blocks), f" of {op}")
     return row
 
 
@@ -92,7 +90,7 @@ def _sent(counts: Counts, word: str = "") -> dict[str, float]:
 
 def _timed(blocks: Sequence[Block]) -> Sequence[Block]:
     """Return what comes after the last ``start()`` of all processes at once, to be counted."""
-    starts = (i for i, one in enumerate(blocks) if one.op == "start" and one.ranks is None)
+    starts = (i for i, block in enumerate(blocks) if block.op == "start" and block.ranks is None)
     return blocks[max(starts, default=-1) + 1 :]
 
 

@@ -9,11 +9,11 @@ import typer
 
 from parcast.cli.output import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
-from parcast.ranges import parse_numbers
+from parcast.quantities import parse_numbers
 from parcast_fit.commands import Json, check_output
 
 if TYPE_CHECKING:
-    from parcast_fit.amounts import Amount, Held, Scaling
+    from parcast_fit.amounts import Amount, LeftOut, Scaling
 
 #: Relative errors below this are rounding.
 _EXACT = 1e-9
@@ -55,24 +55,24 @@ def scaling(
     except UnsupportedError as error:
         typer.echo(f"parcast: {error}", err=True)
         return 1
-    found = find(
+    result = find(
         table,
         at=parse_numbers("-p", p) if p is not None else (),
         hold_out=parse_numbers("--hold-out", hold_out) if hold_out is not None else (),
         where=where,
     )
     if json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        _print_scaling(found)
-    _warn_of_far(found)
-    for one in found.amounts:
-        if one.formula is None:
-            typer.echo(f"parcast: {one.column}: {one.message}", err=True)
-    if not found.complete:
+        _print_scaling(result)
+    _warn_of_far(result)
+    for amount in result.amounts:
+        if amount.formula is None:
+            typer.echo(f"parcast: {amount.column}: {amount.message}", err=True)
+    if not result.complete:
         return 1
     if output is not None:
-        found.write(output)
+        result.write(output)
     return 0
 
 
@@ -95,42 +95,53 @@ def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any
     return amounts_of(context.obj, runs, on), ", ".join(runs)
 
 
-def _print_scaling(found: Scaling) -> None:
-    heads = _heads(found.amounts)
-    last = max(found.p)
+def _print_scaling(result: Scaling) -> None:
+    heads = _heads(result.amounts)
+    last = max(result.p)
     print_table(
         ("", "formula of p", "held-out error", f"p={last} from the others", *heads),
-        [_amount_row(one, len(heads)) for one in found.amounts],
+        [_amount_row(amount, len(heads)) for amount in result.amounts],
     )
-    for p in sorted({held.p for one in found.amounts for held in one.left_out}):
+    for p in sorted({point.p for amount in result.amounts for point in amount.left_out}):
         print_text(f"\np={p} left out and predicted:")
         print_table(
             ("", "counted", "predicted", "error"),
-            [_held_row(one.column, held) for one in found.amounts for held in one.left_out
-             if held.p == p],
-        )  # fmt: skip
-    for one in found.amounts:
-        if one.formula is not None and one.message:
-            print_text(f"\n{one.column}: {one.message}; another run would tell")
-    for one in found.amounts:
-        if one.rivals:
-            print_text(f"\n{one.column}: as good are {', '.join(one.rivals)}")
-    for one in found.amounts:
-        if one.field is None and one.formula is not None:
-            print_text(f'\n{one.column} is none of a phase; --set {one.column}="{one.formula}"')
+            [
+                _left_out_row(amount.column, point)
+                for amount in result.amounts
+                for point in amount.left_out
+                if point.p == p
+            ],
+        )
+    for amount in result.amounts:
+        if amount.formula is not None and amount.message:
+            print_text(f"\n{amount.column}: {amount.message}; another run would tell")
+    for amount in result.amounts:
+        if amount.rivals:
+            print_text(f"\n{amount.column}: as good are {', '.join(amount.rivals)}")
+    for amount in result.amounts:
+        if amount.field is None and amount.formula is not None:
+            print_text(
+                f'\n{amount.column} is none of a phase; --set {amount.column}="{amount.formula}"'
+            )
 
 
-def _held_row(column: str, held: Held) -> list[str]:
-    error = "" if held.error is None else f"{100 * held.error:+.3g} %"
-    exact = held.error is not None and abs(held.error) < _EXACT
-    return [column, f"{held.measured:.6g}", f"{held.predicted:.6g}", "exact" if exact else error]
+def _left_out_row(column: str, point: LeftOut) -> list[str]:
+    error = "" if point.error is None else f"{100 * point.error:+.3g} %"
+    exact = point.error is not None and abs(point.error) < _EXACT
+    return [column, f"{point.measured:.6g}", f"{point.predicted:.6g}", "exact" if exact else error]
 
 
-def _warn_of_far(found: Scaling) -> None:
+def _warn_of_far(result: Scaling) -> None:
     from parcast_fit.amounts import FAR
 
-    largest = max(found.p)
-    far = [one.p for a in found.amounts for one in a.predictions if one.p > FAR * largest]
+    largest = max(result.p)
+    far = [
+        prediction.p
+        for amount in result.amounts
+        for prediction in amount.predictions
+        if prediction.p > FAR * largest
+    ]
     if far:
         typer.echo(
             f"parcast: warning: p={max(far)} is {max(far) / largest:.0f} times the largest "
@@ -140,16 +151,16 @@ def _warn_of_far(found: Scaling) -> None:
 
 
 def _heads(amounts: tuple[Amount, ...]) -> list[str]:
-    several = {one.p for amount in amounts for one in amount.predictions}
+    several = {prediction.p for amount in amounts for prediction in amount.predictions}
     return [f"at p={p} (95 % of all as good)" for p in sorted(several)]
 
 
-def _amount_row(one: Amount, places: int) -> list[str]:
-    if one.formula is None:
-        return [one.column, "none", "", "", *[""] * places]
+def _amount_row(amount: Amount, columns: int) -> list[str]:
+    if amount.formula is None:
+        return [amount.column, "none", "", "", *[""] * columns]
     errors = [
         "exact" if abs(error or 0) < _EXACT else f"{100 * (error or 0):{form}} %"
-        for error, form in ((one.held_out, ".3g"), (one.largest_out, "+.3g"))
+        for error, form in ((amount.held_out, ".3g"), (amount.largest_out, "+.3g"))
     ]
-    cells = [f"{at.value:.4g} ({at.low:.4g} .. {at.high:.4g})" for at in one.predictions]
-    return [one.column, one.formula, *errors, *(cells or [""] * places)]
+    cells = [f"{at.value:.4g} ({at.low:.4g} .. {at.high:.4g})" for at in amount.predictions]
+    return [amount.column, amount.formula, *errors, *(cells or [""] * columns)]

@@ -19,7 +19,7 @@ SMALLEST = 1e-9
 
 
 @attrs.frozen(kw_only=True)
-class Found:
+class SearchResult:
     """Where a search ended."""
 
     inner: Floats
@@ -41,8 +41,8 @@ def search(
     fixed: Mapping[int, float] | None = None,
     *,
     tolerance: float = 1e-10,
-    most: int = MOST_STEPS,
-) -> Found:
+    max_steps: int = MOST_STEPS,
+) -> SearchResult:
     """Return the least-squares fit by SciPy's trust-region method within the bounds.
 
     Its steps are by singular values, so that null directions do not harm it.
@@ -59,7 +59,7 @@ def search(
         Coordinates that are held, by index.
     tolerance
         Relative change of the sum of squares at which the search ends.
-    most
+    max_steps
         Steps after which it gives up.
 
     Raises
@@ -82,15 +82,15 @@ def search(
         return inner
 
     def residuals(u: Floats) -> Floats:
-        found = model.logs([full(u)])[0] - targets
-        return np.where(np.isfinite(found), found, np.inf)  # the search then steps back
+        differences = model.logs([full(u)])[0] - targets
+        return np.where(np.isfinite(differences), differences, np.inf)  # the search then steps back
 
     first = residuals(base[free])
     if not np.isfinite(first).all():
         raise SolveError(model.why(base))
     if not free:
-        return Found(inner=base, residuals=first, converged=True, message="", steps=0)
-    done = least_squares(
+        return SearchResult(inner=base, residuals=first, converged=True, message="", steps=0)
+    optimum = least_squares(
         residuals,
         base[free],
         jac=lambda u: model.jacobian(full(u)).matrix[:, free],
@@ -99,14 +99,14 @@ def search(
         ftol=tolerance,
         xtol=1e-9,
         gtol=1e-13,
-        max_nfev=most,
+        max_nfev=max_steps,
     )
-    perfect = bool(np.abs(done.fun).max() < SMALLEST)
-    converged = done.status > 0 or perfect
-    return Found(
-        inner=full(done.x),
-        residuals=done.fun,
+    perfect = bool(np.abs(optimum.fun).max() < SMALLEST)
+    converged = optimum.status > 0 or perfect
+    return SearchResult(
+        inner=full(optimum.x),
+        residuals=optimum.fun,
         converged=converged,
-        message="" if converged else f"the search did not converge in {most} steps",
-        steps=int(done.nfev),
+        message="" if converged else f"the search did not converge in {max_steps} steps",
+        steps=int(optimum.nfev),
     )

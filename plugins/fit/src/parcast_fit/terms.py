@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.replications import student_t
+from parcast.quantities import student_t
 
 Floats = NDArray[np.float64]
 
@@ -77,11 +77,11 @@ class Term:
 
 
 def _terms() -> tuple[Term, ...]:
-    made = []
+    terms = []
     for b, words in enumerate((_PLAIN, _WITH_LOG, _WITH_LOG_SQUARED)):
         for a in map(Fraction, words.split()):
-            made += [Term(a, b)] if a == 0 else [Term(a, b), Term(-a, b)]
-    return tuple(sorted(made, key=lambda term: term.plainness))
+            terms += [Term(a, b)] if a == 0 else [Term(a, b), Term(-a, b)]
+    return tuple(sorted(terms, key=lambda term: term.plainness))
 
 
 TERMS = _terms()
@@ -120,12 +120,12 @@ class Hypothesis:
         """Return the formula, with 12 digits."""
         texts = [term.text() for term in self.terms]
         texts = ["", *texts] if self.constant else texts
-        found = ""
+        formula = ""
         for value, text in zip(self.coefficients, texts, strict=True):
-            sign = (" - " if value < 0 else " + ") if found else ("-" if value < 0 else "")
+            sign = (" - " if value < 0 else " + ") if formula else ("-" if value < 0 else "")
             number = f"{abs(value):.12g}"
-            found += sign + (f"{number} * {text}" if text else number)
-        return found
+            formula += sign + (f"{number} * {text}" if text else number)
+        return formula
 
 
 def _rows(constant: bool, terms: Sequence[Term], p: Floats) -> Floats:
@@ -191,12 +191,12 @@ def choose(
     fitted: list[Hypothesis] = []
     reach = np.geomspace(p.min(), farthest, 64)
     for hypotheses in _classes(len(p)):
-        found = [fit_terms(constant, terms, p, amounts) for constant, terms in hypotheses]
-        good = [one for one in found if one and _rises_nowhere_below_zero(one, reach)]
+        fits = [fit_terms(constant, terms, p, amounts) for constant, terms in hypotheses]
+        good = [fit for fit in fits if fit and _rises_nowhere_below_zero(fit, reach)]
         if not good:
             continue
-        least = min(one.held_out for one in good)
-        plainest = next(one for one in good if one.held_out <= ALIKE * least + EXACT)
+        least = min(fit.held_out for fit in good)
+        plainest = next(fit for fit in good if fit.held_out <= ALIKE * least + EXACT)
         if len(p) < NEEDED[len(plainest.coefficients)] and plainest.held_out > EXACT:
             continue
         fitted += good
@@ -206,16 +206,16 @@ def choose(
             chosen = plainest
     if chosen is None:
         return None, []
-    return chosen, [one for one in fitted if _rivals(one, chosen)]
+    return chosen, [fit for fit in fitted if _is_rival(fit, chosen)]
 
 
-def _rivals(one: Hypothesis, chosen: Hypothesis) -> bool:
-    """Tell whether ``one`` predicts as well: no more terms, or a constant more and no worse."""
-    if len(one.coefficients) <= len(chosen.coefficients):
-        return one.held_out <= RIVAL * chosen.held_out + EXACT
-    more = len(one.coefficients) == len(chosen.coefficients) + 1 and one.constant
-    return more and EXACT < one.held_out <= chosen.held_out
+def _is_rival(fit: Hypothesis, chosen: Hypothesis) -> bool:
+    """Tell whether ``fit`` predicts as well: no more terms, or a constant more and no worse."""
+    if len(fit.coefficients) <= len(chosen.coefficients):
+        return fit.held_out <= RIVAL * chosen.held_out + EXACT
+    extra_constant = len(fit.coefficients) == len(chosen.coefficients) + 1 and fit.constant
+    return extra_constant and EXACT < fit.held_out <= chosen.held_out
 
 
-def _rises_nowhere_below_zero(one: Hypothesis, reach: Floats) -> bool:
-    return bool((one.rows(reach) @ one.coefficients).min() >= -1e-12)
+def _rises_nowhere_below_zero(fit: Hypothesis, reach: Floats) -> bool:
+    return bool((fit.rows(reach) @ fit.coefficients).min() >= -1e-12)

@@ -19,10 +19,10 @@ def fitted_points(
 ) -> tuple[Fitted, ...]:
     """Return the points with their fitted values; residuals are ln(predicted / measured)."""
     measured, predicted = observations.values, observations.values * np.exp(residuals)
-    rows = zip(observations.places, observations.at, measured, predicted, binding, strict=True)
+    rows = zip(observations.positions, observations.at, measured, predicted, binding, strict=True)
     return tuple(
-        Fitted(place=place, at=at, measured=float(value), predicted=float(found), binding=binds)
-        for place, at, value, found, binds in rows
+        Fitted(place=position, at=at, measured=float(value), predicted=float(fitted), binding=binds)
+        for position, at, value, fitted, binds in rows
     )
 
 
@@ -35,8 +35,8 @@ def leave_largest_out(problem: Problem, rank: int) -> HeldOut:
     observations = problem.observations
     processes = np.array([query.p for query in observations.queries])
     largest = int(processes.max())
-    rest, last = processes < largest, processes == largest
-    left = len({key for key, kept in zip(observations.keys, rest, strict=True) if kept})
+    smaller, last = processes < largest, processes == largest
+    left = len({key for key, chosen in zip(observations.keys, smaller, strict=True) if chosen})
     count = len(problem.parameters)
     if left < count:
         return HeldOut(
@@ -44,21 +44,21 @@ def leave_largest_out(problem: Problem, rank: int) -> HeldOut:
             message=f"without p={largest} there are {left} points for {count} free parameters",
         )
     try:
-        part, held = problem.part(rest), problem.part(last)
-        found = search(part.model, part.targets, part.model.start)
-        known = part.measured_rank(part.model.jacobian(found.inner, checked=True)).rank
-        logs = held.model.logs([found.inner])[0]
+        part, last_part = problem.part(smaller), problem.part(last)
+        best = search(part.model, part.targets, part.model.start)
+        rank_without = part.measured_rank(part.model.jacobian(best.inner, checked=True)).rank
+        logs = last_part.model.logs([best.inner])[0]
     except ParcastError as error:
         return HeldOut(p=largest, message=f"it cannot be left out: {error}")
-    residuals = (logs - held.targets)[: held.model.points]
+    residuals = (logs - last_part.targets)[: last_part.model.points]
     if not np.isfinite(residuals).all():
         return HeldOut(p=largest, message=f"the fit without it has no answer at p={largest}")
-    message = found.message
-    if known < rank:
+    message = best.message
+    if rank_without < rank:
         message = (
-            f"without p={largest} the rank is {known}, not {rank}, so this depends on where the "
-            "search starts"
+            f"without p={largest} the rank is {rank_without}, not {rank}, so this depends on where "
+            "the search starts"
         )
-    binding = held.model.binding(found.inner)
-    points = fitted_points(held.observations, residuals, binding)
+    binding = last_part.model.binding(best.inner)
+    points = fitted_points(last_part.observations, residuals, binding)
     return HeldOut(p=largest, points=points, message=message)

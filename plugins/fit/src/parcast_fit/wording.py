@@ -6,16 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parcast_fit.identifiability import Known
+from parcast_fit.identifiability import DeterminedCombination
 from parcast_fit.parameters import Floats, Parameter
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
-def dimension(one: Parameter) -> str:
+def dimension(parameter: Parameter) -> str:
     """Return the dimension of a parameter; a workload's have none."""
-    return one.unit.dimension if one.unit is not None and one.unit.dimension != "1" else ""
+    return (
+        parameter.unit.dimension
+        if parameter.unit is not None and parameter.unit.dimension != "1"
+        else ""
+    )
 
 
 def show(value: float, unit: str, digits: int = 4) -> str:
@@ -59,11 +63,11 @@ def direction_sentence(
     by = "as much"
     if len(alike) < 2 or len(units) > 1:
         alike, by = [j for j in members if sizes[j] > 0.99 * sizes.max()], "the same factor"
-    rest = [parameters[j].name for j in members if j not in alike]
-    if len(alike) > len(rest):
+    remaining = [parameters[j].name for j in members if j not in alike]
+    if len(alike) > len(remaining):
         up = [parameters[j].name for j in alike if relative[j] > 0]
         down = [parameters[j].name for j in alike if relative[j] < 0]
-        adjusted = f", with {listed(rest)} adjusted," if rest else ""
+        adjusted = f", with {listed(remaining)} adjusted," if remaining else ""
         return f"{_both(up, down)} by {by}{adjusted} {end}"
     shares = [
         f"{'raising' if relative[j] > 0 else 'lowering'} {parameters[j].name} by "
@@ -79,25 +83,25 @@ def _both(up: Sequence[str], down: Sequence[str]) -> str:
     return f"raising {listed(up)} while lowering {listed(down)}"
 
 
-def combination_text(known: Known, parameters: Sequence[Parameter]) -> str:
+def combination_text(combination: DeterminedCombination, parameters: Sequence[Parameter]) -> str:
     """Return ``a + 2 b`` or ``a b^2 / c``."""
-    if not known.product:
+    if not combination.product:
         text = ""
-        for j, weight in known.weights:
+        for j, weight in combination.weights:
             sign = (" - " if weight < 0 else " + ") if text else ("-" if weight < 0 else "")
             factor = "" if abs(weight) == 1 else f"{abs(weight):.4g} "
             text += f"{sign}{factor}{parameters[j].name}"
         return text
     text = ""
-    for j, weight in known.weights:
+    for j, weight in combination.weights:
         sign = (" / " if weight < 0 else " * ") if text else ("1 / " if weight < 0 else "")
         power = "" if abs(weight) == 1 else f"^{abs(weight):.4g}"
         text += f"{sign}{parameters[j].name}{power}"
     return text
 
 
-def combination_value(known: Known, values: Floats) -> float:
+def combination_value(combination: DeterminedCombination, values: Floats) -> float:
     """Return its value at the fit, in base units."""
-    if known.product:
-        return float(np.prod([values[j] ** weight for j, weight in known.weights]))
-    return float(sum(weight * values[j] for j, weight in known.weights))
+    if combination.product:
+        return float(np.prod([values[j] ** weight for j, weight in combination.weights]))
+    return float(sum(weight * values[j] for j, weight in combination.weights))

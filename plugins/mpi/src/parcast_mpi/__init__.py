@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import PartEntry, SolverEntry, hookimpl
-from parcast.entries import COSTS
+from parcast.plugins.entries import COSTS
 
 if TYPE_CHECKING:
     import typer

@@ -95,9 +95,8 @@ def load(
     """Load a core with background jobs: each a process that burns the core for its time."""
     import time
 
-    from parcast.distributions import Distribution
     from parcast.errors import FileError, UnsupportedError
-    from parcast.units import to_base
+    from parcast.quantities import Distribution, to_base
     from parcast_mpi.loading.generator import generate
     from parcast_mpi.loading.jobs import random_jobs, read_file
 

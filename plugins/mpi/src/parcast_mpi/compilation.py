@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from parcast.kernel_cache import cached_kernels
+from parcast.plugins import cached_kernels
 
 
 def compiled(function: Callable[..., Any]) -> Any:

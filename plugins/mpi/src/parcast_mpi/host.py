@@ -12,7 +12,7 @@ from typing import Annotated
 import attrs
 
 from parcast import Unit
-from parcast.machine import Count
+from parcast.model import Count
 
 Share = Annotated[float, Unit("1", most=1.0)]
 

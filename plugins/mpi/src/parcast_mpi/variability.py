@@ -7,7 +7,7 @@ from typing import Annotated
 import attrs
 
 from parcast import Unit
-from parcast.distributions import Distribution
+from parcast.quantities import Distribution
 
 Seconds = Annotated[Distribution, Unit("s")]
 

@@ -16,12 +16,12 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.entries import MEMORY
+from parcast.plugins.entries import MEMORY
 
 if TYPE_CHECKING:
     import typer
 
-    from parcast.query import Query
+    from parcast.model import Query
 
 
 @hookimpl
@@ -54,16 +54,16 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add the bound by formulas, the simulator and the critical path."""
     yield FamilyEntry("pamela", "parcast_pamela:choose", "The bound, by a formula.")
     for name, target, summary, options in (
-        ("bound", "bounds:Bound", "A formula for a lower bound, contention included.", "bounds"),
-        ("sim", "simulating:Sim", "Discrete events, one server after another.", "simulating"),
-        ("path", "paths:Path", "The critical path, contention left out.", "paths"),
+        ("bound", "bound:Bound", "A formula for a lower bound, contention included.", "bound"),
+        ("sim", "sim:Sim", "Discrete events, one server after another.", "sim"),
+        ("path", "path:Path", "The critical path, contention left out.", "path"),
     ):
         yield SolverEntry(
             f"pamela.{name}",
             "pamela",
-            f"parcast_pamela.{target}",
+            f"parcast_pamela.solvers.{target}",
             summary,
-            options=options and f"parcast_pamela.{options}:Options",
+            options=options and f"parcast_pamela.solvers.{options}:Options",
             on_request=name != "bound",
             follows=MEMORY,
             choices={"taking processes apart": {"form": "barrier"}} if name == "bound" else {},

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from parcast.errors import FormulaError, UnitError, UnknownNameError, did_you_mean, shorten
-from parcast.expressions import evaluate as evaluate_formula
-from parcast.expressions import parse as parse_formula
-from parcast.units import is_quantity, parse_quantity
+from parcast.quantities import evaluate as evaluate_formula
+from parcast.quantities import is_quantity, parse_quantity
+from parcast.quantities import parse as parse_formula
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact

@@ -162,8 +162,8 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Run a model by discrete events, beside its bounds."""
-    from parcast_pamela.simulating import Options, predicted
     from parcast_pamela.simulation.program import unfold
+    from parcast_pamela.solvers.sim import Options, predicted
 
     if arbitration not in {"fifo", "lifo", "random"}:
         raise ParcastError(f"--arbitration {arbitration!r} must be fifo, lifo or random")
@@ -225,8 +225,8 @@ def _compiled(
 
 
 def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
+    from parcast.comparison import split_assignment
     from parcast.files import read_data
-    from parcast.settings import split_assignment
 
     given: dict[str, Any] = {}
     if path is not None:
@@ -237,8 +237,8 @@ def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
 
 
 def _over(text: str) -> tuple[str, tuple[int, ...]]:
-    from parcast.ranges import parse_numbers
-    from parcast.settings import split_assignment
+    from parcast.comparison import split_assignment
+    from parcast.quantities import parse_numbers
 
     name, numbers = split_assignment(text)
     return name, parse_numbers(f"--over {name}", numbers)
@@ -280,9 +280,9 @@ def _exact(value: Exact) -> dict[str, Any]:
 
 
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
-    from parcast_pamela.accuracy import estimate
     from parcast_pamela.codegen.sources import residual
     from parcast_pamela.compilation.compiler import told_theta
+    from parcast_pamela.solvers.accuracy import estimate
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
     data: dict[str, Any] = {
@@ -313,7 +313,7 @@ def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterat
         if values is not None:
             yield f"{'':14} = {float(getattr(values, name)):.6g}"
     if values is not None:
-        from parcast_pamela.reporting import worth
+        from parcast_pamela.solvers.reporting import worth
 
         yield from worth(compiled, given, values)
     for one in residual(compiled):

@@ -12,13 +12,13 @@ import attrs
 
 from parcast.cells import defused
 from parcast.errors import FileError, ParcastError
-from parcast.units import format_seconds
+from parcast.quantities import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
-from parcast_pamela.bounds import binds
 from parcast_pamela.compilation.analysis import active_branch
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.errors import ModelValueError
+from parcast_pamela.solvers.bound import binds
 
 #: A plot has a mark for each value up to so many, and a logarithmic axis of times that differ by
 #: more than the second, with marks at powers of ten alone from the third.
@@ -90,8 +90,8 @@ def simulate_points(
     UnsupportedError
         If a point has too many events.
     """
-    from parcast_pamela.simulating import Options, predicted
     from parcast_pamela.simulation.program import unfold
+    from parcast_pamela.solvers.sim import Options, predicted
 
     return [
         point

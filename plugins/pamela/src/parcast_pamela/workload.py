@@ -12,8 +12,7 @@ import attrs
 
 from parcast.errors import FileError, UnknownNameError, UnsupportedError, did_you_mean
 from parcast.files import ORIGINS, read_text
-from parcast.query import Query
-from parcast.workload import Workload
+from parcast.model import Query, Workload
 
 if TYPE_CHECKING:
     from parcast_pamela.language.model import Model

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from parcast import (
     FamilyEntry,
-    KindEntry,
     Lowering,
     PartEntry,
-    Reader,
     Resource,
     SolverEntry,
     hookimpl,
 )
-from parcast.entries import COSTS
+from parcast.plugins.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -26,42 +24,6 @@ _SOLVERS = {
     "upper": "Not below the perturbed time, without comparing clocks.",
     "lower": "Not above the perturbed time, without comparing clocks.",
 }
-
-#: What is read by suffix, and what tells it from other files of this suffix.
-_READ = {
-    ".trace": ("A recorded run, in columns.", ""),
-    ".otf2": ("A recorded run, by Score-P and others.", ""),
-    ".prv": ("A recorded run, by Extrae.", ""),
-    ".tit": ("A time-independent trace of SimGrid.", ""),
-    ".goal": ("A schedule of LogGOPSim.", ""),
-    ".et": ("An execution trace of Chakra.", ""),
-    ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
-    ".json": (
-        "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
-        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
-    ),
-    ".parquet": ("Operations of a training job, as columns.", ""),
-    ".csv": ("Operations of a training job, a row each.", r"\A(?=.*\bdp_rank\b).*\boptype\b"),
-    "": ("A folder of 'parcast mpi trace', or of OTF2.", r"(?m)^rank-\d+\.trace$|\.otf2$"),
-}
-
-
-@hookimpl
-def parcast_kinds() -> Iterator[KindEntry]:
-    """Add recorded runs."""
-    yield KindEntry(
-        "trace",
-        "parcast_perturb.traced:Traced",
-        "What every rank called and when.",
-        suffix=".trace",
-    )
-
-
-@hookimpl
-def parcast_readers() -> Iterator[Reader]:
-    """Add the formats that no other workload has."""
-    for suffix, (summary, mark) in _READ.items():
-        yield Reader(suffix, "parcast_perturb.traced:read", summary, mark=mark)
 
 
 @hookimpl
@@ -91,19 +53,13 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
 
 @hookimpl
 def parcast_lowerings() -> Iterator[Lowering]:
-    """Add programs as traces of runs without a network, and recorded runs as programs."""
+    """Add programs as traces of runs without a network."""
     yield Lowering(
         "program",
         "trace",
-        "parcast_perturb.traced:of_program",
+        "parcast_perturb.from_program:of_program",
         "What the network takes is the perturbation.",
         exact=True,
-    )
-    yield Lowering(
-        "trace",
-        "program",
-        "parcast_perturb.to_program:program",
-        "Its calls, and what was computed between them, at its own number of processes.",
     )
 
 

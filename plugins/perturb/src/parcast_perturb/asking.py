@@ -11,13 +11,13 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError, ParcastError, did_you_mean, shorten
-from parcast.machine import Machine
-from parcast.units import to_base
+from parcast.model import Machine
+from parcast.quantities import to_base
 from parcast_perturb.laws import addition
 from parcast_perturb.noise_free import removal
 from parcast_perturb.perturbation import Addition, Extra, Perturbation, Recorded
-from parcast_perturb.readers.neutral import load
-from parcast_perturb.trace.columns import Trace
+from parcast_traces.readers.neutral import load
+from parcast_traces.trace.columns import Trace
 
 _PARAMS = {"o", "L", "G", "eager_max", "slack"}
 _ADDED = {"os", "lat", "per_byte", "comp", "extra"}

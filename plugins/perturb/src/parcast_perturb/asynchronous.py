@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from parcast_perturb.trace.calls import CODES, EXSCAN, IESEND, IRECV, ISEND
-from parcast_perturb.trace.columns import COUNT, KIND, NAME, Ints, Trace
-from parcast_perturb.trace.decoding import pairs
+from parcast_traces.trace.calls import CODES, EXSCAN, IESEND, IRECV, ISEND
+from parcast_traces.trace.columns import COUNT, KIND, NAME, Ints, Trace
+from parcast_traces.trace.decoding import pairs
 
 _CHUNK = 1 << 20
 

@@ -175,8 +175,8 @@ def save(
 ) -> None:
     """Write a trace as columns, which are read at once and need little memory."""
     from parcast.errors import FileError
-    from parcast_perturb.readers import read_trace
-    from parcast_perturb.readers.columnar import write
+    from parcast_perturb.formats import read_trace
+    from parcast_traces.readers.columnar import write
 
     if output.suffix != ".trace":
         raise FileError(f"{output}: end the name in .trace")

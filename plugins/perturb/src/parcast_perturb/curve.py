@@ -16,7 +16,7 @@ from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.span import spans
-from parcast_perturb.trace.columns import Trace
+from parcast_traces.trace.columns import Trace
 
 #: More corners than these are not looked for.
 MOST = 200

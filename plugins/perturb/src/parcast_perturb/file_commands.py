@@ -47,7 +47,7 @@ def convert(
     from parcast.errors import ParcastError
     from parcast_perturb.asking import Known, Wanted
     from parcast_perturb.subject import subject
-    from parcast_perturb.writers import write_trace
+    from parcast_traces.writers import write_trace
 
     wanted = Wanted(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
@@ -73,7 +73,7 @@ def _picture(shown: Subject, wanted: Wanted, output: Path, seed: int) -> tuple[s
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.prediction import policies
     from parcast_perturb.propagation.running import propagate
-    from parcast_perturb.writers.perfetto import write
+    from parcast_traces.writers.perfetto import write
 
     trace = shown.trace
     if not trace.timed:
@@ -95,8 +95,8 @@ def graph(
     output: Output,
 ) -> None:
     """Draw the message graph of a small trace: X.svg, .png, .pdf, .dot or .graphml."""
+    from parcast_perturb.formats import read_trace
     from parcast_perturb.graph import write
-    from parcast_perturb.readers import read_trace
 
     write(read_trace(file), output)
 
@@ -113,10 +113,10 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Replay a schedule under LogGOPSim's own model; its defaults are the simulator's."""
-    from parcast.units import to_base
+    from parcast.quantities import to_base
     from parcast_perturb.loggops import LogGOPS
     from parcast_perturb.loggops import replay as run
-    from parcast_perturb.readers.goal import schedule
+    from parcast_traces.readers.goal import schedule
 
     def ns(text: str) -> int:
         return round(to_base(text, "s") * 1e9)
@@ -146,8 +146,8 @@ def stragglers(
     """Say how much stragglers slow a training job down, and which operations and ranks do it."""
     import attrs
 
-    from parcast_perturb.training.slowdown import slowdown
-    from parcast_perturb.training.table import read
+    from parcast_training.slowdown import slowdown
+    from parcast_training.table import read
 
     job = read(file)
     found = slowdown(job)

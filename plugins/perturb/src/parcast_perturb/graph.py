@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parcast.errors import FileError, UnsupportedError, shorten
-from parcast_perturb.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SSEND, TO_ROOT
-from parcast_perturb.trace.columns import NONE, Trace
-from parcast_perturb.trace.decoding import Called, completions, decoded, pairs, received
+from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SSEND, TO_ROOT
+from parcast_traces.trace.columns import NONE, Trace
+from parcast_traces.trace.decoding import Called, completions, decoded, pairs, received
 
 if TYPE_CHECKING:
     import networkx as nx

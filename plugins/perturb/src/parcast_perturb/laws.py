@@ -10,13 +10,11 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError
-from parcast.ranges import parse_numbers
-from parcast.units import to_base
+from parcast.quantities import Distribution, parse_numbers, to_base
 from parcast_perturb.perturbation import Addition, Arrivals
 from parcast_perturb.propagation.deltas import POOL
-from parcast_perturb.trace.columns import Floats
+from parcast_traces.trace.columns import Floats
 
 #: What ``fit:LAW:FILE`` estimates: Pareto's by likelihood, others by moments.
 FITTED = ("exp", "gamma", "normal", "lognormal", "pareto")

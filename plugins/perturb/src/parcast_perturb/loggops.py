@@ -20,7 +20,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast_perturb.mailbox import Line, meeting
-from parcast_perturb.readers.goal import Schedule, Step
+from parcast_traces.readers.goal import Schedule, Step
 
 
 @attrs.frozen(kw_only=True)

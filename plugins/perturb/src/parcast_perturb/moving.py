@@ -6,12 +6,11 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError
-from parcast.machine import Machine
-from parcast.placement import place
+from parcast.model import Machine, place
 from parcast_perturb.perturbation import Recorded
 from parcast_perturb.propagation.state import CALL_ADDS, RECEIPT_ADDS
-from parcast_perturb.trace.calls import ALL, ISEND, LOCAL, NOTICE, RECV, SEND, SENDRECV
-from parcast_perturb.trace.columns import BYTES, END, KIND, NAME, START, Floats, Ints, Trace
+from parcast_traces.trace.calls import ALL, ISEND, LOCAL, NOTICE, RECV, SEND, SENDRECV
+from parcast_traces.trace.columns import BYTES, END, KIND, NAME, START, Floats, Ints, Trace
 
 
 def refuse(query: Query, before: Machine, trace: Trace, here: Recorded, there: Recorded) -> None:

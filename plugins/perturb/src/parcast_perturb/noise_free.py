@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcast_perturb.trace.columns import END, SITE, START, Floats, Ints, Trace
+from parcast_traces.trace.columns import END, SITE, START, Floats, Ints, Trace
 
 
 def removal(trace: Trace, quantile: float = 0.0) -> tuple[Ints, Floats]:

@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 
 from parcast import Parts
-from parcast_perturb.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
-from parcast_perturb.trace.columns import (
+from parcast_traces.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
+from parcast_traces.trace.columns import (
     BYTES,
     COUNT,
     END,
@@ -29,7 +29,7 @@ from parcast_perturb.trace.columns import (
 )
 
 if TYPE_CHECKING:
-    from parcast_perturb.traced import Traced
+    from parcast_traces.workload import Traced
 
 
 @attrs.frozen(eq=False)

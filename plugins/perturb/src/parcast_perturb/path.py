@@ -22,8 +22,8 @@ from parcast_perturb.propagation.state import (
     CAUSES,
     OWN,
 )
-from parcast_perturb.trace.calls import EXPECT, LOCAL, NOTICE, SEND, SENDRECV, SSEND, WAIT
-from parcast_perturb.trace.columns import (
+from parcast_traces.trace.calls import EXPECT, LOCAL, NOTICE, SEND, SENDRECV, SSEND, WAIT
+from parcast_traces.trace.columns import (
     BYTES,
     END,
     INTO,

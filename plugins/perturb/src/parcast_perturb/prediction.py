@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.replications import Estimate
+from parcast.quantities import Estimate
 from parcast_perturb.path import Path, critical_path
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.span import last_end, makespans, spans
-from parcast_perturb.trace.columns import Floats, Trace
+from parcast_traces.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path unasked: it takes 8 bytes an event.
 MOST_PATH = 2_000_000

@@ -9,7 +9,7 @@ from typing import Any
 from parcast_perturb.curve import Curve
 from parcast_perturb.prediction import Forecast, spread, summed
 from parcast_perturb.span import last_end, makespans
-from parcast_perturb.trace.columns import Floats, Trace
+from parcast_traces.trace.columns import Floats, Trace
 
 #: More ranks than these are shown by the least and the most delayed.
 _RANKS = 16

@@ -18,8 +18,8 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.span import makespans
-from parcast_perturb.timing import gaps_of
-from parcast_perturb.trace.columns import SITE, Floats, Ints, Trace
+from parcast_traces.gaps import gaps_of
+from parcast_traces.trace.columns import SITE, Floats, Ints, Trace
 
 #: So many ranks are asked alone, those that compute the most longer than the median.
 MOST = 8

@@ -10,19 +10,20 @@ import numpy as np
 
 from parcast import Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
-from parcast.machine import Count, Machine
-from parcast.replications import Estimate
+from parcast.model import Count, Machine
+from parcast.quantities import Estimate
 from parcast_perturb import advice
 from parcast_perturb.asking import noise_of, signature
 from parcast_perturb.asynchronous import warned
+from parcast_perturb.from_program import ZERO, of_work
 from parcast_perturb.moving import refuse, slower, unlike
 from parcast_perturb.parts import parts_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.prediction import LEVELS
 from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.span import makespans
-from parcast_perturb.trace.columns import END, Floats, Trace
-from parcast_perturb.traced import ZERO, Traced, of_work
+from parcast_traces.trace.columns import END, Floats, Trace
+from parcast_traces.workload import Traced
 
 
 @attrs.frozen(kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcast_perturb.trace.columns import Floats, Trace
+from parcast_traces.trace.columns import Floats, Trace
 
 
 def origins(trace: Trace) -> Floats:

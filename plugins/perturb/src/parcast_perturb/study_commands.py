@@ -19,7 +19,7 @@ from parcast_perturb.commands import (
 
 if TYPE_CHECKING:
     from parcast_perturb.slowest import Slowness
-    from parcast_perturb.trace.columns import Trace
+    from parcast_traces.trace.columns import Trace
 
 
 def add(app: typer.Typer) -> None:

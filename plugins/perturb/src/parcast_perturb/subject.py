@@ -10,15 +10,15 @@ import attrs
 from parcast.errors import ParcastError, UnsupportedError
 from parcast_perturb.asking import Known, noise_of, recorded_on
 from parcast_perturb.asynchronous import warned
+from parcast_perturb.formats import read_trace
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
-from parcast_perturb.protocol import protocol
-from parcast_perturb.readers import read_trace
 from parcast_perturb.timing import timed_on
-from parcast_perturb.trace.columns import Trace
+from parcast_traces.protocol import protocol
+from parcast_traces.trace.columns import Trace
 
 if TYPE_CHECKING:
     from parcast import Registry
-    from parcast.machine import Machine
+    from parcast.model import Machine
 
 _OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "

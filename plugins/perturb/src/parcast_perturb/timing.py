@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 
 from parcast import Query
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.machine import Machine
+from parcast.model import Costs, Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.trace.calls import SLEEP
-from parcast_perturb.trace.columns import BYTES, END, NAME, NONE, OUT, START, Floats, Ints, Trace
+from parcast_traces.gaps import first_events, gaps_of, slept
+from parcast_traces.trace.calls import SLEEP
+from parcast_traces.trace.columns import BYTES, END, NAME, NONE, OUT, START, Floats, Trace
 
 
 def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
@@ -29,7 +29,8 @@ def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
         If the trace has times, the machine lacks a number, or a message graph cannot say what it
         does.
     """
-    from parcast_perturb.traced import ZERO, Traced, of_work, workload
+    from parcast_perturb.from_program import ZERO, of_work
+    from parcast_traces.workload import Traced, workload
 
     if trace.timed:
         raise UnsupportedError(
@@ -50,7 +51,7 @@ def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     times, delays = still.events.times.copy(), found.ends[:, 0]
     times[:, END] += delays
     moved = delays[:-1].copy()
-    moved[_begins(still)[1:] - 1] = 0.0  # of another rank
+    moved[first_events(still)[1:] - 1] = 0.0  # of another rank
     times[1:, START] += moved
     timed = attrs.evolve(still, events=attrs.evolve(still.events, times=times), where=trace.where)
     return timed, _recorded(timed, Costs.of(made, ()))
@@ -116,29 +117,6 @@ def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
     assert found.ends is not None
     still[:, END] = found.ends[:, 0]
     still[1:, START] = still[:-1, END]
-    still[_begins(trace), START] = 0.0
+    still[first_events(trace), START] = 0.0
     still[:, START] += gaps
     return attrs.evolve(resting, tick=1.0, comparable=True, timed=True)
-
-
-def gaps_of(trace: Trace) -> Floats:
-    """Return what each rank did before each of its events, from 0 on."""
-    times = trace.events.times
-    gaps = times[:, START].copy()
-    gaps[1:] -= times[:-1, END]
-    begins = _begins(trace)
-    gaps[begins] = times[begins, START]
-    return gaps
-
-
-def slept(trace: Trace) -> Floats:
-    """Return the seconds that each event of a trace of work sleeps, 0 for all but sleeps."""
-    asleep = trace.events.whole[:, NAME] == SLEEP
-    found: Floats = np.where(asleep, trace.events.times[:, BYTES], 0.0)
-    return found
-
-
-def _begins(trace: Trace) -> Ints:
-    offsets = trace.events.offsets
-    found: Ints = offsets[:-1][np.diff(offsets) > 0]
-    return found

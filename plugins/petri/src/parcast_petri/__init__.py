@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
-from parcast.entries import COSTS
+from parcast.plugins.entries import COSTS
 
 if TYPE_CHECKING:
     import typer
@@ -21,7 +21,7 @@ def parcast_parts() -> Iterator[PartEntry]:
         ("links", "links:Links", "Ports, and further networks.", "links"),
         ("traffic", "links:Traffic", "Messages of others.", "traffic of others"),
     ):
-        yield PartEntry(name, f"parcast_petri.{target}", summary, choice=choice)
+        yield PartEntry(name, f"parcast_petri.machine.{target}", summary, choice=choice)
 
 
 #: Messages share a network by equal parts; in turn, as the other families have them, without.
@@ -40,27 +40,27 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     yield SolverEntry(
         "petri.mean",
         "program",
-        "parcast_petri.mean:Mean",
+        "parcast_petri.solvers.mean:Mean",
         "The paper's net: mean slowdowns of loaded nodes, one run.",
-        options="parcast_petri.options:Options",
+        options="parcast_petri.solvers.options:Options",
         follows=FOLLOWED,
         choices=SHARES,
     )
     yield SolverEntry(
         "petri.sampled",
         "program",
-        "parcast_petri.sampled:Sampled",
+        "parcast_petri.solvers.sampled:Sampled",
         "Each computation's time drawn from the law of one loaded core.",
-        options="parcast_petri.options:SampledOptions",
+        options="parcast_petri.solvers.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
     )
     yield SolverEntry(
         "petri.explicit",
         "program",
-        "parcast_petri.explicit:Explicit",
+        "parcast_petri.solvers.explicit:Explicit",
         "Background jobs in the net, sharing processors with the program.",
-        options="parcast_petri.options:SampledOptions",
+        options="parcast_petri.solvers.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
     )
@@ -76,7 +76,7 @@ def choose(query: Query) -> str:
     """Return the family's solver for a query."""
     from parcast.errors import ParcastError
     from parcast_petri.programs.traffic import random_traffic
-    from parcast_petri.questions import loads
+    from parcast_petri.solvers.preparation import loads
 
     try:
         several = len(loads(query)) > 1 or random_traffic(query)
@@ -95,8 +95,9 @@ def parcast_machines() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
-    from parcast_petri import net_commands, place_commands
+    from parcast_petri import place_commands
     from parcast_petri.commands import app as commands
+    from parcast_petri.nets import net_commands
 
     net_commands.add(commands)
     place_commands.add(commands)

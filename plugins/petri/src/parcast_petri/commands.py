@@ -51,8 +51,8 @@ def solve(
 
     Of a net that never ends the long run is told: firings a second, and tokens in the mean.
     """
-    from parcast_petri.solution import solution
-    from parcast_petri.subjects import read_net
+    from parcast_petri.nets.arguments import read_net
+    from parcast_petri.nets.solve import solution
 
     asked = read_net(file)
     for note in asked.notes:
@@ -106,8 +106,8 @@ def slowdown(
 ) -> None:
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
     from parcast.cli import progress
-    from parcast.units import to_base
-    from parcast_petri.load import stated
+    from parcast.quantities import to_base
+    from parcast_petri.machine.load import stated
     from parcast_petri.theory.slowdown import Slowdown
 
     asked = Slowdown(

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from parcast.kernel_cache import cached_kernels, once
+from parcast.plugins import cached_kernels
+from parcast.plugins.kernels import once
 from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
 
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name, Num
-from parcast_petri.arrays import Form, arrays
-from parcast_petri.net import Net, Number, Tokens
-from parcast_petri.programs.sketch import Sketch
-from parcast_petri.token_game import Play, Run
+from parcast.quantities import Call, Expr, Name, Num
+from parcast_petri.nets.arrays import Form, arrays
+from parcast_petri.nets.net import Net, Number, Tokens
+from parcast_petri.nets.token_game import Play, Run
+from parcast_petri.programs.net_builder import Sketch
 
 PaperSharing = Literal["none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer"]
 
@@ -62,7 +62,7 @@ def paper_net(
     processes
         What each process does.
     sharing
-        How messages share the one medium (see `parcast_petri.options.Options`).
+        How messages share the one medium (see `parcast_petri.solvers.options.Options`).
     servers
         Of each transition that sends: 1, or None for as many as there are messages.
     """

@@ -36,8 +36,8 @@ def place(
     """Find which node each process should run on: least mean time, or least quantile."""
     import time
 
+    from parcast_petri.nets.arguments import query_of
     from parcast_petri.placing import Placing
-    from parcast_petri.subjects import query_of
 
     began = time.perf_counter()
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
@@ -68,8 +68,8 @@ def blame(
     as_json: Json = False,
 ) -> None:
     """Tell how much sooner the program would end without the load of each node."""
+    from parcast_petri.nets.arguments import query_of
     from parcast_petri.placing import blame as blamed
-    from parcast_petri.subjects import query_of
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
     found = blamed(query, runs)
@@ -99,7 +99,7 @@ def uncertainty(
 ) -> None:
     """Answer under every word for sharing: how far apart they are is the model's uncertainty."""
     from parcast.errors import UnsupportedError
-    from parcast_petri.subjects import query_of
+    from parcast_petri.nets.arguments import query_of
     from parcast_petri.uncertainty import answers
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)

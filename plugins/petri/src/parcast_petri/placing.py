@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.machine import Nodes as Machines
-from parcast.query import Query
-from parcast.replications import Estimate, paired
-from parcast_petri.background import Background
-from parcast_petri.explicit import Explicit, replications
-from parcast_petri.links import Links
-from parcast_petri.mean import Mean
-from parcast_petri.options import sampled
+from parcast.model import Nodes as Machines
+from parcast.model import Query
+from parcast.quantities import Estimate, paired
+from parcast_petri.machine.background import Background
+from parcast_petri.machine.links import Links
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.questions import drawn, loads
+from parcast_petri.solvers.explicit import Explicit, replications
+from parcast_petri.solvers.mean import Mean
+from parcast_petri.solvers.options import sampled
+from parcast_petri.solvers.preparation import drawn, loads
 
 #: So many allocations or fewer are all tried.
 MOST_TRIED = 2000

@@ -14,11 +14,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.replications import generator
-from parcast_petri.arrays import Arrays
-from parcast_petri.markings import searched
-from parcast_petri.net import Net, NetError, Transition
-from parcast_petri.token_game import Play
+from parcast.quantities import generator
+from parcast_petri.nets.arrays import Arrays
+from parcast_petri.nets.markings import searched
+from parcast_petri.nets.net import Net, NetError, Transition
+from parcast_petri.nets.token_game import Play
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any, get_args
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.query import Query
+from parcast.model import Query
 from parcast_petri import choose
-from parcast_petri.explicit import Explicit
-from parcast_petri.mean import Mean
-from parcast_petri.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled
+from parcast_petri.solvers.explicit import Explicit
+from parcast_petri.solvers.mean import Mean
+from parcast_petri.solvers.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled
 
 
 @attrs.frozen

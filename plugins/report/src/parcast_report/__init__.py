@@ -17,8 +17,8 @@ def parcast_writers() -> Iterator[Writer]:
     yield Writer(".html", "parcast_report.page:write", "A report: plots, tables and notes.")
     yield Writer(".md", "parcast_report.markdown:write", "A report without plots, in Markdown.")
     yield Writer(".tex", "parcast_report.latex:write", "Tables for LaTeX.")
-    for suffix, what in ((".svg", "scalable"), (".png", "pixels"), (".pdf", "for print")):
-        yield Writer(suffix, "parcast_report.writing:write", f"A plot of the results, {what}.")
+    for suffix, kind in ((".svg", "scalable"), (".png", "pixels"), (".pdf", "for print")):
+        yield Writer(suffix, "parcast_report.writing:write", f"A plot of the results, {kind}.")
 
 
 @hookimpl

@@ -21,11 +21,11 @@ def draw(figure: Figure, picture: Picture) -> None:
     axes = figure.subplots()
     longest = max(row.time or 0.0 for _, row in rows)
     size, unit = time_unit([longest])
-    shown: dict[str, None] = {}
-    more: dict[str, Artist] = {}
+    resources: dict[str, None] = {}
+    marks: dict[str, Artist] = {}
     for index, (_, row) in enumerate(rows):
-        shown |= dict.fromkeys(_draw_bar(axes, index, row, size, more))
-        _draw_marks(axes, index, row, size, more)
+        resources |= dict.fromkeys(_draw_bar(axes, index, row, size, marks))
+        _draw_marks(axes, index, row, size, marks)
     axes.set_yticks(range(len(rows)), [label or "predicted" for label, _ in rows])
     axes.invert_yaxis()
     axes.set_xlim(left=0)
@@ -33,18 +33,18 @@ def draw(figure: Figure, picture: Picture) -> None:
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     figure.suptitle(picture.title, x=0.01, ha="left", fontsize=9.5)
-    handles = resource_handles(name for name in PARTS if name in shown)
-    figure.legend(handles=[*handles, *more.values()], loc="outside lower center", ncols=4)
+    handles = resource_handles(name for name in PARTS if name in resources)
+    figure.legend(handles=[*handles, *marks.values()], loc="outside lower center", ncols=4)
 
 
-def _draw_bar(axes: Axes, index: int, row: Row, size: float, more: dict[str, Artist]) -> list[str]:
+def _draw_bar(axes: Axes, index: int, row: Row, size: float, marks: dict[str, Artist]) -> list[str]:
     """Draw one bar and return the names of its parts that can be seen."""
     from matplotlib.patches import Patch
 
     time = row.time or 0.0
     if row.parts is None or not row.parts.total:
         axes.barh(index, time / size, color=SERIES[5], height=0.6)
-        more["time"] = Patch(facecolor=SERIES[5], label="time, parts not known")
+        marks["time"] = Patch(facecolor=SERIES[5], label="time, parts not known")
         return []
     left, seen = 0.0, []
     for name, part in zip(PARTS, row.parts.values(), strict=True):
@@ -55,18 +55,18 @@ def _draw_bar(axes: Axes, index: int, row: Row, size: float, more: dict[str, Art
     return seen
 
 
-def _draw_marks(axes: Axes, index: int, row: Row, size: float, more: dict[str, Artist]) -> None:
+def _draw_marks(axes: Axes, index: int, row: Row, size: float, marks: dict[str, Artist]) -> None:
     """Draw the proven interval, or else that of confidence, and the measured time."""
     proven = row.lower is not None and row.upper is not None
     ends = (row.lower, row.upper) if proven else row.ci
     if ends is not None:
         label = "proven bounds" if proven else "95 % interval"
         x = [(end or 0.0) / size for end in ends]
-        (more[label],) = axes.plot(
+        (marks[label],) = axes.plot(
             x, [index] * 2, color=INK, linewidth=1.0, marker="|", label=label
         )
     if row.measured is not None:
-        (more["measured"],) = axes.plot(
+        (marks["measured"],) = axes.plot(
             row.measured / size,
             index,
             linestyle="none",

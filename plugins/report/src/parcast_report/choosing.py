@@ -17,8 +17,8 @@ from typing import Any, Literal
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.columns import GRID, axes, is_number, short
-from parcast.units import unit_factor
+from parcast.quantities import is_number, unit_factor
+from parcast.results import GRID, axes, short
 
 #: More than these cannot be told apart in one picture.
 MOST: dict[str, int] = {"surface": 4, "curves": 8, "bars": 40}
@@ -74,8 +74,8 @@ def choose(results: Results) -> Picture:
         raise ParcastError("No row has a time, so there is nothing to draw; see the rows' messages")
     settings = dict.fromkeys(f"params.{name}" for row in rows for name in row.params)
     names = [*GRID, "mapping", "seed", *settings]
-    places = [{name: value(row, name) for name in names} for row in rows]
-    counts = {name: len({place[name] for place in places}) for name in axes(names, places)}
+    points = [{name: value(row, name) for name in names} for row in rows]
+    counts = {name: len({point[name] for point in points}) for name in axes(names, points)}
     varying = [name for name, count in counts.items() if count > 1]
     numbers = [name for name in varying if all(is_number(value(row, name)) for row in rows)]
     numbers = [name for name in numbers if name != "seed"]
@@ -101,8 +101,8 @@ def visible(text: str) -> str:
     Control characters, such as those that turn the direction of writing, are replaced; a leading
     underscore, which would hide a label, gets a space before it.
     """
-    shown = _HIDDEN.sub("\ufffd", text)
-    return f" {shown}" if shown.startswith("_") else shown
+    printable = _HIDDEN.sub("\ufffd", text)
+    return f" {printable}" if printable.startswith("_") else printable
 
 
 def value(row: Row, name: str) -> Any:
@@ -125,9 +125,10 @@ def _picture(
         groups.setdefault(tuple(value(row, name) for name in apart), []).append(row)
     series = [
         Series(
-            _label(results, apart, values), tuple(sorted(found, key=axis.at) if running else found)
+            _label(results, apart, values),
+            tuple(sorted(members, key=axis.at) if running else members),
         )
-        for values, found in groups.items()
+        for values, members in groups.items()
     ]
     return Picture(kind, _title(rows, running | set(apart)), tuple(series), axis)
 
@@ -142,18 +143,18 @@ def _axis(results: Results, name: str) -> Axis:
 def _label(results: Results, names: Sequence[str], values: Sequence[Any]) -> str:
     """Return what tells a series apart: names of solvers bare, other values with theirs."""
     texts = []
-    for name, one in zip(names, values, strict=True):
+    for name, value in zip(names, values, strict=True):
         if name in {"workload", "machine", "solver", "mapping"}:
-            texts.append(f"{one}")
+            texts.append(f"{value}")
             continue
         axis = _axis(results, name)
         unit = axis.label.partition("[")[2].rstrip("]")
-        number = f"{one / axis.unit:.6g}" if is_number(one) else f"{one}"
+        number = f"{value / axis.unit:.6g}" if is_number(value) else f"{value}"
         texts.append(f"{short(name)}={number} {unit}".rstrip())
     return visible(", ".join(texts))
 
 
-def _title(rows: Sequence[Row], told: set[str]) -> str:
+def _title(rows: Sequence[Row], elsewhere: set[str]) -> str:
     """Return what is the same in all rows and told nowhere else."""
     first = rows[0]
     same = {
@@ -165,7 +166,7 @@ def _title(rows: Sequence[Row], told: set[str]) -> str:
             ("p", f"p={first.p}"),
             ("d", f"d={first.d}"),
         )
-        if name not in told and len({getattr(row, name) for row in rows}) == 1
+        if name not in elsewhere and len({getattr(row, name) for row in rows}) == 1
     }
-    places = [same.pop(name) for name in ("p", "d") if name in same]
-    return visible(", ".join(filter(None, [" ".join(same.values()), *places])))
+    sizes = [same.pop(name) for name in ("p", "d") if name in same]
+    return visible(", ".join(filter(None, [" ".join(same.values()), *sizes])))

@@ -36,9 +36,9 @@ def report(
     check_output(registry, path)
     if interactive and path.suffix.lower() != ".html":
         raise ParcastError(f"--interactive: only .html can be, {path} is not")
-    found = read_results(results)
+    rows = read_results(results)
     if interactive:
-        write_interactive(found, path)
+        write_interactive(rows, path)
     else:
-        registry.write(found, path)
+        registry.write(rows, path)
     print(path)

@@ -9,11 +9,9 @@ from typing import Any
 import attrs
 
 from parcast import Results, Row, Status
-from parcast.alike import told_once
-from parcast.columns import is_number
-from parcast.query import is_lower_bound
-from parcast.results import plain
-from parcast.units import format_seconds
+from parcast.model import is_lower_bound
+from parcast.quantities import format_seconds, is_number
+from parcast.results import plain, told_once
 
 #: More rows than these are not printed in one table.
 MOST_ROWS = 120
@@ -37,7 +35,7 @@ class Remark:
 
     solver: str
     text: str
-    places: str
+    points: str  #: empty where it is all of them
 
 
 @attrs.frozen
@@ -78,21 +76,21 @@ def _question(
     processes = f"{numbers(p)} process{'' if p == {1} else 'es'}"
     disks = f"{numbers(d)} disk{'' if d == {1} else 's'}"
     settings = provenance.get("settings") or {}
-    given = [f"{name} = {_spelled(value)}" for name, value in settings.items()]
-    where = f", where {' and '.join(given)}" if given else ""
+    texts = [f"{name} = {_spell(value)}" for name, value in settings.items()]
+    where = f", where {' and '.join(texts)}" if texts else ""
     return f"How long does {workload} take on {machine} with {processes} and {disks}{where}?"
 
 
-def numbers(found: Iterable[int]) -> str:
+def numbers(values: Iterable[int]) -> str:
     """Return whole numbers as people list them: ``1, 4 and 16`` or ``1 to 512 (24 values)``."""
-    ordered = sorted(set(found))
+    ordered = sorted(set(values))
     if len(ordered) > _MOST_LISTED:
         return f"{ordered[0]} to {ordered[-1]} ({len(ordered)} values)"
-    texts = [f"{one}" for one in ordered]
+    texts = [f"{value}" for value in ordered]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
 
 
@@ -108,22 +106,22 @@ def _answers(rows: Sequence[Row]) -> Iterator[str]:
         yield f"There are lower bounds alone: {', '.join(bounds)}."
         return
     best = min(timed, key=_time)
-    yield f"Shortest: {format_seconds(_time(best))} at {place(best)} by {best.solver}."
+    yield f"Shortest: {format_seconds(_time(best))} at {coordinates(best)} by {best.solver}."
     if bounds:
         yield f"No estimates but lower bounds are the times of {', '.join(bounds)}."
     last = max(timed, key=lambda row: (row.p, row.d))
-    there = [row for row in timed if place(row) == place(last)]
-    low, high = min(there, key=_time), max(there, key=_time)
+    at_last = [row for row in timed if coordinates(row) == coordinates(last)]
+    low, high = min(at_last, key=_time), max(at_last, key=_time)
     if _time(high) > 1.005 * _time(low) > 0:
         yield (
-            f"At {place(last)} solvers differ by a factor of {_time(high) / _time(low):.3g}: "
+            f"At {coordinates(last)} solvers differ by a factor of {_time(high) / _time(low):.3g}: "
             f"{format_seconds(_time(low))} by {low.solver}, "
             f"{format_seconds(_time(high))} by {high.solver}."
         )
-    errors = {name: _errors(found) for name, found in by_solver(rows).items()}
-    errors = {name: found for name, found in errors.items() if found}
+    errors = {name: _errors(group) for name, group in by_solver(rows).items()}
+    errors = {name: group_errors for name, group_errors in errors.items() if group_errors}
     if errors:
-        name = min(errors, key=lambda one: _mean(errors[one]))
+        name = min(errors, key=lambda solver: _mean(errors[solver]))
         yield (
             f"Nearest to the measured times: {name}, {100 * _mean(errors[name]):.3g} % off on "
             f"average over {len(errors[name])} of them."
@@ -134,7 +132,7 @@ def _time(row: Row) -> float:
     return row.time or 0.0
 
 
-def place(row: Row) -> str:
+def coordinates(row: Row) -> str:
     """Return what was asked of a row beside workload and machine."""
     settings = [f"{name}={value:.6g}" if is_number(value) else f"{name}={value}"
                 for name, value in row.params.items()]  # fmt: skip
@@ -161,18 +159,18 @@ def solvers(rows: Sequence[Row]) -> Table:
     """Return what each solver answered, how near it came and how long it took."""
     columns: dict[str, Callable[[list[Row]], str]] = {
         "answered": _answered,
-        "shortest time": lambda found: _extreme(found, "time", min),
-        "largest speedup": lambda found: _extreme(found, "speedup", max),
-        "mean error": lambda found: _error(_errors(found), _mean),
-        "largest error": lambda found: _error(_errors(found), max),
-        "says besides": _besides,
+        "shortest time": lambda group: _extreme(group, "time", min),
+        "largest speedup": lambda group: _extreme(group, "speedup", max),
+        "mean error": lambda group: _error(_errors(group), _mean),
+        "largest error": lambda group: _error(_errors(group), max),
+        "says besides": _extras,
         "solved in": _solved_in,
     }
     groups = by_solver(rows)
-    cells = {head: [say(found) for found in groups.values()] for head, say in columns.items()}
-    shown = {head: column for head, column in cells.items() if any(column)}
-    rows_ = zip(groups, *shown.values(), strict=True)
-    return Table("Solvers side by side", ("solver", *shown), tuple(rows_))
+    cells = {head: [say(group) for group in groups.values()] for head, say in columns.items()}
+    filled = {head: column for head, column in cells.items() if any(column)}
+    rows_ = zip(groups, *filled.values(), strict=True)
+    return Table("Solvers side by side", ("solver", *filled), tuple(rows_))
 
 
 def _answered(rows: Sequence[Row]) -> str:
@@ -184,10 +182,10 @@ def _answered(rows: Sequence[Row]) -> str:
 
 
 def _extreme(rows: Sequence[Row], name: str, best: Callable[..., Row]) -> str:
-    known = [row for row in rows if getattr(row, name)]
-    if not known:
+    valued = [row for row in rows if getattr(row, name)]
+    if not valued:
         return ""
-    row = best(known, key=lambda one: getattr(one, name))
+    row = best(valued, key=lambda row: getattr(row, name))
     value = getattr(row, name)
     text = format_seconds(value) if name == "time" else f"{value:.3g}"
     return f"{text} at p={row.p}, d={row.d}"
@@ -197,8 +195,8 @@ def _error(errors: Sequence[float], way: Callable[[Sequence[float]], float]) -> 
     return f"{100 * way(errors):.3g} %" if errors else ""
 
 
-def _besides(rows: Sequence[Row]) -> str:
-    said = {
+def _extras(rows: Sequence[Row]) -> str:
+    columns = {
         "proven bounds": any(row.lower is not None or row.upper is not None for row in rows),
         "parts": any(row.parts is not None for row in rows),
         "quantiles": any(row.quantiles for row in rows),
@@ -206,7 +204,7 @@ def _besides(rows: Sequence[Row]) -> str:
         "what binds": any(row.binding for row in rows),
         "price or energy": any("charge" in row.details for row in rows),
     }
-    return ", ".join(word for word, there in said.items() if there)
+    return ", ".join(word for word, present in columns.items() if present)
 
 
 def _solved_in(rows: Sequence[Row]) -> str:
@@ -216,7 +214,7 @@ def _solved_in(rows: Sequence[Row]) -> str:
 
 def remarks(rows: Sequence[Row]) -> dict[str, list[Remark]]:
     """Return notes, assumptions, lowerings and reasons, each once with its points."""
-    said: dict[str, dict[tuple[str, str], list[Row]]] = {}
+    by_kind: dict[str, dict[tuple[str, str], list[Row]]] = {}
     for row in rows:
         heard = {
             "Warnings": [f"{row.status.value.replace('_', ' ')}: {row.message}"]
@@ -228,24 +226,24 @@ def remarks(rows: Sequence[Row]) -> dict[str, list[Remark]]:
         }
         for kind, texts in heard.items():
             for text in texts:
-                said.setdefault(kind, {}).setdefault((row.solver, f"{text}"), []).append(row)
+                by_kind.setdefault(kind, {}).setdefault((row.solver, f"{text}"), []).append(row)
     order = ("Warnings", "Assumptions", "Notes", "Lowerings")
-    asked = {name: len(found) for name, found in by_solver(rows).items()}
-    return {kind: list(_remarks(said[kind], asked)) for kind in order if kind in said}
+    totals = {name: len(group) for name, group in by_solver(rows).items()}
+    return {kind: list(_remarks(by_kind[kind], totals)) for kind in order if kind in by_kind}
 
 
 def _remarks(
-    said: Mapping[tuple[str, str], list[Row]], asked: Mapping[str, int]
+    rows_by_text: Mapping[tuple[str, str], list[Row]], totals: Mapping[str, int]
 ) -> Iterator[Remark]:
-    for solver in dict.fromkeys(solver for solver, _ in said):
-        texts = [text for one, text in said if one == solver]
-        for told, alike in told_once(texts).items():
-            rows = {id(row): row for text in alike for row in said[solver, text]}
-            yield Remark(solver, told, _places(list(rows.values()), asked[solver]))
+    for solver in dict.fromkeys(solver for solver, _ in rows_by_text):
+        texts = [text for name, text in rows_by_text if name == solver]
+        for text, variants in told_once(texts).items():
+            rows = {id(row): row for variant in variants for row in rows_by_text[solver, variant]}
+            yield Remark(solver, text, _points(list(rows.values()), totals[solver]))
 
 
-def _places(rows: Sequence[Row], asked: int) -> str:
-    if len(rows) == asked:
+def _points(rows: Sequence[Row], total: int) -> str:
+    if len(rows) == total:
         return ""
     p, d = ({getattr(row, name) for row in rows} for name in ("p", "d"))
     return f"p = {numbers(p)}" + (f", d = {numbers(d)}" if len(d) > 1 else "")
@@ -263,18 +261,18 @@ def answers(rows: Sequence[Row]) -> Table:
 
 def uncertain(rows: Sequence[Row]) -> Table | None:
     """Return which uncertain numbers the times depend on most."""
-    found = []
+    cells = []
     for row in rows:
         spread = row.details.get("uncertainty") or {}
         if interval := spread.get("interval"):
             causes = list(spread.get("causes", {}).items())[:3]
-            said = ", ".join(f"{name} ({100 * part:.0f} %)" for name, part in causes)
+            text = ", ".join(f"{name} ({100 * part:.0f} %)" for name, part in causes)
             ends = " .. ".join(map(format_seconds, interval))
-            found.append((row.solver, place(row), ends, said))
-    if not found:
+            cells.append((row.solver, coordinates(row), ends, text))
+    if not cells:
         return None
     header = ("solver", "point", "95 % of samples", "mostly from")
-    return Table("What uncertain numbers make of the times", header, tuple(found[:MOST_ROWS]))
+    return Table("What uncertain numbers make of the times", header, tuple(cells[:MOST_ROWS]))
 
 
 def facts(results: Results) -> list[tuple[str, str]]:
@@ -283,14 +281,14 @@ def facts(results: Results) -> list[tuple[str, str]]:
     run = origin.get("run") or {}
     command = run.get("command") or []
     measured = origin.get("measured") or {}
-    told = {
+    texts = {
         "asked": run.get("time", ""),
         "on": " ".join(filter(None, [run.get("host"), origin.get("platform")])),
         "command": " ".join(map(str, command)),
         "parcast": origin.get("parcast", ""),
         "plugins": ", ".join(f"{k} {v}" for k, v in (origin.get("plugins") or {}).items()),
         "Python, numpy": ", ".join(filter(None, [origin.get("python"), origin.get("numpy")])),
-        "seed": _spelled(origin.get("seed", "")),
+        "seed": _spell(origin.get("seed", "")),
         "measured times": measured.get("source") or "",
     }
-    return [(name, str(text)) for name, text in told.items() if text != ""]
+    return [(name, str(text)) for name, text in texts.items() if text != ""]

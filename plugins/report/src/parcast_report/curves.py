@@ -35,9 +35,9 @@ _BESIDE = 2
 
 def draw(figure: Figure, picture: Picture) -> None:
     """Draw a panel of times, one of speedups, and one of parts for each of up to four series."""
-    parts = [one for one in picture.series if has_parts(one)]
+    parts = [series for series in picture.series if has_parts(series)]
     parts = parts if len(parts) <= _MOST_PARTS else []
-    speedups = any(row.speedup for one in picture.series for row in one.rows)
+    speedups = any(row.speedup for series in picture.series for row in series.rows)
     top = 1 + speedups
     count = top + len(parts)
     columns = 2 if count in {2, 4} else min(count, 3)
@@ -48,7 +48,7 @@ def draw(figure: Figure, picture: Picture) -> None:
     draw_times(panels[0], picture)
     panels[0].legend(**(BELOW if len(picture.series) > _BESIDE else {}))
     if speedups:
-        draw_speedups(panels[1], picture, named=False)
+        draw_speedups(panels[1], picture, with_labels=False)
         if panels[1].get_legend_handles_labels()[0]:
             panels[1].legend()
     for axes, series in zip(panels[top:], parts, strict=False):
@@ -123,8 +123,8 @@ def _draw_bounds(axes: Axes, series: Series, axis: Axis, size: float) -> None:
     bounds = [row.details.get("bounds", {}) for row in series.rows]
     for name, style in zip(bounds[0], styles, strict=False):
         for end in (0, 1):
-            ends = [(one.get(name) or (None, None))[end] for one in bounds]
-            y = np.array([np.nan if one is None else one for one in ends]) / size
+            ends = [(pair.get(name) or (None, None))[end] for pair in bounds]
+            y = np.array([np.nan if end_value is None else end_value for end_value in ends]) / size
             if not np.isnan(y).all():
                 label = None if end else f"{name.replace('_', ' ')} bounds"
                 axes.plot(x, y, color=INK, linewidth=0.8, linestyle=style, label=label)
@@ -145,13 +145,13 @@ def _draw_measured(axes: Axes, points: Mapping[float, float]) -> None:
         )
 
 
-def draw_speedups(axes: Axes, picture: Picture, *, named: bool) -> None:
+def draw_speedups(axes: Axes, picture: Picture, *, with_labels: bool) -> None:
     """Draw speedups; which series is which may stand beside the times alone."""
     for index, series in enumerate(picture.series):
         rows = [row for row in series.rows if row.speedup]
         x = [picture.axis.at(row) for row in rows]
         y = [row.speedup or 0.0 for row in rows]
-        label = (series.label or "predicted") if named else None
+        label = (series.label or "predicted") if with_labels else None
         axes.plot(x, y, color=SERIES[index], marker=_marker(index, x), label=label, zorder=3)
     rows = [row for series in picture.series for row in series.rows]
     if picture.axis.name == "p":
@@ -176,7 +176,7 @@ def draw_parts(axes: Axes, series: Series, axis: Axis) -> None:
     """Stack the parts of the time; all that a process spends is 100 %."""
     x = [axis.at(row) for row in series.rows]
     parts = [row.parts for row in series.rows if row.parts]
-    shares = np.array([[100 * part / one.total for part in one.values()] for one in parts]).T
+    shares = np.array([[100 * part / times.total for part in times.values()] for times in parts]).T
     colors = list(PARTS.values())
     axes.stackplot(x, shares, colors=colors, edgecolor="white", linewidth=0.6)
     log2_axis(axes.xaxis, x)
@@ -191,7 +191,9 @@ def draw_parts(axes: Axes, series: Series, axis: Axis) -> None:
 
 
 def _scales(axes: Axes, picture: Picture, label: str) -> None:
-    log2_axis(axes.xaxis, [picture.axis.at(row) for one in picture.series for row in one.rows])
+    log2_axis(
+        axes.xaxis, [picture.axis.at(row) for series in picture.series for row in series.rows]
+    )
     axes.set_xlabel(picture.axis.label)
     axes.set_ylabel(label)
     axes.tick_params(color=FAINT)

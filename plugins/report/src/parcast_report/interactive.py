@@ -52,43 +52,45 @@ def library() -> str:
 def figure(panel: Panel, key: str) -> str:
     """Return the markup of a plot, or nothing for those that are drawn as SVG alone."""
     make = {"times": _lines, "speedups": _lines, "errors": _lines, "parts": _stacked,
-            "heights": _heights, "map": _map}.get(panel.what)  # fmt: skip
+            "heights": _heights, "map": _map}.get(panel.kind)  # fmt: skip
     if make is None:
         return ""
-    data, layout = make(panel.picture, panel.what)
+    data, layout = make(panel.picture, panel.kind)
     # In a script "<" would let a name end it.
-    told = json.dumps([key, data, {**_LAYOUT, **layout}, _CONFIG]).replace("<", "\\u003c")
+    arguments = json.dumps([key, data, {**_LAYOUT, **layout}, _CONFIG]).replace("<", "\\u003c")
     return (
         f'<div id="{key}" role="img" aria-label="{escape(panel.description)}"></div>'
         # not before the page has its widths
         '<script>addEventListener("DOMContentLoaded", () => '
-        f"Plotly.newPlot(...{told}))</script>"
+        f"Plotly.newPlot(...{arguments}))</script>"
     )
 
 
-def _lines(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
+def _lines(picture: Picture, kind: str) -> tuple[list[Any], dict[str, Any]]:
     rows = [row for series in picture.series for row in series.rows]
     size, unit = time_unit([row.time or 0.0 for row in rows])
-    label = {"times": f"time [{unit}]", "speedups": "speedup", "errors": "error [%]"}[what]
+    label = {"times": f"time [{unit}]", "speedups": "speedup", "errors": "error [%]"}[kind]
     data: list[Any] = []
     for index, series in enumerate(picture.series):
-        known = [(picture.axis.at(row), y) for row in series.rows for y in _value(row, what, size)]
-        data.append(_line(series.label or "predicted", known, SERIES[index]))
-    if what == "times" and (
-        found := {picture.axis.at(r): r.measured / size for r in rows if r.measured}
+        points = [(picture.axis.at(row), y) for row in series.rows for y in _value(row, kind, size)]
+        data.append(_line(series.label or "predicted", points, SERIES[index]))
+    if kind == "times" and (
+        measured := {picture.axis.at(r): r.measured / size for r in rows if r.measured}
     ):
-        data.append({**_line("measured", list(found.items()), "#7f8896"), "mode": "markers"})
-    straight = what == "errors" or any(y <= 0 for one in data for y in one["y"])
-    return data, _axes(picture.axis.label, label, "linear" if straight else "log", _places(picture))
+        data.append({**_line("measured", list(measured.items()), "#7f8896"), "mode": "markers"})
+    straight = kind == "errors" or any(y <= 0 for trace in data for y in trace["y"])
+    return data, _axes(
+        picture.axis.label, label, "linear" if straight else "log", _positions(picture)
+    )
 
 
-def _value(row: Row, what: str, size: float) -> Iterator[float]:
+def _value(row: Row, kind: str, size: float) -> Iterator[float]:
     values = {
         "times": (row.time, 1 / size),
         "speedups": (row.speedup, 1.0),
         "errors": (row.error, 100.0),
     }
-    value, factor = values[what]
+    value, factor = values[kind]
     if value is not None:
         yield value * factor
 
@@ -100,20 +102,20 @@ def _line(name: str, points: list[tuple[float, float]], color: str) -> dict[str,
             "line": {"color": color}}  # fmt: skip
 
 
-def _places(picture: Picture) -> list[float]:
+def _positions(picture: Picture) -> list[float]:
     return [picture.axis.at(row) for series in picture.series for row in series.rows]
 
 
-def _axes(x: str, y: str, kind: str, places: Sequence[float] = ()) -> dict[str, Any]:
-    """Return both axes; that of x is logarithmic where all places are above 0, and marked there."""
+def _axes(x: str, y: str, kind: str, positions: Sequence[float] = ()) -> dict[str, Any]:
+    """Return both axes; that of x is logarithmic where all are above 0, and marked there."""
     across: dict[str, Any] = {**_AXIS, "title": {"text": escape(x)}}
-    if places and min(places) > 0:
-        marks = ticks(places)
-        across |= {"type": "log", "tickvals": marks, "ticktext": [f"{one:g}" for one in marks]}
+    if positions and min(positions) > 0:
+        marks = ticks(positions)
+        across |= {"type": "log", "tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
     return {"xaxis": across, "yaxis": {**_AXIS, "title": {"text": escape(y)}, "type": kind}}
 
 
-def _stacked(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
+def _stacked(picture: Picture, kind: str) -> tuple[list[Any], dict[str, Any]]:
     (series,) = picture.series
     data = []
     for index, (name, color) in enumerate(PARTS.items()):
@@ -123,27 +125,27 @@ def _stacked(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
             if row.parts
         ]
         line = _line(name, shares, color)
-        data.append({**line, "mode": "lines", "stackgroup": what, "fillcolor": color})
-    return data, _axes(picture.axis.label, "share of the time [%]", "linear", _places(picture))
+        data.append({**line, "mode": "lines", "stackgroup": kind, "fillcolor": color})
+    return data, _axes(picture.axis.label, "share of the time [%]", "linear", _positions(picture))
 
 
-def _heights(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
+def _heights(picture: Picture, kind: str) -> tuple[list[Any], dict[str, Any]]:
     (series,) = picture.series
-    known = has_speedups(series)
-    cells = _cells(picture, lambda row: row.speedup if known else row.time)
-    bar = {"title": {"text": "speedup" if known else "time [s]"}}
-    data = {**cells, "name": what, "colorscale": _BLUES, "colorbar": bar}
+    speedups = has_speedups(series)
+    cells = _cells(picture, lambda row: row.speedup if speedups else row.time)
+    bar = {"title": {"text": "speedup" if speedups else "time [s]"}}
+    data = {**cells, "name": kind, "colorscale": _BLUES, "colorbar": bar}
     return [data], _grid_axes()
 
 
-def _map(picture: Picture, what: str) -> tuple[list[Any], dict[str, Any]]:
+def _map(picture: Picture, kind: str) -> tuple[list[Any], dict[str, Any]]:
     names = list(RESOURCES)
     cells = _cells(picture, lambda row: names.index(row.binding) if row.binding in names else None)
     steps = [
         (at / len(names), color) for i, color in enumerate(RESOURCES.values()) for at in (i, i + 1)
     ]
     bar = {"tickvals": list(range(len(names))), "ticktext": names}
-    data = {**cells, "name": what, "colorscale": steps, "zmin": -0.5, "zmax": len(names) - 0.5,
+    data = {**cells, "name": kind, "colorscale": steps, "zmin": -0.5, "zmax": len(names) - 0.5,
             "colorbar": bar}  # fmt: skip
     return [data], _grid_axes()
 

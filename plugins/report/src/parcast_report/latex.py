@@ -46,10 +46,10 @@ def _columns(table: Table) -> str:
     """Return an ``r`` for each column of numbers, an ``l`` for the others."""
     cells = zip(*table.rows, strict=True)
     return "".join(
-        "r" if all(not c or c[0] in "-+0123456789" for c in one) else "l" for one in cells
+        "r" if all(not c or c[0] in "-+0123456789" for c in column) else "l" for column in cells
     )
 
 
 def _text(text: str) -> str:
-    shown = " ".join(visible(text).split())
-    return _SPECIAL.sub(lambda found: _SPELLED.get(found[0], f"\\{found[0]}"), shown)
+    line = " ".join(visible(text).split())
+    return _SPECIAL.sub(lambda match: _SPELLED.get(match[0], f"\\{match[0]}"), line)

@@ -38,12 +38,12 @@ def _case(case: Case) -> Iterator[str]:
     for table in (content.solvers(case.rows), content.answers(case.rows)):
         yield from _table(table)
     yield ""
-    for kind, found in content.remarks(case.rows).items():
+    for kind, remarks in content.remarks(case.rows).items():
         yield f"## {kind}"
         yield ""
-        for remark in found:
-            places = f" ({remark.places})" if remark.places else ""
-            yield f"- **{_text(remark.solver)}**: {_text(remark.text + places)}"
+        for remark in remarks:
+            points = f" ({remark.points})" if remark.points else ""
+            yield f"- **{_text(remark.solver)}**: {_text(remark.text + points)}"
         yield ""
 
 

@@ -71,13 +71,13 @@ def page(results: Results, *, interactive: bool = False) -> str:
         from parcast_report.interactive import library
 
         script = library()
-    found = content.cases(results)
-    sections = [_section(f"c{n}", case, n, interactive) for n, case in enumerate(found)]
-    title = found[0].name if len(found) == 1 else f"{len(found)} comparisons"
+    cases = content.cases(results)
+    sections = [_section(f"c{n}", case, n, interactive) for n, case in enumerate(cases)]
+    title = cases[0].name if len(cases) == 1 else f"{len(cases)} comparisons"
     inputs = {
-        f"{name} {one.get('name', '')}": json.dumps(one, indent=1, ensure_ascii=False)
+        f"{name} {data.get('name', '')}": json.dumps(data, indent=1, ensure_ascii=False)
         for name in ("workloads", "machines")
-        for one in plain(results.provenance).get(name, [])
+        for data in plain(results.provenance).get(name, [])
     }
     return _template().render(
         title=title,
@@ -131,11 +131,11 @@ def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    def shown(value: Any) -> Any:
+    def printable(value: Any) -> Any:
         return value if isinstance(value, Markup) else visible(str(value)).strip()
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True,
+        autoescape=True, undefined=StrictUndefined, finalize=printable, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     return environment.from_string(_read("page.html.jinja"))

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.columns import is_number
-from parcast.query import Parts
-from parcast.units import format_seconds
+from parcast.model import Parts
+from parcast.quantities import format_seconds, is_number
 from parcast_report import bars, curves, spread, surfaces
 from parcast_report.choosing import MOST, Picture, Series, choose
-from parcast_report.content import MOST_ROWS, Table, by_solver, place
+from parcast_report.content import MOST_ROWS, Table, by_solver, coordinates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ _PARTS = tuple(field.name for field in attrs.fields(Parts))
 class Panel:
     """One plot."""
 
-    what: str  #: times, speedups, parts, errors, heights, map, bars or distribution
+    kind: str  #: times, speedups, parts, errors, heights, map, bars or distribution
     title: str
     description: str  #: for those who do not see it
     draw: Callable[[Figure], None] = attrs.field(repr=False)
@@ -65,16 +64,18 @@ def _of(picture: Picture) -> Iterator[Panel]:
     if picture.kind == "curves" and any(row.error is not None for row in rows):
         draw = partial(_on_axes, draw=partial(spread.draw_errors, picture=picture))
         yield _panel("errors", "Error against the measured times", picture, draw, _error)
-    known = spread.with_quantiles(rows)[: MOST["curves"]]
-    if known:
-        yield _distribution(picture, known)
+    distributions = spread.with_quantiles(rows)[: MOST["curves"]]
+    if distributions:
+        yield _distribution(picture, distributions)
 
 
 def _of_curves(picture: Picture) -> Iterator[Panel]:
     draw = partial(_on_axes, draw=partial(curves.draw_times, picture=picture))
     yield _panel("times", "Time", picture, draw, _time)
     if any(row.speedup for series in picture.series for row in series.rows):
-        draw = partial(_on_axes, draw=partial(curves.draw_speedups, picture=picture, named=True))
+        draw = partial(
+            _on_axes, draw=partial(curves.draw_speedups, picture=picture, with_labels=True)
+        )
         yield _panel("speedups", "Speedup over p=1, d=1", picture, draw, _speedup)
     for series in picture.series:
         if curves.has_parts(series):
@@ -82,7 +83,7 @@ def _of_curves(picture: Picture) -> Iterator[Panel]:
 
 
 def _of_parts(picture: Picture, series: Series) -> Panel:
-    one = attrs.evolve(picture, series=(series,))
+    part = attrs.evolve(picture, series=(series,))
     rows = [
         (f"{picture.axis.at(row):g}", *(_share(part, row) for part in row.parts.values()))
         for row in series.rows
@@ -91,9 +92,9 @@ def _of_parts(picture: Picture, series: Series) -> Panel:
     header = (picture.axis.label, *_PARTS)
     title = "Where the time goes" + (f": {series.label}" if series.label else "")
     return Panel(
-        "parts", title, _described(title, one),
+        "parts", title, _describe(title, part),
         partial(_on_axes, draw=partial(curves.draw_parts, series=series, axis=picture.axis)),
-        Table(title, header, tuple(rows[:MOST_ROWS])), one,
+        Table(title, header, tuple(rows[:MOST_ROWS])), part,
     )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def _of_bars(picture: Picture) -> Iterator[Panel]:
     title = "Time, and where it goes"
     table = Table(title, ("", "time", *_PARTS), rows)
     draw = partial(_untitled, draw=partial(bars.draw, picture=picture))
-    yield Panel("bars", title, _described(title, picture), draw, table, picture)
+    yield Panel("bars", title, _describe(title, picture), draw, table, picture)
 
 
 def _lengths(row: Row) -> tuple[str, ...]:
@@ -119,27 +120,29 @@ def _lengths(row: Row) -> tuple[str, ...]:
 
 def _of_surface(picture: Picture) -> Iterator[Panel]:
     for series in picture.series:
-        one = attrs.evolve(picture, series=(series,))
-        named = f": {series.label}" if series.label else ""
-        known = surfaces.has_speedups(series)
-        title = ("Speedup over p=1, d=1" if known else "Time") + named
+        part = attrs.evolve(picture, series=(series,))
+        suffix = f": {series.label}" if series.label else ""
+        speedups = surfaces.has_speedups(series)
+        title = ("Speedup over p=1, d=1" if speedups else "Time") + suffix
         draw = partial(_on_axes, draw=partial(surfaces.draw_heights, series=series))
-        cell = _speedup if known else _time
-        yield Panel("heights", title, _described(title, one), draw, _grid(title, series, cell), one)
+        cell = _speedup if speedups else _time
+        yield Panel(
+            "heights", title, _describe(title, part), draw, _grid(title, series, cell), part
+        )
         if any(row.binding for row in series.rows):
-            title = f"What binds{named}"
+            title = f"What binds{suffix}"
             draw = partial(_on_axes, draw=partial(surfaces.draw_map, series=series))
             table = _grid(title, series, lambda row: row.binding or "")
-            yield Panel("map", title, _described(title, one), draw, table, one)
+            yield Panel("map", title, _describe(title, part), draw, table, part)
 
 
 def _grid(title: str, series: Series, cell: Callable[[Row], str]) -> Table:
     """Return a line for each p and a column for each d, thinned where there are many."""
-    found, processes, disks = surfaces.surface(series)
+    grid, processes, disks = surfaces.surface(series)
     disks = disks[:: -(-len(disks) // _MOST_COLUMNS)]
     processes = processes[:: -(-len(processes) // (2 * _MOST_COLUMNS))]
     rows = [
-        (f"{p}", *(cell(found[p, d]) if (p, d) in found else "" for d in disks)) for p in processes
+        (f"{p}", *(cell(grid[p, d]) if (p, d) in grid else "" for d in disks)) for p in processes
     ]
     return Table(title, ("p", *(f"d={d}" for d in disks)), tuple(rows))
 
@@ -148,37 +151,40 @@ def _distribution(picture: Picture, rows: Sequence[Row]) -> Panel:
     levels = sorted({level for row in rows for level in row.quantiles}, key=float)
     title = "Distribution of the time"
     cells = tuple(
-        (f"{row.solver}, {place(row)}", *(_seconds(row.quantiles.get(q)) for q in levels))
+        (f"{row.solver}, {coordinates(row)}", *(_seconds(row.quantiles.get(q)) for q in levels))
         for row in rows
     )
     table = Table(title, ("of", *(f"{100 * float(q):g} % below" for q in levels)), cells)
     draw = partial(_on_axes, draw=partial(spread.draw_distribution, rows=rows))
-    said = f"{title}: of {', '.join(row[0] for row in cells)}"
-    return Panel("distribution", title, said, draw, table, picture)
+    description = f"{title}: of {', '.join(row[0] for row in cells)}"
+    return Panel("distribution", title, description, draw, table, picture)
 
 
 def _panel(
-    what: str,
+    kind: str,
     title: str,
     picture: Picture,
     draw: Callable[[Figure], None],
     cell: Callable[[Row], str],
 ) -> Panel:
     """Return a plot of all series over the axis; its table has a column for each."""
-    columns = [{picture.axis.at(row): cell(row) for row in one.rows} for one in picture.series]
-    places = sorted({at for column in columns for at in column})
+    columns = [
+        {picture.axis.at(row): cell(row) for row in series.rows} for series in picture.series
+    ]
+    positions = sorted({at for column in columns for at in column})
     rows = tuple(
-        (f"{at:g}", *(column.get(at, "") for column in columns)) for at in islice(places, MOST_ROWS)
+        (f"{at:g}", *(column.get(at, "") for column in columns))
+        for at in islice(positions, MOST_ROWS)
     )
-    header = (picture.axis.label, *(one.label or "predicted" for one in picture.series))
-    return Panel(what, title, _described(title, picture), draw, Table(title, header, rows), picture)
+    header = (picture.axis.label, *(series.label or "predicted" for series in picture.series))
+    return Panel(kind, title, _describe(title, picture), draw, Table(title, header, rows), picture)
 
 
 def _time(row: Row) -> str:
     bounds = row.lower is not None and row.upper is not None
-    more = f" ({_seconds(row.lower)} .. {_seconds(row.upper)})" if bounds else ""
+    interval = f" ({_seconds(row.lower)} .. {_seconds(row.upper)})" if bounds else ""
     measured = f", measured {format_seconds(row.measured)}" if row.measured else ""
-    return _seconds(row.time) + more + measured
+    return _seconds(row.time) + interval + measured
 
 
 def _seconds(time: float | None) -> str:
@@ -193,17 +199,17 @@ def _error(row: Row) -> str:
     return f"{100 * row.error:+.1f} %" if is_number(row.error) and row.error is not None else ""
 
 
-def _described(title: str, picture: Picture) -> str:
+def _describe(title: str, picture: Picture) -> str:
     """Return what a plot shows, in a sentence with its ends."""
-    named = [series.label for series in picture.series if series.label]
+    labels = [series.label for series in picture.series if series.label]
     rows = [row for series in picture.series for row in series.rows]
     times = sorted(row.time for row in rows if row.time is not None)
-    said = f"{title} of {picture.title}"
+    sentence = f"{title} of {picture.title}"
     if picture.kind != "bars":
-        said += f" over {'p and d' if picture.kind == 'surface' else picture.axis.label}"
-    if len(named) > 1:
-        said += f", for {', '.join(named)}"
-    return f"{said}; times are from {_seconds(times[0])} to {_seconds(times[-1])}."
+        sentence += f" over {'p and d' if picture.kind == 'surface' else picture.axis.label}"
+    if len(labels) > 1:
+        sentence += f", for {', '.join(labels)}"
+    return f"{sentence}; times are from {_seconds(times[0])} to {_seconds(times[-1])}."
 
 
 def _on_axes(figure: Figure, draw: Callable[[Axes], None]) -> None:

@@ -37,9 +37,9 @@ def read_results(path: Path) -> Results:
     text = read_text(path)
     if suffix == ".jsonl":
         lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-        rows = [_row(_parsed(line, f"{path}:{n}"), f"{path}:{n}") for n, line in lines]
-        return _some(Results(tuple(rows)), path)
-    data = _parsed(text, str(path))
+        rows = [_row(_parse(line, f"{path}:{n}"), f"{path}:{n}") for n, line in lines]
+        return _check_rows(Results(tuple(rows)), path)
+    data = _parse(text, str(path))
     if not isinstance(data, dict) or not isinstance(data.get("rows"), list):
         raise FileError(f"{path}: this is no object with 'rows', as results are; {_FIX}")
     if data.get("schema") != SCHEMA:
@@ -51,11 +51,11 @@ def read_results(path: Path) -> Results:
     _check_tables(
         provenance, f"{path}: provenance", ("settings", "plugins", "run", "over", "measured")
     )
-    rows = [_row(one, f"{path}: rows[{index}]") for index, one in enumerate(data["rows"])]
-    return _some(Results(tuple(rows), provenance), path)
+    rows = [_row(row, f"{path}: rows[{index}]") for index, row in enumerate(data["rows"])]
+    return _check_rows(Results(tuple(rows), provenance), path)
 
 
-def _some(results: Results, path: Path) -> Results:
+def _check_rows(results: Results, path: Path) -> Results:
     if not results.rows:
         raise FileError(f"{path}: there are no rows in it; {_FIX}")
     return results
@@ -70,7 +70,7 @@ def _check_tables(data: Any, where: str, names: Iterable[str]) -> None:
             raise FileError(f"{where}.{name} is no object; {_FIX}")
 
 
-def _parsed(text: str, where: str) -> Any:
+def _parse(text: str, where: str) -> Any:
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no number that results hold")
 
@@ -85,8 +85,8 @@ def _row(data: Any, where: str) -> Row:
 
     if not isinstance(data, dict):
         raise FileError(f"{where}: a row is an object, not {shorten(data)}")
-    known = {field.name for field in attrs.fields(Row)}
-    unknown = sorted(data.keys() - known)
+    fields = {field.name for field in attrs.fields(Row)}
+    unknown = sorted(data.keys() - fields)
     if unknown:
         raise FileError(f"{where}: unknown key {shorten(unknown[0])!r}; {_FIX}")
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parcast import Row
 from parcast_report.choosing import Picture, visible
-from parcast_report.content import place
+from parcast_report.content import coordinates
 from parcast_report.style import INK, MARKERS, SERIES, log2_axis, time_unit
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def draw_errors(axes: Axes, picture: Picture) -> None:
     """Draw each series' errors in percent of the measured time, around a line at 0."""
     axes.axhline(0, color=INK, linewidth=0.8)
-    shown: list[float] = []
+    marked: list[float] = []
     for index, series in enumerate(picture.series):
         rows = [row for row in series.rows if row.error is not None]
         if not rows:
@@ -26,8 +26,8 @@ def draw_errors(axes: Axes, picture: Picture) -> None:
         y = [100 * (row.error or 0.0) for row in rows]
         label = series.label or "predicted"
         axes.plot(x, y, color=SERIES[index], marker=MARKERS[index], label=label)
-        shown += x
-    log2_axis(axes.xaxis, shown)
+        marked += x
+    log2_axis(axes.xaxis, marked)
     axes.set_xlabel(picture.axis.label)
     axes.set_ylabel("error [% of the measured time]")
 
@@ -48,7 +48,7 @@ def draw_distribution(axes: Axes, rows: Sequence[Row]) -> None:
         levels = sorted(row.quantiles, key=float)
         x = [row.quantiles[level] / size for level in levels]
         y = [100 * float(level) for level in levels]
-        label = visible(f"{row.solver}, {place(row)}")
+        label = visible(f"{row.solver}, {coordinates(row)}")
         axes.plot(x, y, color=SERIES[index], marker=MARKERS[index], label=label)
     axes.set_ylim(0, 100)
     axes.set_xlabel(f"time [{unit}]")

@@ -94,20 +94,20 @@ def log2_axis(axis: Axis, values: Iterable[float]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}"))
 
 
-def ticks(values: Iterable[float], most: int = 11) -> list[float]:
+def ticks(values: Iterable[float], max_ticks: int = 11) -> list[float]:
     """Return where an axis is marked: no two so near that their labels touch."""
     ordered = sorted(set(values))
     first, last = ordered[0], ordered[-1]
     if len(ordered) > 8 and last >= 8 * first:
         powers = [2.0**n for n in range(-60, 60) if first <= 2.0**n <= last]
-        return powers[:: -(-len(powers) // most)]
-    kept = ordered[:1]
-    for one in ordered[1:]:
-        if math.log(one / kept[-1]) * most >= math.log(last / first):
-            kept.append(one)
-    if len(kept) > 1:
-        kept[-1] = last  # the end is always marked
-    return kept
+        return powers[:: -(-len(powers) // max_ticks)]
+    marks = ordered[:1]
+    for value in ordered[1:]:
+        if math.log(value / marks[-1]) * max_ticks >= math.log(last / first):
+            marks.append(value)
+    if len(marks) > 1:
+        marks[-1] = last  # the end is always marked
+    return marks
 
 
 def log_axis(axis: Axis) -> None:
@@ -123,12 +123,12 @@ def log_axis(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:,.6g}"))
 
 
-def resource_handles(shown: Iterable[str]) -> list[Artist]:
+def resource_handles(names: Iterable[str]) -> list[Artist]:
     """Return the patches that a legend shows for resources or parts."""
     from matplotlib.patches import Patch
 
     colors = {**RESOURCES, **PARTS}
-    return [Patch(facecolor=colors[name], label=name) for name in shown]
+    return [Patch(facecolor=colors[name], label=name) for name in names]
 
 
 #: A legend of patches below a panel.

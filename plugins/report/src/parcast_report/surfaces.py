@@ -55,11 +55,11 @@ def draw_map(axes: Axes, series: Series) -> None:
 def surface(series: Series) -> tuple[dict[tuple[int, int], Row], list[int], list[int]]:
     """Return the rows by p and d, and the values of both that are shown."""
     grid = {(row.p, row.d): row for row in series.rows}
-    return grid, _thinned({p for p, _ in grid}), _thinned({d for _, d in grid})
+    return grid, _thin({p for p, _ in grid}), _thin({d for _, d in grid})
 
 
-def _entitle(axes: Axes, what: str, series: Series) -> None:
-    axes.set_title(what + (f": {series.label}" if series.label else ""))
+def _entitle(axes: Axes, title: str, series: Series) -> None:
+    axes.set_title(title + (f": {series.label}" if series.label else ""))
 
 
 def has_speedups(series: Series) -> bool:
@@ -67,13 +67,13 @@ def has_speedups(series: Series) -> bool:
     return all(row.speedup for row in series.rows)
 
 
-def _thinned(values: set[int]) -> list[int]:
+def _thin(values: set[int]) -> list[int]:
     """Return the values, or if there are many some of them, evenly spaced on a log scale."""
     ordered = sorted(values)
     if len(ordered) <= _MOST:
         return ordered
     wanted = np.geomspace(ordered[0], ordered[-1], _MOST)
-    return sorted({min(ordered, key=lambda one: abs(one - at)) for at in wanted})
+    return sorted({min(ordered, key=lambda value: abs(value - at)) for at in wanted})
 
 
 def _draw_contours(
@@ -84,13 +84,13 @@ def _draw_contours(
     disks: Sequence[int],
 ) -> None:
     """Draw filled contours, or the cells themselves where points have no answer."""
-    known = all(row.speedup for row in grid.values())
+    speedups = all(row.speedup for row in grid.values())
     heights = np.full((len(disks), len(processes)), np.nan)
     for i, d in enumerate(disks):
         for j, p in enumerate(processes):
             if (p, d) in grid:
                 row = grid[p, d]
-                heights[i, j] = (row.speedup if known else row.time) or np.nan
+                heights[i, j] = (row.speedup if speedups else row.time) or np.nan
     levels = _levels(np.nanmin(heights), np.nanmax(heights))
     style: dict[str, Any] = {"cmap": "Blues", "norm": _norm(levels)}
     if np.isnan(heights).any():
@@ -102,13 +102,13 @@ def _draw_contours(
         drawn = axes.contour(
             processes, disks, heights, levels=levels, colors=ON_BLUE, linewidths=0.5, alpha=0.6
         )
-        places = _crossings(heights, levels, processes, disks)
+        positions = _crossings(heights, levels, processes, disks)
         for text in axes.clabel(
-            drawn, fontsize=7, fmt="%g", manual=places, colors=ON_BLUE, inline=False
+            drawn, fontsize=7, fmt="%g", manual=positions, colors=ON_BLUE, inline=False
         ):
             text.set(rotation=0, alpha=1, path_effects=_casing(2.0))
     bar = figure.colorbar(cells, ax=axes, pad=0.02, format="%g", ticks=levels)
-    bar.set_label("speedup over p=1, d=1" if known else "time [s]")
+    bar.set_label("speedup over p=1, d=1" if speedups else "time [s]")
     bar.outline.set_visible(False)
 
 
@@ -118,15 +118,19 @@ def _crossings(
     """Return where contours are labelled: where they cross a line in the lower part."""
     inner = range(1, len(disks) - 1)
     row = min(inner, key=lambda i: abs(math.log(disks[i] ** 4 / disks[-1])))
-    places = []
+    positions = []
     for level in levels:
-        for j, (one, other) in enumerate(pairwise(heights[row])):
-            if (one < level) != (other < level):
-                part = (level - one) / (other - one)
+        for j, (left, right) in enumerate(pairwise(heights[row])):
+            if (left < level) != (right < level):
+                part = (level - left) / (right - left)
                 at = processes[j] * (processes[j + 1] / processes[j]) ** part
-                places.append((at, float(disks[row])))
-    far = [place for before, place in pairwise([(0.0, 0.0), *places]) if place[0] > 1.2 * before[0]]
-    return far or places
+                positions.append((at, float(disks[row])))
+    far = [
+        position
+        for before, position in pairwise([(0.0, 0.0), *positions])
+        if position[0] > 1.2 * before[0]
+    ]
+    return far or positions
 
 
 def _levels(low: float, high: float) -> list[float]:
@@ -139,8 +143,10 @@ def _levels(low: float, high: float) -> list[float]:
         size = 10.0 ** math.floor(math.log10(step))
         step = next(digit * size for digit in (1, 2, 5, 10) if digit * size >= step)
         rounds = [index * step for index in range(int(low / step), int(high / step) + 2)]
-    first = max((index for index, one in enumerate(rounds) if one <= low), default=0)
-    last = min((index for index, one in enumerate(rounds) if one >= high), default=len(rounds) - 1)
+    first = max((index for index, level in enumerate(rounds) if level <= low), default=0)
+    last = min(
+        (index for index, level in enumerate(rounds) if level >= high), default=len(rounds) - 1
+    )
     return rounds[first : max(last, first + 1) + 1]
 
 
@@ -161,8 +167,8 @@ def _draw_ridge(axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequ
         columns.get(p, []).append(row)
     ridge = []
     for p, column in columns.items():
-        most = _WITHIN * min(row.time or 0.0 for row in column)
-        ridge.append((p, min(row.d for row in column if (row.time or 0.0) <= most)))
+        limit = _WITHIN * min(row.time or 0.0 for row in column)
+        ridge.append((p, min(row.d for row in column if (row.time or 0.0) <= limit)))
     if len(grid) == len({p for p, _ in grid}) * len({d for _, d in grid}):
         axes.plot(
             *zip(*ridge, strict=True),
@@ -195,7 +201,7 @@ def _draw_map(
 ) -> None:
     """Color every point by what binds there; equal neighbors along p are one rectangle."""
     widths, heights = _edges(processes), _edges(disks)
-    shown: dict[str, None] = {}
+    resources: dict[str, None] = {}
     for i, d in enumerate(disks):
         binding = [grid[p, d].binding or "" if (p, d) in grid else "" for p in processes]
         start = 0
@@ -204,14 +210,14 @@ def _draw_map(
                 continue
             name = binding[start]
             if name in RESOURCES:
-                shown[name] = None
+                resources[name] = None
                 axes.broken_barh(
                     [(widths[start], widths[j] - widths[start])],
                     (heights[i], heights[i + 1] - heights[i]),
                     facecolor=RESOURCES[name], edgecolor=RESOURCES[name], linewidth=0.3,
                 )  # fmt: skip
             start = j
-    handles = resource_handles(name for name in RESOURCES if name in shown)
+    handles = resource_handles(name for name in RESOURCES if name in resources)
     axes.legend(handles=handles, ncols=4, **BELOW)
 
 

@@ -67,7 +67,7 @@ def _for_page(text: str, key: str, description: str) -> str:
 
     ET.register_namespace("", _SVG)
     root = ET.fromstring(text)  # noqa: S314  (matplotlib wrote it a moment ago)
-    for child in [one for one in root if one.tag == f"{{{_SVG}}}metadata"]:
+    for child in [element for element in root if element.tag == f"{{{_SVG}}}metadata"]:
         root.remove(child)
     used = set(re.findall(r"#([\w.-]+)", " ".join(_references(root))))
     for element in root.iter():
@@ -79,20 +79,20 @@ def _for_page(text: str, key: str, description: str) -> str:
 
 
 def _references(root: Any) -> list[str]:
-    return [value for one in root.iter() for value in one.attrib.values() if "#" in value]
+    return [value for element in root.iter() for value in element.attrib.values() if "#" in value]
 
 
 def _adapt(element: Any, key: str, used: set[str]) -> None:
     """Rename ids and colors of one element; ids that nothing refers to go."""
-    found = element.attrib
-    if (own := found.pop("id", None)) in used:
-        found["id"] = f"{key}-{own}"
-    if (href := found.pop(_XLINK, None)) is not None:
-        found["href"] = f"#{key}-{href.removeprefix('#')}"
-    if "clip-path" in found:
-        found["clip-path"] = found["clip-path"].replace("#", f"#{key}-")
-    if "style" in found:
-        found["style"] = re.sub(r"#[0-9a-fA-F]{6}\b", _variable, found["style"])
+    attributes = element.attrib
+    if (identifier := attributes.pop("id", None)) in used:
+        attributes["id"] = f"{key}-{identifier}"
+    if (href := attributes.pop(_XLINK, None)) is not None:
+        attributes["href"] = f"#{key}-{href.removeprefix('#')}"
+    if "clip-path" in attributes:
+        attributes["clip-path"] = attributes["clip-path"].replace("#", f"#{key}-")
+    if "style" in attributes:
+        attributes["style"] = re.sub(r"#[0-9a-fA-F]{6}\b", _variable, attributes["style"])
 
 
 def _variable(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, SolverEntry, hookimpl
-from parcast.entries import MEMORY
+from parcast.plugins.entries import MEMORY
 
 if TYPE_CHECKING:
     import typer
@@ -17,27 +17,30 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add one solver for each of the paper's models, and the choice between them."""
     yield FamilyEntry(
         "spmd",
-        "parcast_spmd.solvers:choose",
+        "parcast_spmd.solvers.choice:choose",
         "The queuing model that fits the workload's I/O and the machine's layout.",
         kind="phases",
     )
-    for name, options, summary in (
-        ("sio", "SioOptions", "Synchronous I/O: fork-join around a shared network."),
-        ("bus", "AioOptions", "Asynchronous I/O at one shared I/O node: exact mean values."),
-        ("clu", "AioOptions", "Asynchronous I/O, a disk for each cluster: exact for any number."),
-        ("mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
-        ("bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
-        ("sim", "SimOptions", "All three models played event by event, with intervals."),
+    for target, options, summary in (
+        ("sio:sio", "SioOptions", "Synchronous I/O: fork-join around a shared network."),
+        ("aio:bus", "AioOptions", "Asynchronous I/O at one shared I/O node: exact mean values."),
+        (
+            "aio:clu",
+            "AioOptions",
+            "Asynchronous I/O, a disk for each cluster: exact for any number.",
+        ),
+        ("mixed:mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
+        ("bounds:bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
+        ("sim:sim", "SimOptions", "All three models played event by event, with intervals."),
     ):
-        target = f"parcast_spmd.solvers:{name}"
-        of = f"parcast_spmd.options:{options}"
+        name = target.partition(":")[2]
         law = {"law of bursts": {"method": "fixed-cycles"}} if name == "sio" else {}
         yield SolverEntry(
             f"spmd.{name}",
             "phases",
-            target,
+            f"parcast_spmd.solvers.{target}",
             summary,
-            options=of,
+            options=f"parcast_spmd.options:{options}",
             choices=law,
             follows=("network.saturation", *MEMORY),
         )

@@ -13,7 +13,7 @@ from parcast_spmd.calibration.command import machine
 from parcast_spmd.surface.command import surface
 
 if TYPE_CHECKING:
-    from parcast_spmd.network import ClosedNetwork, NetworkSolution
+    from parcast_spmd.mva.closed_network import ClosedNetwork, NetworkSolution
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="SPMD queuing networks.")
 
@@ -43,30 +43,30 @@ def network(
 ) -> None:
     """Solve a closed queuing network: throughput, response times and queue lengths."""
     from parcast_spmd import network_files
-    from parcast_spmd.solving import solve
+    from parcast_spmd.mva.choice import solve
 
     if output is not None:
         network_files.check_writable(output)
-    given = network_files.read(file)
-    solution = solve(given, method)
+    closed_network = network_files.read(file)
+    solution = solve(closed_network, method)
     if as_json:
         typer.echo(json.dumps(solution.to_data(), allow_nan=False))
     else:
-        typer.echo("\n".join(_report(given, solution)))
+        typer.echo("\n".join(_report(closed_network, solution)))
     if output is not None:
-        network_files.write(given, output)
+        network_files.write(closed_network, output)
 
 
-def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
+def _report(network: ClosedNetwork, solution: NetworkSolution) -> list[str]:
     """Return the lines for a reader: stations, classes, and what the numbers are worth."""
-    from parcast_spmd.solving import utilization
+    from parcast_spmd.mva.choice import utilization
 
-    busy = utilization(given, solution)
+    busy = utilization(network, solution)
     stations: list[tuple[str, ...]] = [
         ("station", "class", "response [s]", "queue length", "utilization")
     ]
-    for station in given.stations:
-        for r, job in enumerate(given.classes):
+    for station in network.stations:
+        for r, job in enumerate(network.classes):
             if station.demand[r] == 0 or job.population == 0:
                 continue
             queue = station.type == "queue"
@@ -80,7 +80,7 @@ def _report(given: ClosedNetwork, solution: NetworkSolution) -> list[str]:
                 )
             )
     classes: list[tuple[str, ...]] = [("class", "jobs", "throughput [1/s]", "cycle time [s]", "")]
-    for r, job in enumerate(given.classes):
+    for r, job in enumerate(network.classes):
         row = (_number(solution.throughput[r]), _number(solution.cycle_time[r]))
         classes.append((job.name, str(job.population), *row, _between(solution, r)))
     lines = [*_table(stations, 2), "", *_table(classes, 1), "", _worth(solution)]

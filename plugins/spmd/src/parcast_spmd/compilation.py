@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from parcast.kernel_cache import cached_kernels
+from parcast.plugins import cached_kernels
 
 #: Steps worth loading numba for, which takes a second or more, and worth a loaded kernel.
 #: The first are counted over all calls.
@@ -26,8 +26,8 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     _ready.add(kernel)
     with cached_kernels("parcast-spmd") as cached:
-        found: Callable[..., Any] = numba.njit(kernel, cache=cached)
-    return found
+        function: Callable[..., Any] = numba.njit(kernel, cache=cached)
+    return function
 
 
 def worth_compiling(kernel: Callable[..., Any], steps: float) -> bool:

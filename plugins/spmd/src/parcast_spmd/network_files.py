@@ -8,8 +8,8 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast_spmd.network import ClosedNetwork
-from parcast_spmd.reading import read_network
+from parcast_spmd.mva.closed_network import ClosedNetwork
+from parcast_spmd.mva.json_files import read_network
 
 #: Files in XML, which are told apart by their root element.
 _XML = {".jmva", ".jsimg", ".jsim", ".xml"}
@@ -52,7 +52,7 @@ def write(network: ClosedNetwork, path: Path) -> None:
     Raises
     ------
     FileError
-        If the suffix is unknown or the place cannot be written.
+        If the suffix is unknown or the file cannot be written.
     UnsupportedError
         If the format cannot hold this network.
     """

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 import attrs
 
 from parcast import Unit, Whole
-from parcast.distributions import Distribution
+from parcast.quantities import Distribution
 
 SioMethod = Literal["auto", "eq16", "ctmc", "fixed-cycles"]
 AioMethod = Literal["exact", "bard-schweitzer", "aql", "linearizer"]
-APPROXIMATIONS = frozenset({"bard-schweitzer", "aql", "linearizer"})
 
 
 @attrs.frozen(kw_only=True)

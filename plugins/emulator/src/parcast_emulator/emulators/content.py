@@ -88,7 +88,7 @@ class Emulated:
 
     def epochs(self, query: Query, cluster: Cluster) -> Iterator[Blocks]:
         """Return the blocks at the query's point, an epoch after another."""
-        from parcast.replications import generator
+        from parcast.quantities import generator
 
         return self.emulator.epochs(
             numbers(self.emulator, query), cluster, generator(query.seed, 0)

@@ -14,8 +14,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.program import Program, Site, Unrolled
-from parcast.program.unrolled import Block
+from parcast.program import Block, Program, Site, Unrolled
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 

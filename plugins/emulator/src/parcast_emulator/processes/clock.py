@@ -30,7 +30,7 @@ class Clock:
     ----------
     same
         How much later than a time another may be, relative to it, and still be the same one
-        (`parcast.program.instants`). What happens then has its own time nevertheless.
+        (`parcast.program.reference.instants`). What happens then has its own time nevertheless.
     """
 
     def __init__(self, same: float = 0.0) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import attrs
 
-from parcast.costs import Costs
-from parcast.program.instants import end_of_instant
+from parcast.model import Costs
+from parcast.program.reference.instants import end_of_instant
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports

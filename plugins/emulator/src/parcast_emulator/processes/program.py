@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from parcast import Parts
-from parcast.costs import Costs
 from parcast.errors import InvalidPointError, SolveError
+from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.instants import latest
+from parcast.program.reference.instants import latest
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.messages import Message, Post, Receive

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import attrs
 
-from parcast.distributions import Distribution
 from parcast.errors import FileError, ParcastError
-from parcast.replications import generator
+from parcast.quantities import Distribution, generator
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast import SolveError
-from parcast.replications import generator
+from parcast.quantities import generator
 from parcast_mpi.running.answer import median_interval
 
 Floats = NDArray[np.float64]

@@ -11,10 +11,11 @@ import numpy as np
 
 from parcast import InvalidPointError
 from parcast.program import Operation, Unrolled
-from parcast.program.collectives import groups
-from parcast.program.expand import collectives, is_collective, together
-from parcast.program.operations import COLLECTIVES, SENDS, UNEQUAL
-from parcast.program.unrolled import Pool
+from parcast.program.matching import groups, is_collective
+from parcast.program.matching.expansion import collectives, together
+from parcast.program.source import COLLECTIVES, SENDS
+from parcast.program.source.operations import UNEQUAL
+from parcast.program.unroll import Pool
 
 #: Collectives that have a block for each process in a buffer.
 _BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})

@@ -13,7 +13,7 @@ import msgspec
 
 from parcast import Prediction, Query, Unit, UnsupportedError, Whole
 from parcast.errors import HostError
-from parcast.placement import place
+from parcast.model import place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks

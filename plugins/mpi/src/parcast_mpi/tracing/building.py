@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from parcast import UnsupportedError
-from parcast.kernel_cache import kernel_cache
+from parcast.plugins import kernel_cache
 from parcast_mpi.tracing.records import CODES
 
 _HERE = Path(__file__).parent

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.expressions import Call, Expr, Name, Num, names_in
-from parcast.program.operations import RECEIVES, SENDS, UNEQUAL
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program import For, If, Op, Statement
+from parcast.program.source import RECEIVES, SENDS
+from parcast.program.source.operations import UNEQUAL
+from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
-from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+from parcast_pamela_compiler.spelling import spell, truth
 
 _OTHERS = Call("-", (Name("size"), Num(1)))
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.expressions import Call, Expr, Name, Num
-from parcast.program.collectives import algorithms
-from parcast.program.operations import COLLECTIVES, UNEQUAL
-from parcast.program.tree import Op
+from parcast.model import Costs
+from parcast.program import Op
+from parcast.program.matching import algorithms
+from parcast.program.source import COLLECTIVES
+from parcast.program.source.operations import UNEQUAL
+from parcast.quantities import Call, Expr, Name, Num
 
 ZERO = Num(0)
 _SIZE = Name("size")

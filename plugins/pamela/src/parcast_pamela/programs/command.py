@@ -14,7 +14,7 @@ from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.files import read_text
 
 if TYPE_CHECKING:
-    from parcast.registry import Registry
+    from parcast.api import Registry
     from parcast_pamela.programs.lowering import Form
 
 
@@ -65,7 +65,7 @@ def generate(
                 f"{program} is data-parallel, its model for every machine; leave out MACHINE, "
                 "-p, -d, --form and --set, and give them to 'parcast pamela compile'"
             )
-        from parcast_pamela.dataparallel.generating import generate as generated
+        from parcast_pamela_compiler.generating import generate as generated
 
         text = generated(read_text(path), str(path))
     if output is None:
@@ -79,12 +79,12 @@ def generate(
 
 def _data_parallel(program: str) -> Path | None:
     """Return the file of a data-parallel program, the user's or a shipped one, None for others."""
-    from parcast_pamela.dataparallel.source import is_data_parallel
+    from parcast_pamela_compiler.source import is_data_parallel
 
     path = Path(program)
     if path.suffix != ".py":
         return None
-    shipped = Path(str(files("parcast_pamela"))) / "sources" / path.name
+    shipped = Path(str(files("parcast_pamela_compiler"))) / "sources" / path.name
     if not path.exists() and path.name == program and shipped.is_file():
         return shipped
     return path if path.is_file() and is_data_parallel(read_text(path)) else None
@@ -99,8 +99,7 @@ def _text(
     form: FormName | None,
     settings: list[str],
 ) -> str:
-    from parcast.asking import Line
-    from parcast.settings import Settings, split_assignment
+    from parcast.comparison import Line, Settings, split_assignment
     from parcast_pamela.programs.lowering import model
 
     workload = registry.workload(program)

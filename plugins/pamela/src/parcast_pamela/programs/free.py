@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name, Num, names_in
-from parcast.program.operations import RECEIVES, SENDS
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program import For, If, Op, Statement
+from parcast.program.source import RECEIVES, SENDS
+from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
-from parcast_pamela.programs.spelling import spell, truth
 from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
+from parcast_pamela_compiler.spelling import spell, truth
 
 #: What an operation adds to a process: statements of the language
 Says = Callable[[Op], Sequence[str]]

@@ -9,24 +9,20 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import FormulaError, UnsupportedError
-from parcast.expressions import evaluate
-from parcast.program.blockwise import ends_in_block_order
-from parcast.program.operations import SENDS
-from parcast.program.ready import matched
-from parcast.program.tree import For, Op, Statement, nested
-from parcast.program.unrolled import Block, Unrolled
-from parcast.query import Query
-from parcast.workload import Workload
+from parcast.model import Costs, Query, Workload
+from parcast.program import Block, For, Op, Statement, Unrolled
+from parcast.program.matching import ends_in_block_order, matched
+from parcast.program.source import SENDS, nested
+from parcast.quantities import evaluate
 from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
 from parcast_pamela.programs.charges import Charges, is_collective
 from parcast_pamela.programs.free import Free
-from parcast_pamela.programs.spelling import truth
 from parcast_pamela.programs.splitting import cut
 from parcast_pamela.programs.substitution import substitute
 from parcast_pamela.workload import PROCESSES, Content
+from parcast_pamela_compiler.spelling import truth
 
 Form = Literal["free", "barrier"]
 

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.costs import Costs
-from parcast.program.operations import SENDS
-from parcast.program.unrolled import Pool, Unrolled
+from parcast.model import Costs
+from parcast.program import Unrolled
+from parcast.program.source import SENDS
+from parcast.program.unroll import Pool
 
 #: Operations that keep a process busy for a receiver's overhead, whatever they wait for.
 _RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
-from parcast.expressions import Call, Expr, Name, Num, names_in
-from parcast.program.tree import For, If, Op, Statement
+from parcast.program import For, If, Op, Statement
+from parcast.quantities import Call, Expr, Name, Num, names_in
 
 #: Whether an operation is one that nobody leaves before all have come
 Joins = Callable[[Op], bool]

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import attrs
 
 from parcast.errors import FormulaError, UnsupportedError
-from parcast.expressions import Call, Expr, Name, Num, Value, evaluate, names_in
-from parcast.program.attributes import assigned, attributes, place
-from parcast.program.tree import Argument, Assign, For, If, Op, Statement, Tree
+from parcast.program import Assign, For, If, Op, Statement, Tree
+from parcast.program.source import Argument, assigned, place
+from parcast.program.source.attributes import attributes
+from parcast.quantities import Call, Expr, Name, Num, Value, evaluate, names_in
 
 #: Functions that the language has no word for
 _WITHOUT_WORD = frozenset({"dims"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.expressions import Call, Expr, Name, Num
-from parcast.program.tree import Op
+from parcast.program import Op
+from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.charges import ZERO
-from parcast_pamela.programs.spelling import spell
+from parcast_pamela_compiler.spelling import spell
 
 
 def delay(seconds: Expr, names: Mapping[str, str]) -> str:

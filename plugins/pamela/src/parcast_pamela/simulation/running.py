@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.replications import generator
+from parcast.quantities import generator
 from parcast_pamela.simulation import kernel
 from parcast_pamela.simulation.program import Simulation
 
@@ -68,7 +68,7 @@ def _kernel() -> Callable[..., Any]:
     """Return the compiled kernel, kept on disk between runs where that is possible."""
     import numba
 
-    from parcast.kernel_cache import cached_kernels
+    from parcast.plugins import cached_kernels
 
     with cached_kernels("parcast-pamela") as cached:
         found: Callable[..., Any] = numba.njit(kernel.run, cache=cached)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation.messages import fresh, give_back, wake
 from parcast_perturb.propagation.sampling import hop, latency, stages
 from parcast_perturb.propagation.state import (
@@ -37,8 +36,9 @@ from parcast_perturb.propagation.state import (
     TOGETHER,
     VALUE,
 )
-from parcast_perturb.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT
-from parcast_perturb.trace.columns import BYTES, END, FIRST, INTO, KIND, OUT, START
+from parcast_traces.compilation import step
+from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT
+from parcast_traces.trace.columns import BYTES, END, FIRST, INTO, KIND, OUT, START
 
 
 @step

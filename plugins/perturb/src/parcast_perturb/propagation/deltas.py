@@ -10,7 +10,7 @@ from parcast.errors import ParcastError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.interruptions import interruptions
 from parcast_perturb.propagation.state import GAP, LATENCY, NO, NOISE, PER_BYTE, Deltas
-from parcast_perturb.trace.columns import Floats, Ints, Trace
+from parcast_traces.trace.columns import Floats, Ints, Trace
 
 #: As many values as a law's table has.
 POOL = 65536

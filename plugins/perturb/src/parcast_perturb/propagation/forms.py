@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from parcast_perturb.compilation import compiled
-from parcast_perturb.propagation import collectives, kernel, messages, sampling, waiting
+from parcast_perturb.propagation import collectives, kernel, messages, sampling, state, waiting
+from parcast_traces.compilation import compiled
 
 #: Events worth loading numba for, which takes a second or more, of one process, call after call.
 PLAIN_EVENTS = 50_000
@@ -26,7 +26,8 @@ def form(events: int) -> Callable[..., int]:
 
 @cache
 def _compiled() -> Any:
-    return compiled((sampling, messages, collectives, waiting, kernel), "advance")
+    modules = (sampling, messages, collectives, waiting, kernel)
+    return compiled(modules, "advance", "parcast-perturb", (state,))
 
 
 def plain(*tables: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast_perturb.perturbation import Arrivals
-from parcast_perturb.trace.columns import END, START, Floats, Ints, Trace
+from parcast_traces.trace.columns import END, START, Floats, Ints, Trace
 
 #: More interruptions of one rank than these, or numbers in a table, are not drawn.
 _MOST = 50_000_000

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
 from parcast_perturb.propagation.sampling import gap, noise, own
 from parcast_perturb.propagation.state import (
@@ -43,7 +42,8 @@ from parcast_perturb.propagation.state import (
     WHICH,
 )
 from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait
-from parcast_perturb.trace.calls import (
+from parcast_traces.compilation import step
+from parcast_traces.trace.calls import (
     ACCESS,
     ALL,
     ESEND,
@@ -57,7 +57,7 @@ from parcast_perturb.trace.calls import (
     SENDRECV,
     SSEND,
 )
-from parcast_perturb.trace.columns import BYTES, COUNT, END, KIND, START
+from parcast_traces.trace.columns import BYTES, COUNT, END, KIND, START
 
 
 @step

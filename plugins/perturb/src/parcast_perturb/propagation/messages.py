@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation.sampling import flight, latency, own, way
 from parcast_perturb.propagation.state import (
     ADDED,
@@ -52,7 +51,8 @@ from parcast_perturb.propagation.state import (
     SIDES,
     TAIL,
 )
-from parcast_perturb.trace.columns import BYTES, INTO, OUT, START
+from parcast_traces.compilation import step
+from parcast_traces.trace.columns import BYTES, INTO, OUT, START
 
 
 @step

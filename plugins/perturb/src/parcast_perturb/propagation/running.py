@@ -11,9 +11,10 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.progress import shown
+from parcast_perturb.propagation.buffers import more_records, state_of
+from parcast_perturb.propagation.deadlock import cycle
 from parcast_perturb.propagation.deltas import deltas_of
 from parcast_perturb.propagation.forms import form
-from parcast_perturb.propagation.room import more_records, state_of
 from parcast_perturb.propagation.state import (
     CLOCKED,
     CURSOR,
@@ -30,9 +31,8 @@ from parcast_perturb.propagation.state import (
     State,
     Table,
 )
-from parcast_perturb.propagation.stuck import cycle
 from parcast_perturb.propagation.window import MOST, Window
-from parcast_perturb.trace.columns import Floats, Ints, Trace
+from parcast_traces.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation.state import (
     CALL_ADDS,
     GAP,
@@ -18,8 +17,9 @@ from parcast_perturb.propagation.state import (
     PER_BYTE,
     WAY_ADDS,
 )
-from parcast_perturb.trace.calls import ALL, EXPECT, LOCAL, NOTICE, RECV, SENDRECV
-from parcast_perturb.trace.columns import BYTES, END, KIND, NAME, START
+from parcast_traces.compilation import step
+from parcast_traces.trace.calls import ALL, EXPECT, LOCAL, NOTICE, RECV, SENDRECV
+from parcast_traces.trace.columns import BYTES, END, KIND, NAME, START
 
 _LOW = 0xFFFFFFFF
 

@@ -22,7 +22,7 @@ NOISE, GAP, LATENCY, PER_BYTE = range(4)
 
 
 class Table(NamedTuple):
-    """A trace, as `parcast_perturb.trace.columns.Events` has it."""
+    """A trace, as `parcast_traces.trace.columns.Events` has it."""
 
     whole: Any
     times: Any

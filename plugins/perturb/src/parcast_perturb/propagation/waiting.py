@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.compilation import step
 from parcast_perturb.propagation import collectives, messages
 from parcast_perturb.propagation.sampling import flight, latency, noise, own
 from parcast_perturb.propagation.state import (
@@ -54,7 +53,8 @@ from parcast_perturb.propagation.state import (
     WHAT,
     WHICH,
 )
-from parcast_perturb.trace.calls import (
+from parcast_traces.compilation import step
+from parcast_traces.trace.calls import (
     ALL,
     IESEND,
     IRECV,
@@ -67,7 +67,7 @@ from parcast_perturb.trace.calls import (
     SSEND,
     WAIT,
 )
-from parcast_perturb.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
+from parcast_traces.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.
 _ROUNDING = 4e-15

@@ -22,8 +22,8 @@ from parcast_perturb.propagation.state import (
     State,
     Table,
 )
-from parcast_perturb.trace.calls import WAIT
-from parcast_perturb.trace.columns import COUNT, FIRST, KIND, Ints, Trace
+from parcast_traces.trace.calls import WAIT
+from parcast_traces.trace.columns import COUNT, FIRST, KIND, Ints, Trace
 
 #: Traces of more events are not held in memory; of these, about so many are.
 MOST = 1 << 20

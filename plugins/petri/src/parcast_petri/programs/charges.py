@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
-from parcast.program.columns import Columns
-from parcast.program.operations import SENDS
+from parcast.model import Costs
+from parcast.program.matching import Columns
+from parcast.program.source import SENDS
 from parcast_petri.programs.networks import Wires, taken
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import attrs
 
-from parcast_petri.load import Load
-from parcast_petri.net import Tokens
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.net import Tokens
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.nodes import Nodes, own, own_speed
 from parcast_petri.programs.round_robin import core, draw_turns
-from parcast_petri.programs.sketch import Sketch, timed
 
 #: How the names of loads begin that count a node's processes whose bytes move.
 MOVING = "moving_"

@@ -8,18 +8,15 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.program.columns import OPS
-from parcast.program.matching import NOTHING, TIMING
-from parcast.program.ready import matched
-from parcast.query import Query
-from parcast_petri.load import loads_of
-from parcast_petri.net import Net
-from parcast_petri.options import Options
+from parcast.model import Costs, Query
+from parcast.program.matching import NOTHING, OPS, TIMING, matched
+from parcast_petri.machine.load import loads_of
+from parcast_petri.nets.net import Net
 from parcast_petri.paper import Loop, Segment, Send, paper_net
 from parcast_petri.programs.charges import Charges, Ways
 from parcast_petri.programs.networks import networks_of
+from parcast_petri.solvers.options import Options
 
 #: Loops of more segments than these are not looked for.
 _LONGEST = 64

@@ -8,29 +8,26 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.program.columns import CODE, OPS
-from parcast.program.instants import SAME
-from parcast.program.matching import NOTHING, TIMING
-from parcast.program.ready import matched
-from parcast.query import Query
-from parcast_petri.net import Net
-from parcast_petri.options import Options
-from parcast_petri.programs.alone import Alone
+from parcast.model import Costs, Query
+from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
+from parcast.program.reference.instants import SAME
+from parcast_petri.nets.net import Net
+from parcast_petri.programs.accounting import Inbox, Records
+from parcast_petri.programs.background_net import Others, draw_others
 from parcast_petri.programs.charges import Charges, Ways
 from parcast_petri.programs.computing import Computations, Computing
+from parcast_petri.programs.local_operations import Alone
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.networks import Wires, networks_of, taken
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.programs.others import Others, draw_others
 from parcast_petri.programs.pools import Pools
 from parcast_petri.programs.process import Process
 from parcast_petri.programs.rates import Rates
-from parcast_petri.programs.records import Inbox, Records
-from parcast_petri.programs.sketch import Sketch, timed
 from parcast_petri.programs.traffic import shared_with_others
 from parcast_petri.programs.transfers import Letter, Transfers
 from parcast_petri.programs.wildcards import Wildcards, got, met
+from parcast_petri.solvers.options import Options
 
 #: The place that every process ends in.
 END = "end"

@@ -8,10 +8,9 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
 from parcast.errors import UnsupportedError
-from parcast.query import Query
-from parcast_petri.links import Duplex, Links, OtherNetwork
+from parcast.model import Costs, Query
+from parcast_petri.machine.links import Duplex, Links, OtherNetwork
 
 
 @attrs.frozen(kw_only=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import attrs
 
-from parcast_petri.laws import Law
-from parcast_petri.load import Load
-from parcast_petri.net import Given, Tokens
-from parcast_petri.programs.sketch import Sketch
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.net import Given, Tokens
+from parcast_petri.programs.net_builder import Sketch
 
 
 @attrs.frozen

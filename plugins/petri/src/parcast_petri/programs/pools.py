@@ -12,14 +12,16 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast.costs import Costs
-from parcast.program.columns import OPS, Columns, columns
-from parcast.program.unrolled import Pool, Unrolled
-from parcast_petri.programs.alone import Alone
+from parcast.model import Costs
+from parcast.program import Unrolled
+from parcast.program.matching import OPS, Columns
+from parcast.program.matching.columns import columns
+from parcast.program.unroll import Pool
 from parcast_petri.programs.charges import Charges, Ways
+from parcast_petri.programs.local_operations import Alone
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.process import Process
-from parcast_petri.programs.sketch import Sketch, timed
 from parcast_petri.programs.transfers import Letter, Transfers
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from parcast_petri.programs.records import Records
-from parcast_petri.programs.sketch import OUTSET, Sketch, timed
+from parcast_petri.programs.accounting import Records
+from parcast_petri.programs.net_builder import OUTSET, Sketch, timed
 
 
 @attrs.define(eq=False)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from parcast_petri.net import Link as NetLink
-from parcast_petri.net import Tokens
+from parcast_petri.nets.net import Link as NetLink
+from parcast_petri.nets.net import Tokens
 from parcast_petri.programs.networks import Wires
 
 

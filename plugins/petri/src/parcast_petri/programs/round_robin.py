@@ -10,10 +10,10 @@ import math
 
 import attrs
 
-from parcast_petri.laws import Law
-from parcast_petri.load import Load, Turns
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load, Turns
+from parcast_petri.programs.net_builder import Sketch
 from parcast_petri.programs.nodes import Renewals, draw_arrivals
-from parcast_petri.programs.sketch import Sketch
 
 #: Background jobs are in the turns up to a number that is exceeded with this probability; the
 #: others wait before them, so that no work is lost.

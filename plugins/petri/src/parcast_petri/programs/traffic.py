@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast.query import Query
-from parcast_petri.laws import Law
-from parcast_petri.links import Traffic
-from parcast_petri.load import Load
-from parcast_petri.net import Given
-from parcast_petri.options import Options
+from parcast.model import Query
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.links import Traffic
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.net import Given
+from parcast_petri.programs.net_builder import Sketch
 from parcast_petri.programs.nodes import Old, draw_jobs
 from parcast_petri.programs.rates import Link, Rates
-from parcast_petri.programs.sketch import Sketch
 from parcast_petri.programs.transfers import DRAINED
+from parcast_petri.solvers.options import Options
 
 
 @attrs.frozen

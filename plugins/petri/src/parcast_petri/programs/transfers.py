@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_petri.net import Tokens
-from parcast_petri.options import Options
+from parcast_petri.nets.net import Tokens
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.rates import Rates
-from parcast_petri.programs.sketch import Sketch, timed
+from parcast_petri.solvers.options import Options
 
 #: Words under which the bandwidth is divided anew whenever the messages change.
 DRAINED = ("ps_all", "ps_transfer", "max_min")

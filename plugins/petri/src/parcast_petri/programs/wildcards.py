@@ -10,9 +10,9 @@ from collections import defaultdict
 
 import attrs
 
+from parcast_petri.programs.accounting import Inbox, Records
+from parcast_petri.programs.net_builder import Sketch, timed
 from parcast_petri.programs.process import Process
-from parcast_petri.programs.records import Inbox, Records
-from parcast_petri.programs.sketch import Sketch, timed
 
 #: A place that receives pass one after another.
 _TURN = "receives of any"

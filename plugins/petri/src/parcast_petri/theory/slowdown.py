@@ -9,19 +9,19 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
+from parcast.comparison import Tell, silent
 from parcast.errors import ParcastError, UnsupportedError
-from parcast.replications import replicate
-from parcast.tasks import Tell, silent
-from parcast_petri.arrays import arrays
+from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
-from parcast_petri.load import Load
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.replay import Beginnings, Replay, untouched
+from parcast_petri.programs.background_net import Others
+from parcast_petri.programs.net_builder import OUTSET, Sketch
 from parcast_petri.programs.nodes import draw_node, own, own_speed
-from parcast_petri.programs.others import Others
 from parcast_petri.programs.round_robin import core, draw_slots, draw_turns
-from parcast_petri.programs.settling import draw_settling
-from parcast_petri.programs.sketch import OUTSET, Sketch
-from parcast_petri.replay import Beginnings, Replay, untouched
-from parcast_petri.sampled import core_of, unsolved
+from parcast_petri.programs.warm_up import draw_settling
+from parcast_petri.solvers.sampled import core_of, unsolved
 from parcast_petri.theory.spread import standard_deviation
 
 #: Where a demand begins: in the midst of a computation that has long been going on; on a node that

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from parcast_petri.laws import Law
-from parcast_petri.load import Load
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
 from parcast_petri.theory.inversion import Array, Complex, inverted, points
 
 #: Demands so many times as long as jobs last are taken as endless: the error is as small.

@@ -61,8 +61,8 @@ def fit_line(sizes: Sequence[float], times: Sequence[float], where: str) -> Line
         raise SolveError(f"{where}: {len(n)} message sizes are too few; give three or more")
     startup, slope = _least_absolute(n, t)
     off = np.abs(1 - (startup + slope * n) / t)
-    kept = off <= 3 * 1.4826 * np.median(off) + 1e-9
-    (startup, slope), spreads = _least_squares(n[kept], t[kept])
+    near = off <= 3 * 1.4826 * np.median(off) + 1e-9
+    (startup, slope), spreads = _least_squares(n[near], t[near])
     if slope <= 0:
         raise SolveError(f"{where}: the times do not grow with the bytes; check the columns")
     error = float(np.median(np.abs(1 - (startup + slope * n) / t)))
@@ -97,12 +97,12 @@ def _least_squares(n: _Floats, t: _Floats) -> tuple[_Floats, _Floats]:
     """Return startup and slope of least squared relative errors, and their uncertainties."""
     scale = n.max()
     design = np.column_stack([1 / t, n / scale / t])
-    found, *_ = np.linalg.lstsq(design, np.ones(len(t)), rcond=None)
+    coefficients, *_ = np.linalg.lstsq(design, np.ones(len(t)), rcond=None)
     freedom = max(len(t) - 2, 1)
-    variance = float(((design @ found - 1) ** 2).sum()) / freedom
+    variance = float(((design @ coefficients - 1) ** 2).sum()) / freedom
     covariance = variance * np.linalg.pinv(design.T @ design)
     units = np.array([1.0, scale])
-    return found / units, np.sqrt(np.diag(covariance)) / units
+    return coefficients / units, np.sqrt(np.diag(covariance)) / units
 
 
 def _check(startup: float, slope: float, n: _Floats, error: float, where: str) -> None:
@@ -145,7 +145,7 @@ def saturation(processes: Sequence[float], totals: Sequence[float]) -> Saturatio
     by_processes: dict[int, list[float]] = {}
     for p, total in zip(processes, totals, strict=True):
         by_processes.setdefault(int(p), []).append(total)
-    medians = [(median(found), p) for p, found in sorted(by_processes.items())]
+    medians = [(median(at_p), p) for p, at_p in sorted(by_processes.items())]
     best, p = max(medians)
     before = [total for total, at in medians if at < p]
     last = p == medians[-1][1]
@@ -171,14 +171,14 @@ def exchange_totals(
         if p < 2 or not float(p).is_integer():
             raise SolveError(f"{where}: p = {p:g} must be a whole number from 2")
         points.setdefault(p, []).append((p * (p - 1) * size, time))
-    found = []
+    bandwidths = []
     for p, pairs in sorted(points.items()):
         volumes, seconds = zip(*pairs, strict=True)
         if len(set(volumes)) < 3:
-            found.append((p, max(volume / time for volume, time in pairs)))
+            bandwidths.append((p, max(volume / time for volume, time in pairs)))
             continue
         _, slope = _least_absolute(*_medians(volumes, seconds))
         if slope <= 0:
             raise SolveError(f"{where}: at p = {p:g} the times do not grow with the bytes")
-        found.append((p, 1 / slope))
-    return [p for p, _ in found], [total for _, total in found]
+        bandwidths.append((p, 1 / slope))
+    return [p for p, _ in bandwidths], [total for _, total in bandwidths]

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError
-from parcast.units import parse_quantity, to_base
+from parcast.quantities import parse_quantity, to_base
 from parcast_spmd.calibration.fitting import (
     Line,
     exchange_totals,
@@ -36,7 +36,7 @@ def from_poly1(rate: str) -> list[Value]:
     return [Value("processor.rate", rate, "measured: POLY1")]
 
 
-def from_comms1(given: str) -> list[Value]:
+def from_comms1(argument: str) -> list[Value]:
     """Return startup and bandwidth: two numbers of COMMS1, or a ping-pong table to fit.
 
     Raises
@@ -44,11 +44,11 @@ def from_comms1(given: str) -> list[Value]:
     ParcastError
         If it is neither, or the table has no such line.
     """
-    if not _is_file(given):
-        startup, comma, bandwidth = (piece.strip() for piece in given.partition(","))
+    if not _is_file(argument):
+        startup, comma, bandwidth = (piece.strip() for piece in argument.partition(","))
         if not comma:
             raise ParcastError(
-                f"--comms1 {given!r}: give a .csv file, or startup and bandwidth such as "
+                f"--comms1 {argument!r}: give a .csv file, or startup and bandwidth such as "
                 "'150 us, 27 MB/s'"
             )
         _quantity("--comms1", startup, "s", "150 us")
@@ -57,10 +57,10 @@ def from_comms1(given: str) -> list[Value]:
             Value("network.startup", startup, "measured: COMMS1"),
             Value("network.bandwidth", bandwidth, "measured: COMMS1"),
         ]
-    path = Path(given)
+    path = Path(argument)
     table = read_table(path, [("bytes", "seconds"), ("bytes", "round_trip")])
     times = table.get("seconds") or [time / 2 for time in table["round_trip"]]
-    line = fit_line(table["bytes"], times, given)
+    line = fit_line(table["bytes"], times, argument)
     return _line_values(line, path)
 
 
@@ -77,7 +77,7 @@ def _line_values(line: Line, path: Path) -> list[Value]:
     ]
 
 
-def from_comms3(given: str) -> list[Value]:
+def from_comms3(argument: str) -> list[Value]:
     """Return the saturation: a number of COMMS3, or a table of exchanges.
 
     Raises
@@ -85,24 +85,24 @@ def from_comms3(given: str) -> list[Value]:
     ParcastError
         If it is neither.
     """
-    if not _is_file(given):
-        _quantity("--comms3", given, "B/s", "120 MB/s")
-        return [Value("network.saturation", given, "measured: COMMS3")]
-    path = Path(given)
+    if not _is_file(argument):
+        _quantity("--comms3", argument, "B/s", "120 MB/s")
+        return [Value("network.saturation", argument, "measured: COMMS3")]
+    path = Path(argument)
     table = read_table(path, [("p", "bytes", "seconds"), ("p", "bandwidth")])
     if "bandwidth" in table:
         processes, totals = table["p"], table["bandwidth"]
     else:
-        processes, totals = exchange_totals(table["p"], table["bytes"], table["seconds"], given)
-    found = saturation(processes, totals)
+        processes, totals = exchange_totals(table["p"], table["bytes"], table["seconds"], argument)
+    peak = saturation(processes, totals)
     note = ""
-    if found.growing:
+    if peak.growing:
         note = (
-            f"the total bandwidth still grows at p={found.p}: the network is not saturated there, "
+            f"the total bandwidth still grows at p={peak.p}: the network is not saturated there, "
             "and w is an upper bound; measure more processes"
         )
-    text = f"{found.bandwidth / 1e6:.4g} MB/s"
-    source = f"measured: all-to-all exchange in {path.name}, largest at p={found.p}"
+    text = f"{peak.bandwidth / 1e6:.4g} MB/s"
+    source = f"measured: all-to-all exchange in {path.name}, largest at p={peak.p}"
     return [Value("network.saturation", text, source, note)]
 
 
@@ -167,8 +167,8 @@ def machine_data(name: str, values: list[Value]) -> dict[str, Any]:
     return {**data, "sources": sources}
 
 
-def _is_file(given: str) -> bool:
-    return Path(given).suffix.lower() == ".csv"
+def _is_file(argument: str) -> bool:
+    return Path(argument).suffix.lower() == ".csv"
 
 
 def _quantity(option: str, text: str, dimension: str, example: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parcast.errors import FileError, UnitError, did_you_mean
 from parcast.files import read_text
-from parcast.units import to_base
+from parcast.quantities import to_base
 
 #: What each column is, and the unit of a plain number in it.
 COLUMNS: Mapping[str, str] = {
@@ -57,13 +57,13 @@ def read_table(path: Path, choices: Sequence[Sequence[str]]) -> dict[str, list[f
     }
 
 
-def _cell(row: Sequence[str], index: int, name: str, place: str) -> float:
+def _cell(row: Sequence[str], index: int, name: str, position: str) -> float:
     text = row[index].strip() if index < len(row) else ""
     try:
         value = to_base(text, COLUMNS[name])
     except UnitError as error:
-        raise FileError(f"{place}: {name}: {error}; write a number.") from None
+        raise FileError(f"{position}: {name}: {error}; write a number.") from None
     least_allowed = value >= 0 if name == "bytes" else value > 0
     if not (math.isfinite(value) and least_allowed):
-        raise FileError(f"{place}: {name} is {text}; it must be above 0.")
+        raise FileError(f"{position}: {name} is {text}; it must be above 0.")
     return value

@@ -1,4 +1,4 @@
-"""XML files: read without any of XML's dangers, and numbers in them with their place."""
+"""XML files: read without any of XML's dangers, and numbers in them with their position."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def number(text: str | None, where: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        shown = (text or "").strip()
-        raise FileError(f"{where} is {shown!r}; give a finite number, 0 or more.")
+        stripped = (text or "").strip()
+        raise FileError(f"{where} is {stripped!r}; give a finite number, 0 or more.")
     return value
 
 
@@ -63,10 +63,10 @@ def whole(text: str | None, where: str) -> int:
     return int(value)
 
 
-def refuse_others(parent: Element, known: Iterable[str], where: str) -> None:
+def refuse_others(parent: Element, tags: Iterable[str], where: str) -> None:
     """Refuse a child that says something these models do not follow."""
     for child in parent:
-        if child.tag not in known:
+        if child.tag not in tags:
             raise FileError(
                 f"{where}: <{child.tag}> in <{parent.tag}> is not followed here; the file must "
                 "hold a closed network of delays and single servers."

@@ -7,7 +7,13 @@ from xml.etree import ElementTree as ET
 
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, number, refuse_others, whole
-from parcast_spmd.network import ClosedNetwork, JobClass, Station, StationType, check_network
+from parcast_spmd.mva.closed_network import (
+    ClosedNetwork,
+    JobClass,
+    Station,
+    StationType,
+    check_network,
+)
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _KNOWN = ("description", "parameters", "algParams", "solutions", "whatIf")
@@ -24,15 +30,15 @@ def network_from_jmva(root: Element, where: str) -> ClosedNetwork:
     ------
     FileError
         If a class is open, a station has several or load-dependent servers, or a number,
-        a name or an element is wrong; its place is named.
+        a name or an element is wrong; its position is named.
     """
     refuse_others(root, _KNOWN, where)
     parameters = _child(root, "parameters", where)
     refuse_others(parameters, ("classes", "stations", "ReferenceStation"), where)
-    classes = [_job_class(one, where) for one in _child(parameters, "classes", where)]
+    classes = [_job_class(element, where) for element in _child(parameters, "classes", where)]
     names = [job.name for job in classes]
-    found = [_station(one, names, where) for one in _child(parameters, "stations", where)]
-    visits = {name: row for name, _, _, row in found}
+    rows = [_station(element, names, where) for element in _child(parameters, "stations", where)]
+    visits = {name: row for name, _, _, row in rows}
     cycle = [_reference(parameters, name, r, visits, where) for r, name in enumerate(names)]
     stations = tuple(
         Station(
@@ -40,7 +46,7 @@ def network_from_jmva(root: Element, where: str) -> ClosedNetwork:
             type=kind,
             demand=[s * v / c for s, v, c in zip(times, visited, cycle, strict=True)],
         )
-        for name, kind, times, visited in found
+        for name, kind, times, visited in rows
     )
     network = ClosedNetwork(stations=stations, classes=tuple(classes))
     check_network(network, where)
@@ -56,12 +62,12 @@ def _child(parent: Element, tag: str, where: str) -> Element:
 
 def _job_class(element: Element, where: str) -> JobClass:
     name = attribute(element, "name", f"{where}: a class")
-    place = f"{where}: class {name!r}"
+    position = f"{where}: class {name!r}"
     if element.tag != "closedclass":
-        raise FileError(f"{place} is <{element.tag}>; only closed classes are taken.")
-    population = whole(attribute(element, "population", place), f"{place}: population")
-    if number(element.get("priority", "0"), f"{place}: priority"):
-        raise FileError(f"{place} has a priority, which is not followed; set it to 0.")
+        raise FileError(f"{position} is <{element.tag}>; only closed classes are taken.")
+    population = whole(attribute(element, "population", position), f"{position}: population")
+    if number(element.get("priority", "0"), f"{position}: priority"):
+        raise FileError(f"{position} has a priority, which is not followed; set it to 0.")
     return JobClass(name=name, population=population)
 
 
@@ -70,43 +76,43 @@ def _station(
 ) -> tuple[str, StationType, list[float], list[float]]:
     """Return name, type, and each class's mean service time and visits."""
     name = attribute(element, "name", f"{where}: a station")
-    place = f"{where}: station {name!r}"
+    position = f"{where}: station {name!r}"
     kinds: dict[str, StationType] = {
         "delaystation": "delay", "listation": "queue", "ldstation": "queue",
     }  # fmt: skip
     if element.tag not in kinds:
-        raise FileError(f"{place} is <{element.tag}>, which is not known here; remove it.")
+        raise FileError(f"{position} is <{element.tag}>, which is not known here; remove it.")
     kind = kinds[element.tag]
-    servers = whole(element.get("servers", "1"), f"{place}: servers")
+    servers = whole(element.get("servers", "1"), f"{position}: servers")
     if kind == "queue" and servers != 1:
-        raise FileError(f"{place} has {servers} servers; only single servers are taken.")
-    refuse_others(element, ("servicetimes", "visits"), place)
-    times = _by_class(element, "servicetimes", classes, place)
-    visits = _by_class(element, "visits", classes, place)
+        raise FileError(f"{position} has {servers} servers; only single servers are taken.")
+    refuse_others(element, ("servicetimes", "visits"), position)
+    times = _by_class(element, "servicetimes", classes, position)
+    visits = _by_class(element, "visits", classes, position)
     return (
         name,
         kind,
-        [_service(text, f"{place}: service time of {r!r}") for r, text in times.items()],
-        [number(text, f"{place}: visits of {r!r}") for r, text in visits.items()],
+        [_service(text, f"{position}: service time of {r!r}") for r, text in times.items()],
+        [number(text, f"{position}: visits of {r!r}") for r, text in visits.items()],
     )
 
 
-def _by_class(element: Element, tag: str, classes: Sequence[str], place: str) -> dict[str, str]:
+def _by_class(element: Element, tag: str, classes: Sequence[str], position: str) -> dict[str, str]:
     """Return the texts of a list by class, "0" for a class that it leaves out."""
-    found = dict.fromkeys(classes, "0")
-    for item in _child(element, tag, place):
-        name = attribute(item, "customerclass", place)
-        if name not in found:
-            raise FileError(f"{place}: <{item.tag}> names the class {name!r}, which is none.")
-        found[name] = item.text or ""
-    return found
+    texts = dict.fromkeys(classes, "0")
+    for item in _child(element, tag, position):
+        name = attribute(item, "customerclass", position)
+        if name not in texts:
+            raise FileError(f"{position}: <{item.tag}> names the class {name!r}, which is none.")
+        texts[name] = item.text or ""
+    return texts
 
 
-def _service(text: str, place: str) -> float:
+def _service(text: str, position: str) -> float:
     """Return a mean service time; a list by number of jobs must be constant."""
-    times = {number(one, place) for one in text.split(";")}
+    times = {number(time, position) for time in text.split(";")}
     if len(times) > 1:
-        raise FileError(f"{place} depends on the number of jobs, which is not followed.")
+        raise FileError(f"{position} depends on the number of jobs, which is not followed.")
     return times.pop()
 
 
@@ -114,9 +120,9 @@ def _reference(
     parameters: Element, name: str, r: int, visits: dict[str, list[float]], where: str
 ) -> float:
     """Return how often a class visits its reference station: 1 where none is named."""
-    for one in parameters.iterfind("ReferenceStation/Class"):
-        if one.get("name") == name:
-            station = attribute(one, "refStation", where)
+    for entry in parameters.iterfind("ReferenceStation/Class"):
+        if entry.get("name") == name:
+            station = attribute(entry, "refStation", where)
             if station not in visits:
                 raise FileError(f"{where}: reference station {station!r} of {name!r} is none.")
             if visits[station][r] == 0:

@@ -14,7 +14,7 @@ from parcast_spmd.jmt.service import last
 Targets = Mapping[str, float] | None
 
 
-def targets(strategy: Element, connected: Sequence[str], place: str) -> Targets:
+def targets(strategy: Element, connected: Sequence[str], position: str) -> Targets:
     """Return where a routing strategy sends jobs.
 
     Raises
@@ -28,26 +28,31 @@ def targets(strategy: Element, connected: Sequence[str], place: str) -> Targets:
         return None
     if kind == "RandomStrategy":
         if not connected:
-            raise FileError(f"{place}: no connection leads away; add one.")
+            raise FileError(f"{position}: no connection leads away; add one.")
         return dict.fromkeys(connected, 1 / len(connected))
     if kind != "EmpiricalStrategy":
-        raise FileError(f"{place} is by {kind!r}; only random and given probabilities are taken.")
-    found: dict[str, float] = {}
+        raise FileError(
+            f"{position} is by {kind!r}; only random and given probabilities are taken."
+        )
+    probabilities: dict[str, float] = {}
     for entry in strategy.iterfind("subParameter/subParameter"):
-        values = {one.get("name"): (one.findtext("value") or "").strip() for one in entry}
+        values = {
+            parameter.get("name"): (parameter.findtext("value") or "").strip()
+            for parameter in entry
+        }
         name = values.get("stationName", "")
-        probability = number(values.get("probability"), f"{place}: probability of {name!r}")
+        probability = number(values.get("probability"), f"{position}: probability of {name!r}")
         if probability and name not in connected:
-            raise FileError(f"{place}: no connection leads to {name!r}; add it.")
-        found[name] = found.get(name, 0.0) + probability
-    total = sum(found.values())
+            raise FileError(f"{position}: no connection leads to {name!r}; add it.")
+        probabilities[name] = probabilities.get(name, 0.0) + probability
+    total = sum(probabilities.values())
     if abs(total - 1) > 1e-6:
-        raise FileError(f"{place}: the probabilities sum to {total:.6g}, not to 1; mend them.")
-    return {name: one / total for name, one in found.items() if one}
+        raise FileError(f"{position}: the probabilities sum to {total:.6g}, not to 1; mend them.")
+    return {name: probability / total for name, probability in probabilities.items() if probability}
 
 
 def visits(
-    stations: Sequence[str], routes: Mapping[str, Targets], reference: str, place: str
+    stations: Sequence[str], routes: Mapping[str, Targets], reference: str, position: str
 ) -> list[float]:
     """Return how often each station is visited between two visits at ``reference``.
 
@@ -59,10 +64,10 @@ def visits(
     """
     reached, open_ends = [reference], [reference]
     while open_ends:
-        here = routes.get(open_ends.pop())
-        if here is None:
-            raise FileError(f"{place}: jobs reach a station where their routing is disabled.")
-        new = [name for name in here if name not in reached]
+        route = routes.get(open_ends.pop())
+        if route is None:
+            raise FileError(f"{position}: jobs reach a station where their routing is disabled.")
+        new = [name for name in route if name not in reached]
         reached += new
         open_ends += new
     others = reached[1:]
@@ -78,8 +83,8 @@ def visits(
     try:
         solved = np.linalg.solve(matrix, start)
     except np.linalg.LinAlgError:
-        raise FileError(f"{place}: jobs do not come back to {reference!r}.") from None
+        raise FileError(f"{position}: jobs do not come back to {reference!r}.") from None
     if not (np.isfinite(solved).all() and (solved >= 0).all() and (solved < 1e12).all()):
-        raise FileError(f"{place}: jobs do not come back to {reference!r}.")
-    found = {reference: 1.0, **dict(zip(others, solved.tolist(), strict=True))}
-    return [found.get(name, 0.0) for name in stations]
+        raise FileError(f"{position}: jobs do not come back to {reference!r}.")
+    ratios = {reference: 1.0, **dict(zip(others, solved.tolist(), strict=True))}
+    return [ratios.get(name, 0.0) for name in stations]

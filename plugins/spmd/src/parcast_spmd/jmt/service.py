@@ -11,11 +11,13 @@ _Means = Mapping[str, Callable[[Mapping[str, float]], float]]
 
 #: The mean of each distribution from its parameters, by the last word of its class.
 _MEANS: _Means = {
-    "Exponential": lambda given: 1 / given["lambda"],
-    "DeterministicDistr": lambda given: given["t"],
-    "Erlang": lambda given: given["r"] / given["alpha"],
-    "HyperExp": lambda given: given["p"] / given["lambda1"] + (1 - given["p"]) / given["lambda2"],
-    "Uniform": lambda given: (given["min"] + given["max"]) / 2,
+    "Exponential": lambda values: 1 / values["lambda"],
+    "DeterministicDistr": lambda values: values["t"],
+    "Erlang": lambda values: values["r"] / values["alpha"],
+    "HyperExp": lambda values: (
+        values["p"] / values["lambda1"] + (1 - values["p"]) / values["lambda2"]
+    ),
+    "Uniform": lambda values: (values["min"] + values["max"]) / 2,
 }
 
 
@@ -26,18 +28,18 @@ def last(class_path: str | None) -> str:
 
 def by_class(parameter: Element) -> dict[str, Element]:
     """Return the entries of an array by the job class that stands before each."""
-    found: dict[str, Element] = {}
+    entries: dict[str, Element] = {}
     name = None
     for child in parameter:
         if child.tag == "refClass":
             name = (child.text or "").strip()
         elif name is not None:
-            found[name] = child
+            entries[name] = child
             name = None
-    return found
+    return entries
 
 
-def mean_service(strategy: Element, place: str) -> tuple[float | None, bool]:
+def mean_service(strategy: Element, position: str) -> tuple[float | None, bool]:
     """Return a mean service time, None where a class is never served, and if exponential.
 
     Raises
@@ -52,18 +54,18 @@ def mean_service(strategy: Element, place: str) -> tuple[float | None, bool]:
         return 0.0, True
     children = list(strategy)
     if kind != "ServiceTimeStrategy" or len(children) != 2:
-        raise FileError(f"{place} is by {kind!r}, which is not followed; give a distribution.")
+        raise FileError(f"{position} is by {kind!r}, which is not followed; give a distribution.")
     name = last(children[0].get("classPath"))
     if name not in _MEANS:
-        known = ", ".join(_MEANS)
-        raise FileError(f"{place} has the distribution {name!r}; known are {known}.")
-    given = {
-        parameter.get("name", ""): number(parameter.findtext("value"), f"{place}, {name}")
+        names = ", ".join(_MEANS)
+        raise FileError(f"{position} has the distribution {name!r}; known are {names}.")
+    parameters = {
+        parameter.get("name", ""): number(parameter.findtext("value"), f"{position}, {name}")
         for parameter in children[1]
     }
     try:
-        return _MEANS[name](given), name == "Exponential"
+        return _MEANS[name](parameters), name == "Exponential"
     except KeyError as error:
-        raise FileError(f"{place}: {name} has no parameter {error.args[0]}; add it.") from None
+        raise FileError(f"{position}: {name} has no parameter {error.args[0]}; add it.") from None
     except ZeroDivisionError:
-        raise FileError(f"{place}: {name} has a rate of 0; give one above 0.") from None
+        raise FileError(f"{position}: {name} has a rate of 0; give one above 0.") from None

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from parcast.errors import UnsupportedError
 from parcast_spmd.jmt.elements import Element
 from parcast_spmd.jmt.jmva import text_of
-from parcast_spmd.network import ClosedNetwork, Station
+from parcast_spmd.mva.closed_network import ClosedNetwork, Station
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _NET = "jmt.engine.NetStrategies"
@@ -114,8 +114,8 @@ def _add_service(services: Element, demand: float) -> None:
     kind = "ServiceTimeStrategy"
     strategy = _plain(services, "subParameter", f"{strategies}.{kind}", kind)
     _plain(strategy, "subParameter", "jmt.engine.random.Exponential", "Exponential")
-    given = _plain(strategy, "subParameter", "jmt.engine.random.ExponentialPar", "distrPar")
-    _value(given, "subParameter", "java.lang.Double", "lambda", repr(1.0 / demand))
+    distribution = _plain(strategy, "subParameter", "jmt.engine.random.ExponentialPar", "distrPar")
+    _value(distribution, "subParameter", "java.lang.Double", "lambda", repr(1.0 / demand))
 
 
 def _add_route(routing: Element, target: str | None) -> None:
@@ -128,9 +128,9 @@ def _add_route(routing: Element, target: str | None) -> None:
     entries = ET.SubElement(
         strategy, "subParameter", array="true", classPath=entry, name="EmpiricalEntryArray"
     )
-    one = _plain(entries, "subParameter", entry, "EmpiricalEntry")
-    _value(one, "subParameter", "java.lang.String", "stationName", target)
-    _value(one, "subParameter", "java.lang.Double", "probability", "1.0")
+    route = _plain(entries, "subParameter", entry, "EmpiricalEntry")
+    _value(route, "subParameter", "java.lang.String", "stationName", target)
+    _value(route, "subParameter", "java.lang.Double", "probability", "1.0")
 
 
 def _add_measures(sim: Element, network: ClosedNetwork) -> None:

@@ -9,15 +9,14 @@ import attrs
 
 from parcast import Row, Status
 from parcast.errors import FormulaError, ParcastError, UnitError
-from parcast.expressions import Expr, evaluate, parse
-from parcast.units import UNITS, parse_quantity, unit_factor
+from parcast.quantities import UNITS, Expr, evaluate, parse, parse_quantity, unit_factor
 
 
 @attrs.frozen
 class Budget:
     """What may be spent at most: on p and d by a formula, or on the run in money."""
 
-    most: float
+    amount: float
     text: str
     cost: Expr | None = None  #: of p and d; None: the price of the run
     currency: str = ""
@@ -69,13 +68,13 @@ def parse_budget(text: str | None, cost: str | None) -> Budget | None:
 def _formula(text: str) -> Expr:
     """Return a formula of p and d and nothing else."""
     try:
-        found = parse(text)
-        evaluate(found, {"p": 1, "d": 1})
+        formula = parse(text)
+        evaluate(formula, {"p": 1, "d": 1})
     except FormulaError as error:
         raise ParcastError(
             f"--cost {text!r} must be a formula of p and d, such as p + 4*d: {error}"
         ) from None
-    return found
+    return formula
 
 
 def answered(rows: Iterable[Row]) -> list[Row]:
@@ -102,14 +101,14 @@ def fastest_within(rows: Sequence[Row], budget: Budget) -> tuple[Row | None, flo
         If the budget is a price and the machine states none, or in another currency.
     """
     spent = [(row, budget.spent(row)) for row in answered(rows)]
-    known = [(row, amount) for row, amount in spent if amount is not None]
-    if spent and not known:
+    priced = [(row, amount) for row, amount in spent if amount is not None]
+    if spent and not priced:
         raise ParcastError(
             f"--budget {budget.text!r}: machine {rows[0].machine!r} states no cost.price; set it "
             f'by --set cost.price="2 {budget.currency}/h" or give a number for --cost "p + d"'
         )
-    allowed = {id(row): amount for row, amount in known if amount <= budget.most}
-    best = fastest(row for row, _ in known if id(row) in allowed)
+    allowed = {id(row): amount for row, amount in priced if amount <= budget.amount}
+    best = fastest(row for row, _ in priced if id(row) in allowed)
     return best, allowed.get(id(best), 0.0)
 
 
@@ -133,14 +132,14 @@ def limits(rows: Iterable[Row], threshold: float) -> Iterator[Limits]:
     by_disks: dict[int, list[Row]] = {}
     for row in answered(rows):
         by_disks.setdefault(row.d, []).append(row)
-    for d, found in sorted(by_disks.items()):
-        best = fastest(found)
+    for d, group in sorted(by_disks.items()):
+        best = fastest(group)
         assert best is not None
-        gains = [(row.speedup - threshold * row.p, row.p) for row in found if row.speedup]
+        gains = [(row.speedup - threshold * row.p, row.p) for row in group if row.speedup]
         yield Limits(
             d=d,
             least_time=best.p,
-            beyond=any(row.p > best.p for row in found),
+            beyond=any(row.p > best.p for row in group),
             pays=max(gains, key=lambda pair: (pair[0], -pair[1]))[1] if gains else None,
         )
 
@@ -150,8 +149,8 @@ def enough_disks(rows: Iterable[Row], within: float = 0.01) -> dict[int, int]:
     by_processes: dict[int, list[Row]] = {}
     for row in answered(rows):
         by_processes.setdefault(row.p, []).append(row)
-    most = {p: (1 + within) * min(map(_time, found)) for p, found in by_processes.items()}
+    longest = {p: (1 + within) * min(map(_time, group)) for p, group in by_processes.items()}
     return {
-        p: min(row.d for row in found if _time(row) <= most[p])
-        for p, found in sorted(by_processes.items())
+        p: min(row.d for row in group if _time(row) <= longest[p])
+        for p, group in sorted(by_processes.items())
     }

@@ -13,10 +13,9 @@ import attrs
 import typer
 
 from parcast.cli.output import output_option
+from parcast.comparison import split_assignment
 from parcast.errors import FileError, ParcastError, UnitError
-from parcast.ranges import parse_numbers
-from parcast.settings import split_assignment
-from parcast.units import to_base
+from parcast.quantities import parse_numbers, to_base
 
 if TYPE_CHECKING:
     from parcast import Registry, Results
@@ -80,7 +79,7 @@ def surface(
 
     registry: Registry = context.obj
     _check_output(registry, output)
-    most, least = parse_budget(budget, cost), _threshold(threshold)
+    allowance, smallest_gain = parse_budget(budget, cost), _threshold(threshold)
     with progress.shown() as tell:
         results = survey(
             registry,
@@ -88,18 +87,18 @@ def surface(
             machine,
             p=parse_numbers("-p", p),
             d=None if d is None else parse_numbers("-d", d),
-            over=[parse_over(one) for one in over or ()],
+            over=[parse_over(text) for text in over or ()],
             settings=dict(map(split_assignment, settings or ())),
             solver=solver,
             tell=tell,
         )
     code = _exit_code(results)
-    found = advise(results, most, least)
+    advice = advise(results, allowance, smallest_gain)
     if as_json:
-        sys.stdout.writelines(_json(results, found, most))
+        sys.stdout.writelines(_json(results, advice, allowance))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-        typer.echo("\n".join(lines(results, found, most, least, min(width, 100))))
+        typer.echo("\n".join(lines(results, advice, allowance, smallest_gain, min(width, 100))))
     if output is not None:
         registry.write(results, output)
     return code
@@ -124,7 +123,7 @@ def _threshold(text: str) -> float:
     return value
 
 
-def _json(results: Results, found: Sequence[Advice], budget: Budget | None) -> Iterator[str]:
+def _json(results: Results, advice: Sequence[Advice], budget: Budget | None) -> Iterator[str]:
     """Yield the object that every command prints, a row a line, and its ``advice``."""
     compact = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
     empty = attrs.evolve(results, rows=()).to_dict()
@@ -132,7 +131,7 @@ def _json(results: Results, found: Sequence[Advice], budget: Budget | None) -> I
     for index, row in enumerate(results.rows):
         yield (",\n" if index else "\n") + row.to_json()
     yield f'\n],\n"provenance": {compact(empty["provenance"])},\n'
-    yield f'"advice": {compact([one.to_data(budget) for one in found])}}}\n'
+    yield f'"advice": {compact([entry.to_data(budget) for entry in advice])}}}\n'
 
 
 def _exit_code(results: Results) -> int:

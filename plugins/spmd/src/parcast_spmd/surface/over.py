@@ -9,9 +9,9 @@ from decimal import Decimal
 
 import attrs
 
+from parcast.comparison import split_assignment
 from parcast.errors import ParcastError, UnitError
-from parcast.settings import split_assignment
-from parcast.units import parse_quantity
+from parcast.quantities import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
@@ -58,13 +58,13 @@ def parse_over(text: str) -> Over:
             "processor.rate=60..480*2 MFLOP/s"
         )
     pieces, unit = match["pieces"].split(","), match["unit"] or ""
-    found: dict[float | int | str, str] = {}  # by value: 1 and 1.0 are one
-    for one in itertools.chain.from_iterable(_values(piece, text) for piece in pieces):
-        value = f"{one} {unit}".strip()
-        found.setdefault(_in_base_units(value), value)
-        if len(found) > MOST:
+    texts: dict[float | int | str, str] = {}  # by value: 1 and 1.0 are one
+    for number in itertools.chain.from_iterable(_values(piece, text) for piece in pieces):
+        value = f"{number} {unit}".strip()
+        texts.setdefault(_in_base_units(value), value)
+        if len(texts) > MOST:
             raise ParcastError(f"--over {text!r}: more than {MOST} values; use a larger step")
-    return Over(name, tuple(found.values()), unit)
+    return Over(name, tuple(texts.values()), unit)
 
 
 def combinations(overs: Sequence[Over]) -> list[dict[str, str]]:
@@ -75,13 +75,13 @@ def combinations(overs: Sequence[Over]) -> list[dict[str, str]]:
     ParcastError
         If a setting is given twice.
     """
-    names = [one.name for one in overs]
+    names = [over.name for over in overs]
     for name in names:
         if names.count(name) > 1:
             raise ParcastError(f"--over {name} is given twice; list all its values in one")
     return [
         dict(zip(names, values, strict=True))
-        for values in itertools.product(*(one.values for one in overs))
+        for values in itertools.product(*(over.values for over in overs))
     ]
 
 

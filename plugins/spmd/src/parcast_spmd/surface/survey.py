@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from parcast import ParcastError, Registry, Results, Row
+from parcast.comparison import Tell, silent
 from parcast.errors import UnknownNameError
-from parcast.tasks import Tell, silent
-from parcast_spmd.surface.asymptotes import asymptotes
+from parcast_spmd.surface.asymptotic_bounds import asymptotes
 from parcast_spmd.surface.over import Over, combinations
 
 if TYPE_CHECKING:
-    from parcast.loading import MachineLike, WorkloadLike
+    from parcast.comparison import MachineLike, WorkloadLike
 
 #: More points than this would not fit in memory.
 MOST_POINTS = 1_000_000
@@ -70,23 +70,29 @@ def survey(
         raise ParcastError(f"{points:,} points are more than {MOST_POINTS:,}; use larger steps")
     work, mach = registry.workload(workload), registry.machine(machine)
     with _without_collection():
-        asked = [
+        comparisons = [
             registry.compare(
                 work, mach, p=p, d=d, solvers=solver, settings={**settings, **chosen}, tell=tell
             )
             for chosen in grid
         ]
-        numbers = {one.name: dict(zip(one.values, one.number, strict=True)) for one in over}
+        numbers = {
+            setting.name: dict(zip(setting.values, setting.number, strict=True)) for setting in over
+        }
         rows = tuple(
-            _enriched(row, {name: numbers[name][value] for name, value in chosen.items()})
-            for chosen, results in zip(grid, asked, strict=True)
+            _enrich(row, {name: numbers[name][value] for name, value in chosen.items()})
+            for chosen, results in zip(grid, comparisons, strict=True)
             for row in results.rows
         )
-    origin = {**asked[0].provenance, "settings": settings}
+    origin = {**comparisons[0].provenance, "settings": settings}
     if over:
         origin["over"] = {
-            one.name: {"unit": one.unit, "values": list(one.values), "numbers": list(one.number)}
-            for one in over
+            setting.name: {
+                "unit": setting.unit,
+                "values": list(setting.values),
+                "numbers": list(setting.number),
+            }
+            for setting in over
         }
     return Results(rows, origin, writers=registry.writers)
 
@@ -94,17 +100,17 @@ def survey(
 def _check(
     registry: Registry, solver: str, over: Sequence[Over], settings: Mapping[str, Any]
 ) -> None:
-    names = {"spmd", *(name for name, one in registry.solvers.items() if one.family == "spmd")}
+    names = {"spmd", *(name for name, entry in registry.solvers.items() if entry.family == "spmd")}
     if solver not in names:
         raise UnknownNameError(
             f"A surface is asked of spmd, not of {solver!r}; choose from {', '.join(sorted(names))}"
         )
-    for one in over:
-        if one.name in settings:
-            raise ParcastError(f"{one.name} is both set and varied over; keep one of the two")
+    for setting in over:
+        if setting.name in settings:
+            raise ParcastError(f"{setting.name} is both set and varied over; keep one of the two")
 
 
-def _enriched(row: Row, chosen: Mapping[str, Any]) -> Row:
+def _enrich(row: Row, chosen: Mapping[str, Any]) -> Row:
     details = dict(row.details)
     if row.speedup is not None:
         details["efficiency"] = row.speedup / row.p

@@ -1,0 +1,1 @@
+"""Analysis: advice on what to ask, and what explains an answer."""

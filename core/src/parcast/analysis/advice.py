@@ -1,0 +1,252 @@
+"""Advice: which solvers can answer a question, what each gives, assumes and costs here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.comparison import inputs
+from parcast.comparison.grid import Line, Placed, check_mapping, check_seed, check_settings
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Task, Tell, default_of, resolve, silent, solve_all
+from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
+from parcast.plugins.entries import load
+from parcast.quantities.units import format_seconds
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+#: How many processes are asked about where nothing says.
+USUAL_P = 16
+
+#: A solver that states a cost of no more seconds is asked, be it its family's default or not.
+CHEAP = 1.0
+
+#: One that a comparison would ask is not, where it states a cost of more seconds.
+DEAR = 10.0
+
+#: Answers with times within this part of each other agree.
+AGREE = 0.01
+
+
+@attrs.frozen
+class Advice:
+    """What one solver can do for a question."""
+
+    solver: str
+    default: bool  #: it is what its family answers with here
+    lowering: tuple[str, ...]
+    exact: bool  #: the workload reaches the solver as it is
+    prediction: Prediction  #: without a time where the solver was not asked
+    seconds: float | None  #: the answer took
+    cost: float | None = None  #: seconds that an answer takes, as the solver states it
+    assumed: tuple[Assumption, ...] = ()  #: by the method, as the solver states it
+
+    @property
+    def can(self) -> bool:
+        """Whether there is an answer, or would be."""
+        return self.prediction.status is Status.OK
+
+    @property
+    def asked(self) -> bool:
+        """Whether the solver was asked, or refused before."""
+        return self.seconds is not None or not self.can
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """What the answer has beside the time."""
+        found = self.prediction
+        there = {
+            "lower bound": found.lower is not None,
+            "upper bound": found.upper is not None,
+            "parts": found.parts is not None,
+            "interval": found.ci is not None,
+            "quantiles": bool(found.quantiles),
+            "what binds": found.binding is not None,
+        }
+        return tuple(word for word, known in there.items() if known)
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """Where the method's assumptions do not hold, and what the answer says of itself."""
+        broken = (f"assumes that {one}" for one in self.assumed if one.violated)
+        return (*broken, *self.prediction.assumptions, *self.prediction.notes)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What the method assumes, and nothing here contradicts."""
+        return tuple(one.text for one in self.assumed if not one.violated)
+
+
+def advise(
+    registry: Catalog,
+    workload: Any,
+    machine: Any,
+    *,
+    p: int | None = None,
+    d: int | None = None,
+    mapping: Placed = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    every: bool = False,
+    tell: Tell = silent,
+) -> list[Advice]:
+    """Find what each solver can do at one point, and ask each family's default there.
+
+    Parameters
+    ----------
+    registry
+        Where names are looked up.
+    workload, machine
+        A name, path, mapping or value.
+    p, d
+        The point: a recorded workload's own p, or else 16, and the machine's own d, where not
+        given.
+    mapping, settings, seed
+        As `parcast.comparison.compare.compare` takes them.
+    every
+        Ask every solver that does not run on request only, also where a workload must be
+        written out for it.
+    tell
+        Hears what is being done, in words for people.
+
+    Returns
+    -------
+    list of Advice
+        First those that answered: with the fewest departures from the question, the quickest of
+        these before; then those that could; then those that cannot. Asked are those that a
+        comparison asks, unless they state a cost of ten seconds or more, and those that state one
+        of a second at the most.
+
+    Raises
+    ------
+    ParcastError
+        If a name, a file, a setting, p or d is wrong.
+    """
+    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
+    check_mapping(mapping)
+    check_settings(settings)
+    check_seed(seed)
+    chosen = Settings.sort(settings or {}, registry, [work])
+    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = line.processes((work.processes or USUAL_P) if p is None else p)
+    (disks,) = line.disks(d, processes)
+    query = line.query(registry, processes, disks)
+    tasks = {}
+    for name in registry.solvers:
+        tell(f"{name}: is it able")
+        tasks[name] = resolve(registry, name, query, chosen)
+    able = {name: task for name, task in tasks.items() if isinstance(task, Task)}
+    defaults = _defaults(registry, able, query)
+    found = {name: _before(registry, name, task, defaults) for name, task in tasks.items()}
+    asked = [
+        name
+        for name, task in able.items()
+        if not task.entry.on_request and (every or _is_asked(registry, task, found[name]))
+    ]
+    outcomes = solve_all(registry, [able[name] for name in asked], tell)
+    for name, outcome in zip(asked, outcomes, strict=True):
+        found[name] = attrs.evolve(
+            found[name], prediction=outcome.prediction, seconds=outcome.seconds
+        )
+    return sorted(found.values(), key=_rank)
+
+
+def _defaults(registry: Catalog, able: Mapping[str, Task], query: Query) -> set[str]:
+    """Return the solver that each family answers with here; it is lowered as its solvers were."""
+    found = set()
+    for family in {task.entry.family for task in able.values() if not task.entry.on_request}:
+        members = [task for task in able.values() if task.entry.family == family]
+        if family not in registry.families:
+            found.add(default_of(registry, family, query.workload.kind).name)
+            continue
+        entry = registry.families[family]
+        of_kind = [one.query for one in members if entry.kind == one.entry.kind]
+        found.add(load(entry.target)(of_kind[0] if of_kind else query))
+    return found
+
+
+def _is_asked(registry: Catalog, task: Task, one: Advice) -> bool:
+    """Return whether the solver is asked without being named: its cost says so, or `compare`."""
+    if one.cost is not None and (one.cost <= CHEAP or one.cost > DEAR):
+        return one.cost <= CHEAP
+    return one.default and not any(registry.lowerings[step].on_request for step in task.steps)
+
+
+def _before(
+    registry: Catalog, name: str, task: Task | Prediction, defaults: Collection[str]
+) -> Advice:
+    """Return what is known of an answer before anybody is asked for it."""
+    if isinstance(task, Prediction):
+        return Advice(name, name in defaults, (), True, task, None)
+    solver = registry.solver(name)
+    cost = solver.cost(task.query) if hasattr(solver, "cost") else None
+    assumed = solver.assumptions(task.query) if hasattr(solver, "assumptions") else ()
+    said = Prediction(notes=task.notes)
+    own = name in defaults
+    return Advice(name, own, task.steps, task.exact, said, None, cost, tuple(assumed))
+
+
+def _rank(one: Advice) -> tuple[bool, bool, bool, int, float, str]:
+    took = one.seconds or one.cost or 0.0
+    return (not one.can, not one.asked, not one.exact, len(one.departures), took, one.solver)
+
+
+def said_by(found: Sequence[Advice], what: str = "departures") -> dict[str, list[str]]:
+    """Return what those that can answer depart in (or what has ``held``), and who says each."""
+    said: dict[str, list[str]] = {}
+    for one in found:
+        for text in dict.fromkeys(getattr(one, what) if one.can else ()):
+            said.setdefault(text, []).append(one.solver)
+    return said
+
+
+def disagreement(found: Sequence[Advice]) -> list[str]:
+    """Return sentences about how far answers are apart, and what may be why.
+
+    Answers within 1 % are taken together; what only those of one time say may be why they
+    differ from others. Lower bounds disagree with nobody.
+    """
+    timed = [one for one in found if one.can and one.prediction.time]
+    bounds = [one.solver for one in timed if is_lower_bound(one.prediction)]
+    groups = _agreeing([one for one in timed if one.solver not in bounds])
+    said = []
+    if len(groups) > 1:
+        said = list(_why(groups))
+    elif groups and len(groups[0]) > 1:
+        said = ["All answers are within 1 % of each other."]
+    if bounds and len(timed) > 1:
+        said.append(f"No estimates but lower bounds are the times of {', '.join(bounds)}.")
+    return said
+
+
+def _agreeing(timed: Sequence[Advice]) -> list[list[Advice]]:
+    """Return the answers in groups of one time, the shortest first."""
+    groups: list[list[Advice]] = []
+    for one in sorted(timed, key=_time):
+        if groups and _time(one) <= (1 + AGREE) * _time(groups[-1][0]):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _why(groups: Sequence[Sequence[Advice]]) -> Iterator[str]:
+    ends = [_time(group[0]) for group in (groups[0], groups[-1])]
+    at = [
+        f"{format_seconds(_time(group[0]))} by {', '.join(one.solver for one in group)}"
+        for group in groups
+    ]
+    yield f"Answers differ by a factor of {ends[1] / ends[0]:.3g}: {'; '.join(at)}."
+    for group in groups:
+        others = [one for other in groups if other is not group for one in other]
+        heard = {text for one in others for text in one.departures}
+        for text, solvers in said_by(group).items():
+            if text not in heard:
+                yield f"Only {', '.join(solvers)}: {text}"
+
+
+def _time(one: Advice) -> float:
+    return one.prediction.time or 0.0

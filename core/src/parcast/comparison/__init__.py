@@ -1,0 +1,46 @@
+"""Comparison: inputs, the grid of points, settings, solving, rows and measurements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.comparison.grid import Line
+    from parcast.comparison.inputs import MachineLike, WorkloadLike
+    from parcast.comparison.lowering import lower
+    from parcast.comparison.measurements import Measurement, read_measured, read_table
+    from parcast.comparison.settings import Settings, set_values, split_assignment
+    from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "grid": "Line",
+            "inputs": "MachineLike WorkloadLike",
+            "lowering": "lower",
+            "measurements": "Measurement read_measured read_table",
+            "settings": "Settings set_values split_assignment",
+            "solving": "Outcome Task Tell resolve silent solve_all",
+        },
+    )
+
+__all__ = [
+    "Line",
+    "MachineLike",
+    "Measurement",
+    "Outcome",
+    "Settings",
+    "Task",
+    "Tell",
+    "WorkloadLike",
+    "lower",
+    "read_measured",
+    "read_table",
+    "resolve",
+    "set_values",
+    "silent",
+    "solve_all",
+    "split_assignment",
+]

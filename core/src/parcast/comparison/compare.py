@@ -1,0 +1,162 @@
+"""Comparison: every asked solver on every workload, machine, p and d, in one list of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parcast.comparison import inputs
+from parcast.comparison.grid import (
+    Asked,
+    Line,
+    Placed,
+    check_mapping,
+    check_seed,
+    check_settings,
+    listed,
+    solver_names,
+)
+from parcast.comparison.inputs import MachineLike, WorkloadLike
+from parcast.comparison.measurements import join, read_measured
+from parcast.comparison.provenance import provenance
+from parcast.comparison.rows import answer
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Tell, resolve, silent, solve_all
+from parcast.comparison.uncertainty import check_uncertainty
+from parcast.errors import UncertaintyError, UnknownNameError
+from parcast.model.query import Prediction
+from parcast.results.results import Results
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+
+def compare(
+    registry: Catalog,
+    workload: WorkloadLike | Sequence[WorkloadLike],
+    machine: MachineLike | Sequence[MachineLike],
+    *,
+    p: int | Iterable[int] | None = None,
+    d: int | Iterable[int] | None = None,
+    solvers: str | Iterable[str] | None = None,
+    mapping: Placed = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    measured: Any = None,
+    uncertainty: int = 0,
+    tell: Tell = silent,
+) -> Results:
+    """Ask every solver about every workload on every machine at every p and d.
+
+    Parameters
+    ----------
+    registry
+        Where names are looked up.
+    workload, machine
+        A name, path, mapping or value, or a list of them.
+    p, d
+        Numbers of processes and disks; where not given, those of the measured times, or
+        else powers of 2 and the machine's own d.
+    solvers
+        Names of solvers or families; every family's default where not given.
+    mapping
+        How processes go to nodes: ``"block"``, ``"cyclic"`` or a node for each process.
+    settings
+        Workload parameters, machine values and solver options by name; a text may be a
+        formula of p and d.
+    seed
+        For solvers that draw random numbers.
+    measured
+        Measured times to set beside the predictions: whatever `read_measured` takes.
+    uncertainty
+        How often to draw the numbers that are stated with an uncertainty, such as 200.
+    tell
+        Hears what is being done, in words for people.
+
+    Returns
+    -------
+    Results
+        A row for each combination, in the order workload, machine, p, d, solver; what a
+        solver cannot take is a row with its status and reason.
+
+    Raises
+    ------
+    ParcastError
+        If a name, a file, a setting, p or d is wrong.
+    """
+    workloads = [inputs.workload(registry, one) for one in listed(workload)]
+    machines = [inputs.machine(registry, one) for one in listed(machine)]
+    solvers = solver_names(registry, solvers, workloads)
+    _check(mapping, settings, seed)
+    chosen = Settings.sort(settings or {}, registry, workloads)
+    times = None if measured is None else read_measured(measured)
+    if times is not None:
+        p = (times.values("p") or None) if p is None else p
+        d = (times.values("d") or None) if d is None else d
+    lines = [
+        Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+        for work in workloads
+        for mach in machines
+    ]
+    if not lines:
+        raise UnknownNameError("No workload or no machine was given")
+    asked = [one for line in lines for one in _asked(registry, line, p, d, solvers)]
+    if all(one.error for one in asked):
+        raise next(one.error for one in asked if one.error)
+    try:
+        check_uncertainty(uncertainty, registry, lines)
+    except UncertaintyError as error:
+        raise UncertaintyError(f"uncertainty: {error}") from None
+    rows = tuple(answer(registry, asked, uncertainty=uncertainty, tell=tell))
+    if registry.has_listeners:
+        for one, row in zip(asked, rows, strict=True):
+            registry.point_done(one.query, row.prediction)
+    origin = provenance(registry, workloads, machines, settings or {}, seed)
+    if times is not None:
+        rows, unused = join(rows, times, workloads)
+        origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
+    return Results(rows, origin, writers=registry.writers)
+
+
+def _asked(registry: Catalog, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
+    return [
+        one
+        for processes in line.processes(p)
+        for disks in line.disks(d, processes)
+        for one in line.asked(registry, processes, disks, solvers)
+    ]
+
+
+def predict(
+    registry: Catalog,
+    workload: WorkloadLike,
+    machine: MachineLike,
+    solver: str,
+    *,
+    p: int | None = None,
+    d: int | None = None,
+    mapping: Placed = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Prediction:
+    """Return one solver's prediction at one p and d; arguments are those of `compare`.
+
+    A query the solver cannot take gives a prediction whose status and message say so.
+    """
+    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
+    (name,) = solver_names(registry, [solver])
+    _check(mapping, settings, seed)
+    chosen = Settings.sort(settings or {}, registry, [work])
+    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = line.processes(work.processes or 1 if p is None else p)
+    (disks,) = line.disks(d, processes)
+    query = line.query(registry, processes, disks)
+    (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
+    registry.point_done(query, outcome.prediction)
+    return outcome.prediction
+
+
+def _check(mapping: object, settings: object, seed: object) -> None:
+    check_mapping(mapping)
+    check_settings(settings)
+    check_seed(seed)

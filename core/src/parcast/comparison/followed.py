@@ -1,0 +1,92 @@
+"""What a machine states and a solver does not obey, told by one mechanism for all solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from parcast.model.query import Query
+from parcast.plugins.entries import SolverEntry
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+
+@attrs.frozen
+class Feature:
+    """A number of machines that not every solver obeys; `SolverEntry.follows` has its name.
+
+    ``use`` is what a workload has to do for it to matter, as the ``uses`` of contents says it.
+    """
+
+    name: str
+    words: str
+    stated: Callable[[Query], object]
+    use: str = ""
+    lacking: str = ""  #: how a workload states that use, told where it could and does not
+
+
+def _saturated(query: Query) -> bool:
+    network = query.machine.network
+    level = network.saturation is not None or network.contention_level
+    return bool(level) and network.contention is None and query.p > 1
+
+
+FEATURES = (
+    Feature("network.saturation", "messages that slow each other down", _saturated),
+    Feature(
+        "network.eager_limit",
+        "messages that wait for their receives",
+        lambda query: query.p > 1 and query.machine.network.eager_limit is not None,
+        "messages",
+    ),
+    Feature(
+        "nodes.memory_bandwidth",
+        "the memory that processes of a node share",
+        lambda query: query.machine.nodes.memory_bandwidth is not None,
+        "memory",
+        "memory_bytes",
+    ),
+    Feature(
+        "nodes.core_bandwidth",
+        "the memory that a core can draw",
+        lambda query: query.machine.nodes.core_bandwidth is not None,
+        "memory",
+        "memory_bytes",
+    ),
+)
+
+
+def not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
+    """Yield a note on each thing that the query's machine states and the solver does not obey.
+
+    Parameters
+    ----------
+    registry
+        Knows the parts of machines, of which those with a ``choice`` are not obeyed by all.
+    entry
+        The solver.
+    query
+        The question as it was asked, before any lowering.
+    """
+    stated = {part: registry.parts[part].choice for part in query.machine.parts}
+    features = [one for one in FEATURES if one.stated(query)]
+    uses = _uses(query) if any(one.use for one in features) else {}
+    for one in features:
+        if not one.use or uses.get(one.use):
+            stated[one.name] = one.words
+        elif one.use in uses and one.lacking:
+            limit = f"the machine's {one.name} limits nothing"
+            yield f"the workload states no {one.lacking}, so {limit}"
+    for name, words in stated.items():
+        if words and name not in entry.follows:
+            yield f"the machine's {name} ({words}) is not followed"
+
+
+def _uses(query: Query) -> Mapping[str, bool]:
+    """Return what the workload does, and (False) what it could state and does not."""
+    uses = getattr(query.workload.content, "uses", None)
+    found: Mapping[str, bool] = uses(query) if uses else {}
+    return found

@@ -1,0 +1,179 @@
+"""What may be asked: workloads, machines, solvers, p, d and settings, checked before any query."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.comparison.lowering import path
+from parcast.comparison.settings import Settings, set_values
+from parcast.errors import (
+    FileError,
+    FormulaError,
+    InvalidPointError,
+    ParcastError,
+    UnknownNameError,
+    did_you_mean,
+)
+from parcast.model.machine import Machine
+from parcast.model.query import Query
+from parcast.model.workload import Workload
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+#: The processes asked about where neither the user nor a recorded workload says.
+DEFAULT_P = (1, 2, 4, 8, 16, 32, 64)
+
+#: The largest p and d that may be asked about.
+MOST = 10**15
+
+Placed = str | tuple[int, ...]  #: a mapping: its name, or a node for each process
+
+
+@attrs.frozen(kw_only=True)
+class Line:
+    """One workload on one machine with its settings: everything but p, d and the solver."""
+
+    workload: Workload
+    machine: Machine
+    settings: Settings
+    mapping: Placed = "block"
+    seed: int = 0
+    _made: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
+
+    def processes(self, p: Any) -> tuple[int, ...]:
+        """Return the p that are asked about: those given, the workload's own, or powers of 2."""
+        return whole_numbers("p", p, self.workload.processes)
+
+    def disks(self, d: Any, p: int) -> tuple[int, ...]:
+        """Return the d that are asked about: those given, or the machine's own."""
+        return whole_numbers("d", d, self.settings.disks_at(self.machine, p))
+
+    def query(self, registry: Catalog, p: int, d: int) -> Query:
+        """Return the query at p and d.
+
+        Raises
+        ------
+        FormulaError, FileError
+            If a setting has no value there.
+        """
+        values = self.settings.machine_values(p, d)
+        key = tuple(values.items())
+        if key not in self._made:
+            self._made[key] = set_values(self.machine, registry, values)
+        return self._query(p, d, self._made[key], self.settings.parameters_at(self.workload, p, d))
+
+    def asked(self, registry: Catalog, p: int, d: int, solvers: Iterable[str]) -> list[Asked]:
+        """Return each solver's question at p and d, with the error where there is no query."""
+        error = None
+        try:
+            query = self.query(registry, p, d)
+        except (FormulaError, FileError) as caught:
+            query, error = self._query(p, d, self.machine, {}), caught
+        return [Asked(query, solver, self.settings, error) for solver in solvers]
+
+    def _query(self, p: int, d: int, machine: Machine, parameters: Mapping[str, Any]) -> Query:
+        return Query(
+            workload=self.workload,
+            machine=machine,
+            p=p,
+            d=d,
+            mapping=self.mapping,
+            parameters=parameters,
+            seed=self.seed,
+        )
+
+
+@attrs.frozen
+class Asked:
+    """A query, and the solver or family that is asked; ``error`` is why there is no query."""
+
+    query: Query
+    solver: str
+    settings: Settings
+    error: ParcastError | None = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What the row says was set; without a query, what was asked for."""
+        if self.error is not None:
+            return self.settings.given(self.query, self.solver)
+        return self.settings.shown(self.query, self.solver)
+
+
+def listed(one_or_many: Any) -> list[Any]:
+    """Return a list of what may be one value or several."""
+    return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
+
+
+def whole_numbers(name: str, given: Any, default: int | None) -> tuple[int, ...]:
+    """Return the values of p or d, each checked."""
+    if given is None:
+        return (default,) if default is not None else DEFAULT_P
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    values = tuple(given) if several else (given,)
+    for value in values:
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if not whole or not 1 <= value <= MOST:
+            raise InvalidPointError(f"{name}={value!r} must be a whole number from 1 to 10**15")
+    if not values:
+        raise InvalidPointError(f"{name} is empty; give a whole number, or none at all")
+    return tuple(map(operator.index, values))
+
+
+def check_mapping(mapping: object) -> None:
+    """Refuse what is no mapping of processes to nodes."""
+    if isinstance(mapping, tuple):
+        numbers = all(isinstance(node, int) and not isinstance(node, bool) for node in mapping)
+        if not mapping or not numbers or min(mapping) < 0:
+            raise UnknownNameError(f"mapping {mapping!r} must hold the number of a node each")
+    elif mapping not in {"block", "cyclic"}:
+        hint = did_you_mean(str(mapping), ("block", "cyclic"))
+        raise UnknownNameError(f"mapping {mapping!r} must be 'block' or 'cyclic'.{hint}")
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UnknownNameError(f"seed {seed!r} must be a whole number, 0 or more")
+
+
+def check_settings(settings: object) -> None:
+    """Refuse what is no mapping from name to value."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UnknownNameError(f"settings {settings!r} must be a mapping from name to value")
+
+
+def solver_names(
+    registry: Catalog, names: str | Iterable[str] | None, workloads: Iterable[Workload] = ()
+) -> list[str]:
+    """Return what to ask: families for their defaults, solvers by name.
+
+    Without names these are the families with a solver that takes one of the workloads, or a
+    lowering of it, unless on request only; all families where none does.
+    """
+    families = {entry.family for entry in registry.solvers.values()}
+    if names is None:
+        entries = [entry for entry in registry.solvers.values() if not entry.on_request]
+        ways = {name: one for name, one in registry.lowerings.items() if not one.on_request}
+        kinds = {workload.kind for workload in workloads}
+        able = [
+            entry
+            for entry in entries
+            if any(path(ways, kind, entry.kind) is not None for kind in kinds)
+        ]
+        asked = sorted({entry.family for entry in able or entries})
+        if not asked:
+            raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
+        return asked
+    asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+    if not asked:
+        raise UnknownNameError("No solver was named; leave solvers out to ask every family")
+    for name in asked:
+        if name not in families:
+            registry.named("solvers", name, {**registry.families, **registry.solvers})
+    return list(dict.fromkeys(asked))

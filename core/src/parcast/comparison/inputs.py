@@ -1,0 +1,135 @@
+"""Machines and workloads from what people give: names, files, mappings, functions and values."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from parcast.errors import FileError, ParcastError, UnknownNameError
+from parcast.files import tables as files
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.plugins.entries import Reader, Resource, load
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+MachineLike = str | Path | Mapping[str, Any] | Machine
+WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
+
+#: How much of a file is looked through for a reader's mark.
+_BEGINNING = 1 << 16
+
+
+def machine(registry: Catalog, given: MachineLike) -> Machine:
+    """Return the machine that is given; see `Registry.machine`."""
+    if isinstance(given, Machine):
+        return given
+    if isinstance(given, Mapping):
+        return files.machine_from_data(given, "machine", registry.parts, "machine")
+    found = _named(registry, "machines", given, registry.machines)
+    if not isinstance(found, Machine):
+        raise FileError(f"{given} is a workload, not a machine")
+    return found
+
+
+def workload(registry: Catalog, given: WorkloadLike) -> Workload:
+    """Return the workload that is given; see `Registry.workload`."""
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, FunctionType):
+        from parcast.program.reader import read_function
+
+        return read_function(given)
+    if isinstance(given, Mapping):
+        return files.workload_from_data(given, "workload", registry.kinds, "workload")
+    found = _named(registry, "workloads", given, registry.workloads)
+    if not isinstance(found, Workload):
+        raise FileError(f"{given} is a machine, not a workload")
+    return found
+
+
+def _named(
+    registry: Catalog, what: str, spec: str | Path, known: Mapping[str, Resource]
+) -> Machine | Workload:
+    if not isinstance(spec, str | Path) or not str(spec).strip():
+        raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
+    if isinstance(spec, str) and spec in known:
+        return file(registry, what, Path(str(known[spec].path)), spec)
+    path = Path(spec)
+    looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
+    if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
+        other = "workloads" if what == "machines" else "machines"
+        if spec in getattr(registry, other):
+            raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
+        registry.named(what, str(spec), known)
+    try:
+        return file(registry, what, path, path.stem)
+    except FileError as error:
+        if str(error) == f"{path} does not exist":
+            raise FileError(f"{error}.{_meant(path, known)}") from None
+        raise
+
+
+def _meant(path: Path, known: Iterable[str]) -> str:
+    """Return a hint at a file beside a path, or at a name, that is nearly the one given."""
+    beside = path.parent.glob(f"*{glob.escape(path.suffix)}")
+    meant = {one.stem: str(one) for one in beside} | {name: name for name in known}
+    close = difflib.get_close_matches(path.stem, meant, n=1)
+    return f" Did you mean {meant[close[0]]!r}?" if close else ""
+
+
+def file(registry: Catalog, what: str | None, path: Path, name: str) -> Machine | Workload:
+    """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
+    if reader := _reader(registry, path):
+        return _read_by(reader, path)
+    if path.suffix.lower() not in {".toml", ".json"}:
+        files.read_text(path)
+        suffixes = [".toml", ".json", *(one.suffix for one in registry.readers.values())]
+        known = ", ".join(dict.fromkeys(filter(None, suffixes)))
+        raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {known}.")
+    data = files.read_data(path)
+    if what == "machines" or (what is None and files.is_machine(data)):
+        return files.machine_from_data(data, str(path), registry.parts, name)
+    return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _reader(registry: Catalog, path: Path) -> Reader | None:
+    """Return the reader of a file by its suffix, or by what it begins with."""
+    suffix = path.suffix.lower()
+    if reader := registry.readers.get(suffix):
+        return reader
+    try:
+        folder = path.is_dir()
+        marked = [
+            one
+            for one in registry.readers.values()
+            if one.mark and one.suffix == ("" if folder else suffix)
+        ]
+        found = _beginning(path, folder=folder) if marked else ""
+    except OSError:
+        return None  # which is told where the file is read
+    return next((one for one in marked if re.search(one.mark, found)), None)
+
+
+def _beginning(path: Path, *, folder: bool) -> str:
+    """Return what a file begins with, or the names in a folder, a line each."""
+    if folder:
+        return "\n".join(sorted(one.name for one in path.iterdir()))
+    with path.open("rb") as opened:
+        return opened.read(_BEGINNING).decode("latin-1")
+
+
+def _read_by(reader: Reader, path: Path) -> Machine | Workload:
+    try:
+        return load(reader.target)(path)  # type: ignore[no-any-return]
+    except ParcastError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,59 @@
+"""Lowering: the shortest way from one kind of workload to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+
+import attrs
+
+from parcast.errors import UnsupportedError
+from parcast.model.query import Query
+from parcast.plugins.entries import Lowering, load
+
+
+def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Lowering, ...] | None:
+    """Return the shortest chain of lowerings, exact ones before noted ones, ties by name."""
+    queue: list[tuple[int, int, tuple[str, ...], str]] = [(0, 0, (), source)]
+    seen: set[str] = set()
+    while queue:
+        length, noted, names, kind = heappop(queue)
+        if kind == goal:
+            return tuple(lowerings[name] for name in names)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        for name, step in lowerings.items():
+            if step.source == kind:
+                heappush(queue, (length + 1, noted + (not step.exact), (*names, name), step.goal))
+    return None
+
+
+def lower(
+    lowerings: Mapping[str, Lowering], query: Query, goal: str
+) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
+    """Return the query with a workload of kind ``goal``, the steps taken and their notes.
+
+    Raises
+    ------
+    UnsupportedError
+        If no chain of lowerings leads there.
+    """
+    kind = query.workload.kind
+    if kind == goal:
+        return query, (), ()
+    steps = path(lowerings, kind, goal)
+    if steps is None:
+        raise UnsupportedError(
+            f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
+        )
+    notes: tuple[str, ...] = ()
+    made, names = query.lowered, tuple(step.name for step in steps)
+    for count, step in enumerate(steps, 1):
+        done = (names[:count], repr(query.options))  # several solvers take what one way leads to
+        if done not in made:
+            made[done] = load(step.target)(query.workload, query)
+        workload, more = made[done]
+        query = attrs.evolve(query, workload=workload)
+        notes += tuple(more)
+    return query, names, notes

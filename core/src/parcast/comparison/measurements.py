@@ -1,0 +1,316 @@
+"""Measured times: read from the forms people have them in, and set beside predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast.comparison.grid import MOST
+from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
+from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
+from parcast.files.tables import read_text
+from parcast.model.workload import Workload
+from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.units import Quantity, check_dimension, is_number
+from parcast.results.row import Row
+
+#: Columns that are texts, and columns that are whole numbers from 1.
+_TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")
+
+_READERS = {
+    ".csv": read_csv, ".tsv": read_csv, ".txt": read_csv,
+    ".json": read_extrap, ".jsonl": read_extrap_lines,
+}  # fmt: skip
+
+
+@attrs.frozen
+class Measurement:
+    """One measured time, in seconds, or speedup, and the point where it was measured."""
+
+    value: float
+    at: Mapping[str, Any] = attrs.field(hash=False)
+    place: str = ""  #: the line or item it was read from
+
+
+@attrs.frozen
+class Measurements:
+    """Measured times or speedups at points that all have the same columns, each once.
+
+    Only where repetitions were asked for may a point stand more than once.
+    """
+
+    where: str
+    columns: tuple[str, ...]  #: p, and any of d, workload, machine and parameters
+    items: tuple[Measurement, ...] = attrs.field(repr=False)
+    quantity: str = "time"  #: or speedup
+
+    def values(self, column: str) -> list[Any]:
+        """Return the distinct values of a column, in order; empty without it."""
+        return list(dict.fromkeys(one.at[column] for one in self.items if column in one.at))
+
+
+def read_measured(
+    source: Any, *, speedups: bool = False, repetitions: bool = False
+) -> Measurements:
+    """Return the measured times of a file, a DataFrame or a list of mappings.
+
+    Parameters
+    ----------
+    source
+        A .csv file (comma, semicolon or tab), Extra-P's .json or .jsonl, anything with pandas'
+        ``to_dict``, or mappings. Columns are ``p``, ``time`` (seconds, or text with a
+        unit) and any of ``d``, ``workload``, ``machine``, workload parameters and machine values
+        that are set. Of a time such as ``"10 +- 1 s"`` the 10 s are taken; no other value may
+        be uncertain. Extra-P's repeated values become their median.
+    speedups
+        Whether there may be a column ``speedup`` in place of ``time``.
+    repetitions
+        Whether a point may stand more than once: runs of it, which differ in their time or in a
+        column ``run``. The same time twice is a line copied by mistake.
+
+    Raises
+    ------
+    FileError
+        If a column is missing, a value is not one number, or a point stands twice; the
+        place is named.
+    """
+    if isinstance(source, Measurements):
+        return source
+    where, raw = read_table(source)
+    if not raw:
+        raise FileError(f"{where}: there are no measured times in it")
+    quantity = _quantity(where, list(raw[0][1]), speedups=speedups)
+    columns = tuple(name for name in raw[0][1] if name != quantity)
+    seen: dict[Any, Measurement] = {}
+    for place, row in raw:
+        if row.keys() != raw[0][1].keys():
+            raise FileError(f"{place}: its columns differ from those of {raw[0][0]}")
+        one = _measurement(place, row, quantity)
+        key = (_key(one.at, columns), one.value if repetitions else None)
+        if key in seen:
+            raise FileError(_twice(one, seen[key], columns, quantity, repetitions=repetitions))
+        seen[key] = one
+    return Measurements(where, columns, tuple(seen.values()), quantity)
+
+
+def _quantity(where: str, heads: Sequence[str], *, speedups: bool) -> str:
+    """Return the name of the column that holds what was measured."""
+    found = shorten(", ".join(map(str, heads)))
+    if speedups and {"time", "speedup"} <= set(heads):
+        raise FileError(f"{where}: there are both times and speedups; keep one of the columns")
+    quantity = "speedup" if speedups and "speedup" in heads else "time"
+    for name in ("p", quantity):
+        if name not in heads:
+            either = " or 'speedup'" if speedups and name == "time" else ""
+            hint = did_you_mean(name, map(str, heads)).replace(" Did", ". Did")
+            raise FileError(f"{where}: there is no column {name!r}{either}, only {found}{hint}")
+    return quantity
+
+
+def _twice(
+    one: Measurement,
+    first: Measurement,
+    columns: Sequence[str],
+    quantity: str,
+    *,
+    repetitions: bool,
+) -> str:
+    at = ", ".join(f"{name}={one.at[name]}" for name in columns)
+    if repetitions:
+        return (
+            f"{one.place}: {at} with {quantity}={one.value:g} stands in {first.place} too; remove "
+            "the copy, or number the runs in a column 'run'"
+        )
+    return (
+        f"{one.place}: {at} stands in {first.place} too; give one time for each point, "
+        "such as the median"
+    )
+
+
+def read_table(source: Any) -> tuple[str, list[Raw]]:
+    """Return where a table stands, and each of its rows with its place, as it was written.
+
+    Raises
+    ------
+    FileError
+        If ``source`` is none of what `read_measured` takes.
+    """
+    if isinstance(source, str | Path):
+        path = Path(source)
+        text, suffix = read_text(path), path.suffix.lower()
+        if suffix not in _READERS:
+            raise FileError(f"{path}: measured times are read from {', '.join(_READERS)} files")
+        return str(path), list(_READERS[suffix](text, str(path)))
+    if hasattr(source, "to_dict"):
+        source = source.to_dict(orient="records")
+    if not isinstance(source, Iterable):
+        raise FileError(f"{shorten(repr(source))} is no file, DataFrame or list of mappings")
+    rows = list(source)
+    for index, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise FileError(f"measured[{index}] = {shorten(repr(row))} is no mapping of columns")
+    return "the table given", [(f"measured[{index}]", row) for index, row in enumerate(rows)]
+
+
+def _measurement(place: str, row: Mapping[str, Any], quantity: str) -> Measurement:
+    found, at = 0.0, {}
+    for name, value in row.items():
+        try:
+            if name == quantity:
+                found = _measured(value, "s" if quantity == "time" else "1")
+            else:
+                at[name] = _value(name, value)
+        except (UnitError, ValueError) as error:
+            shown = shorten(error, 200)
+            raise FileError(f"{place}: {name} = {shorten(repr(value))}: {shown}") from None
+    if found <= 0:
+        raise FileError(f"{place}: {quantity} = {found:g} must be above 0")
+    return Measurement(found, at, place)
+
+
+def _measured(value: Any, dimension: str) -> float:
+    """Return what was measured; a spread that is stated with it is left out."""
+    quantity = _one(value)
+    check_dimension(quantity.dimension, dimension, value)
+    return quantity.value
+
+
+def _one(value: Any) -> Quantity:
+    """Return a number that is neither an interval nor a law."""
+    quantity = parse_quantity(_number(value))
+    if quantity.law != "normal" or ":" in str(value):
+        raise ValueError("it must be one number, no interval or law; give what was measured")
+    return quantity
+
+
+def _number(value: Any) -> Any:
+    """Return a plain number where there is one, or the text of a quantity."""
+    if hasattr(value, "item"):  # numpy's numbers
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            pass
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _TEXTS:
+        return str(value)
+    if name not in _COUNTS:
+        quantity = _one(value)
+        if quantity.spread:
+            raise ValueError("it tells points apart and must be exact; leave out the +-")
+        return quantity.value
+    number = _number(value)
+    if not is_number(number) or not 1 <= number <= MOST or number % 1:
+        raise ValueError("it must be a whole number from 1 to 10**15")
+    return int(number)
+
+
+def _key(at: Mapping[str, Any], columns: Iterable[str]) -> tuple[Any, ...]:
+    """Return a point by its columns; numbers that differ by rounding alone are the same."""
+    return tuple(_rounded(at.get(name)) for name in columns)
+
+
+def _rounded(value: Any) -> Any:
+    try:
+        return float(f"{value:.12g}") if isinstance(value, int | float) else value
+    except OverflowError:  # an integer above all floats
+        return value
+
+
+def join(
+    rows: Sequence[Row], measured: Measurements, workloads: Sequence[Workload]
+) -> tuple[tuple[Row, ...], list[str]]:
+    """Return the rows with their measured times and errors, and the places no row belongs to.
+
+    The error is relative, positive where the prediction is longer. Rows of one measured time may
+    differ in solver, its options and seed alone: not in what a column is missing for.
+
+    Raises
+    ------
+    UnknownNameError
+        If a column is no parameter of any workload, or one is missing to tell rows apart.
+    """
+    parameters = {one.name: one.parameters for one in workloads}
+    points = [{**parameters.get(row.workload, {}), **_point(row)} for row in rows]
+    _check_columns(points, measured)
+    index = {_key(one.at, measured.columns): one for one in measured.items}
+    first: dict[str, Mapping[str, Any]] = {}
+    joined = []
+    for row, at in zip(rows, points, strict=True):
+        found = index.get(_key(at, measured.columns))
+        if found is None:
+            joined.append(row)
+            continue
+        _check_same(first.setdefault(found.place, at), at, found, measured)
+        error = None if row.time is None else row.time / found.value - 1
+        joined.append(attrs.evolve(row, measured=found.value, error=error))
+    return tuple(joined), [one.place for one in measured.items if one.place not in first]
+
+
+def _point(row: Row) -> dict[str, Any]:
+    """Return all that a measured time may depend on, thus no options of the solver and no seed."""
+    options = f"{row.solver.partition('.')[0]}."
+    params = {name: value for name, value in row.params.items() if not name.startswith(options)}
+    return {
+        **{name: _exact(value) for name, value in params.items()},
+        "workload": row.workload,
+        "machine": row.machine,
+        "p": row.p,
+        "d": row.d,
+        "mapping": row.mapping,
+    }
+
+
+def _exact(value: Any) -> Any:
+    """Return the number that a text such as ``5 MB/s`` stands for, as the columns have it."""
+    if not isinstance(value, str) or is_uncertain(value):
+        return value
+    try:
+        return parse_quantity(value).value
+    except UnitError:
+        return value
+
+
+def _check_same(
+    first: Mapping[str, Any], at: Mapping[str, Any], found: Measurement, measured: Measurements
+) -> None:
+    """Refuse rows of one measured time that differ in what it does not state."""
+    for name in dict.fromkeys((*first, *at)):
+        if name in measured.columns or _key(first, [name]) == _key(at, [name]):
+            continue
+        lacks, fix = f"there is no column {name!r}", "add it, or ask about one"
+        if name == "mapping":
+            lacks, fix = "it cannot state the mapping", "ask about one"
+        raise UnknownNameError(
+            f"{measured.where}: {lacks}, but {found.place} belongs to rows "
+            f"with {shorten(first.get(name))} and with {shorten(at.get(name))}; {fix}"
+        )
+
+
+def _check_columns(points: Sequence[Mapping[str, Any]], measured: Measurements) -> None:
+    known = {*_TEXTS, *_COUNTS}.union(*points) - {"mapping"}
+    for name in measured.columns:
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise UnknownNameError(
+                f"{measured.where}: column {name!r} is neither a parameter of the workload nor a "
+                f"value that is set; set it, rename it or remove it.{hint}"
+            )
+    for name in _TEXTS:
+        several = {at[name] for at in points}
+        if name not in measured.columns and len(several) > 1:
+            raise UnknownNameError(
+                f"{measured.where}: there is no column {name!r}, but {len(several)} are asked "
+                "about; add it"
+            )

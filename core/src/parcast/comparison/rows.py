@@ -1,0 +1,228 @@
+"""Answers: the rows of many questions, each with its solver's prediction and its speedup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.comparison.grid import Asked
+from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
+from parcast.errors import ParcastError, is_passing
+from parcast.model.price import charge
+from parcast.model.query import Prediction, Query, Status
+from parcast.plugins.entries import Solver
+from parcast.results.best import work_of
+from parcast.results.row import Row
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+#: More times than this with one process and one disk are not remembered.
+MOST_KNOWN = 10_000
+
+
+@attrs.frozen
+class Alone:
+    """What a solver says of one process and one disk: a time, or why the host let none be."""
+
+    time: float | None = None
+    problem: str = ""  #: what passes, so that it is not remembered
+    kind: str = ""  #: of the error
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Alone:
+        """Return what an outcome comes to."""
+        found = outcome.prediction
+        kind = str(found.details.get(PASSING, ""))
+        return cls(found.time, found.message if kind else "", kind)
+
+
+@attrs.frozen
+class References:
+    """Times with one process and one disk, by all that such a time depends on."""
+
+    _times: dict[Any, Alone] = attrs.field(factory=dict, repr=False)
+    _alive: dict[Any, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
+
+    def key(self, task: Task | Prediction, query: Query) -> Any:
+        """Return what the reference of a task depends on, or None where it has none."""
+        if isinstance(task, Prediction) or query.workload.processes is not None:
+            return None
+        whole = (query.workload, query.machine, task.query.options)
+        ids = tuple(map(id, whole))
+        self._alive.setdefault(ids, whole)
+        parameters = tuple(sorted(query.parameters.items())) if query.parameters else ()
+        return (task.entry.name, *ids, parameters, query.seed, _first(query.mapping))
+
+    def known(self) -> dict[Any, Alone]:
+        """Return the times by key."""
+        return {None: Alone(), **self._times}
+
+    def learn(self, times: Mapping[Any, Alone]) -> None:
+        """Remember these times, and forget all where there is too much to remember."""
+        self._times.update({key: one for key, one in times.items() if not one.kind})
+        if len(self._times) + len(self._alive) > MOST_KNOWN:
+            self._times.clear()
+            self._alive.clear()
+
+
+def answer(
+    registry: Catalog,
+    asked: Sequence[Asked],
+    references: References | None = None,
+    uncertainty: int = 0,
+    tell: Tell = silent,
+) -> list[Row]:
+    """Return a row for each question; solvers that can are asked about all of theirs at once.
+
+    Parameters
+    ----------
+    registry
+        Where solvers are looked up.
+    asked
+        The questions.
+    references
+        Times with one process and one disk that are known; new ones are added.
+    uncertainty
+        How often to draw the uncertain numbers of each point.
+    tell
+        Hears what is being done.
+    """
+    references = references or References()
+    solver_of = cache(registry.solver)
+    several = len({one.query.machine.name for one in asked}) > 1
+    tasks = [_task(registry, one, solver_of, tell, several=several) for one in asked]
+    outcomes = solve_all(registry, tasks, tell)
+    alone = _references(registry, references, asked, tasks, outcomes, tell)
+    rows = [_row(*each) for each in zip(asked, tasks, outcomes, alone, strict=True)]
+    if not uncertainty:
+        return rows
+    return [
+        _uncertain(registry, one, row, uncertainty, tell)
+        for one, row in zip(asked, rows, strict=True)
+    ]
+
+
+def _task(
+    registry: Catalog,
+    one: Asked,
+    solver_of: Callable[[str], Solver],
+    tell: Tell,
+    *,
+    several: bool,
+) -> Task | Prediction:
+    tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
+    if one.error is not None:
+        return Prediction(status=Status.INVALID, message=str(one.error))
+    task = resolve(registry, one.solver, one.query, one.settings, solver_of)
+    if isinstance(task, Task) and (several or charge(one.query, 1.0)):
+        one.query.once("work", work_of)  # now, while the operations of this point are at hand
+    return task
+
+
+def _references(
+    registry: Catalog,
+    references: References,
+    asked: Sequence[Asked],
+    tasks: Sequence[Task | Prediction],
+    outcomes: Sequence[Outcome],
+    tell: Tell,
+) -> list[Alone]:
+    """Return each task's time with one process and one disk, solving what is not known."""
+    keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
+    times = references.known()
+    for one, outcome, key in zip(asked, outcomes, keys, strict=True):
+        if one.query.p == one.query.d == 1:
+            times.setdefault(key, Alone.of(outcome))
+    alone: dict[Any, Task | Prediction] = {}
+    for one, task, key in zip(asked, tasks, keys, strict=True):
+        if isinstance(task, Task) and key not in times and key not in alone:
+            query = attrs.evolve(one.query, p=1, d=1, mapping=_first(one.query.mapping))
+            alone[key] = resolve(registry, task.entry.name, query, one.settings)
+    solved = solve_all(registry, list(alone.values()), tell)
+    for key, outcome in zip(alone, solved, strict=True):
+        times[key] = Alone.of(outcome)
+    references.learn(times)
+    return [times[key] for key in keys]
+
+
+def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
+    return mapping if isinstance(mapping, str) else mapping[:1]
+
+
+def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
+    prediction, query = outcome.prediction, asked.query
+    seconds, notes, details = prediction.time, prediction.notes, _details(query, prediction)
+    if alone.kind and seconds is not None:
+        notes = (*notes, f"no speedup: with one process and one disk, {alone.problem}")
+        details = {PASSING: alone.kind, **details}
+    return Row(
+        workload=query.workload.name,
+        machine=query.machine.name,
+        solver=task.entry.name if isinstance(task, Task) else asked.solver,
+        p=query.p,
+        d=query.d,
+        mapping=query.mapping,
+        params=asked.params,
+        seed=query.seed,
+        time=seconds,
+        lower=_finite(prediction.lower),
+        upper=_finite(prediction.upper),
+        std=_finite(prediction.std),
+        ci=prediction.ci and (prediction.ci[0], prediction.ci[1]),
+        quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
+        speedup=alone.time / seconds if alone.time and seconds else None,
+        parts=prediction.parts,
+        status=prediction.status,
+        message=prediction.message,
+        notes=tuple(notes),
+        binding=prediction.binding,
+        details=details,
+        lowering=task.steps if isinstance(task, Task) else (),
+        solve_seconds=outcome.seconds,
+    )
+
+
+def _finite(seconds: float | None) -> float | None:
+    return None if seconds is None or not math.isfinite(seconds) else seconds
+
+
+def _uncertain(registry: Catalog, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
+    """Return the row with what its uncertain numbers make of its time."""
+    from parcast.comparison.uncertainty import spread
+
+    if row.status is not Status.OK:
+        return row
+    tell(f"{row.solver}: {samples:,} samples of p={row.p}, d={row.d}")
+    try:
+        found = spread(registry, asked, samples)
+    except ParcastError as error:
+        passing = {PASSING: type(error).__name__} if is_passing(error) else {}
+        details = {**row.details, **passing}
+        return attrs.evolve(row, status=Status.FAILED, message=str(error), details=details)
+    if found is None:
+        return row
+    details, notes = {**row.details, "uncertainty": found}, row.notes
+    if PASSING in found:
+        details[PASSING] = found[PASSING]
+    if lost := found.get("unanswered"):
+        count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
+        left = "the interval is without them" if found["interval"] else "there is no interval"
+        notes = (*notes, f"{count}, mostly because: {lost['reason']}; {left}")
+    return attrs.evolve(row, details=details, notes=notes)
+
+
+def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
+    details = dict(prediction.details)
+    if prediction.assumptions:
+        details["assumptions"] = list(prediction.assumptions)
+    if prediction.time is not None and (charged := charge(query, prediction.time)):
+        details["charge"] = charged
+    nothing: dict[str, float] = {}
+    if prediction.time is not None and (work := query.once("work", lambda _: nothing)):
+        details["work"] = work
+    return details

@@ -1,0 +1,331 @@
+"""Settings written NAME=VALUE: workload parameters, machine values and solver options."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, get_args
+
+import attrs
+
+from parcast.comparison import inputs
+from parcast.errors import (
+    FileError,
+    FormulaError,
+    ParcastError,
+    PluginError,
+    UnitError,
+    UnknownNameError,
+    did_you_mean,
+    shorten,
+)
+from parcast.files.tables import structure, uncertain_numbers
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.plugins.entries import SolverEntry, load_class
+from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
+from parcast.quantities.stated import is_quantity, is_uncertain, parse_quantity
+from parcast.quantities.units import check_spread
+
+if TYPE_CHECKING:
+    from parcast.model.query import Query
+    from parcast.plugins.catalog import Catalog
+
+
+@attrs.frozen(slots=False)
+class Settings:
+    """Settings sorted by what they set; values are as the user gave them."""
+
+    parameters: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def sort(
+        cls, given: Mapping[str, Any], registry: Catalog, workloads: Iterable[Workload]
+    ) -> Settings:
+        """Return ``given`` sorted; an option that takes a machine has it, not only its name.
+
+        Raises
+        ------
+        UnknownNameError
+            If a name is no parameter of any workload, machine value or solver option.
+        FileError
+            If an option is uncertain.
+        """
+        parameters = {name for workload in workloads for name in workload.parameters}
+        sorted_out = cls({}, {}, {})
+        for name, value in given.items():
+            if name in parameters:
+                chosen = sorted_out.parameters
+            elif name in _option_names(registry, name.split(".")[0]):
+                chosen = sorted_out.options
+            elif name.split(".")[0] in registry.parts and "." in name:
+                chosen = sorted_out.machine
+            elif name in {"p", "d"}:
+                raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
+            else:
+                known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
+                near = [one for one in known if one.startswith(f"{name.split('.')[0]}.")]
+                listed = ", ".join(near or sorted(parameters)) or "none"
+                hint = (
+                    did_you_mean(name, known) or f" {'Known' if near else 'Parameters'}: {listed}."
+                )
+                raise UnknownNameError(
+                    f"No parameter, machine value or option is called {name!r}.{hint}"
+                )
+            is_option = chosen is sorted_out.options
+            chosen[name] = option_value(registry, name, value) if is_option else value  # type: ignore[index]
+        for entry in registry.solvers.values():
+            sorted_out._refuse_uncertain_options(entry)
+        return sorted_out
+
+    def with_values(self, given: Mapping[str, Any]) -> Settings:
+        """Return settings of the same names with the values in ``given``."""
+        return Settings(
+            {name: given[name] for name in self.parameters},
+            {name: given[name] for name in self.machine},
+            {name: given[name] for name in self.options},
+        )
+
+    def only(self, name: str, value: Any) -> Settings:
+        """Return settings of which one alone is set, to this value."""
+        kept = (self.parameters, self.machine, self.options)
+        return Settings(*({name: value} if name in own else {} for own in kept))
+
+    def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
+        """Return the workload's overridden parameters; formulas see p, d and the defaults."""
+        if not self.parameters:
+            return {}
+        names = {**workload.parameters, "p": p, "d": d}
+        return {
+            name: _number(name, value, names)
+            for name, value in self.parameters.items()
+            if name in workload.parameters
+        }
+
+    def machine_values(self, p: int, d: int) -> dict[str, Any]:
+        """Return the overridden values of the machine, by key path."""
+        fixed = self._fixed
+        if len(fixed) == len(self.machine):
+            return fixed
+        return {path: _plain(path, value, p, d) for path, value in self.machine.items()}
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """The overridden values of the machine that are no formulas."""
+        meant = {path: _meant(value) for path, value in self.machine.items()}
+        return {path: value for path, value in meant.items() if not isinstance(value, Expr)}
+
+    def disks_at(self, machine: Machine, p: int) -> int:
+        """Return the default of d: the disks that are set, or else the machine's own."""
+        if "storage.disks" not in self.machine:
+            return machine.storage.disks
+        try:
+            disks = _plain("storage.disks", self.machine["storage.disks"], p, 1)
+        except FormulaError:  # said where the machine is made
+            return 1
+        return disks if isinstance(disks, int) and disks > 0 else 1
+
+    def shown(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what a row says was set: values at the query, and options of its family."""
+        values = self.machine_values(query.p, query.d)
+        options = self._options_shown(asked) if self.options else {}
+        return {**query.parameters, **values, **options}
+
+    def given(self, query: Query, asked: str) -> dict[str, Any]:
+        """Return what was set, as it was given, where there is no value of it at the query."""
+        own = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
+        return {**own, **self.machine, **self._options_shown(asked)}
+
+    def _options_shown(self, asked: str) -> dict[str, Any]:
+        family = asked.partition(".")[0]
+        return {
+            name: value.name if isinstance(value, Machine) else value
+            for name, value in self.options.items()
+            if name.partition(".")[0] == family
+        }
+
+    def options_of(self, entry: SolverEntry, p: int, d: int) -> Any:
+        """Return the solver's options, or None where it takes none."""
+        if entry.options is None:
+            return None
+        if not self.options:
+            return _options(entry.options, entry.name, ())
+        load_class(entry.options)  # or say what is wrong with it
+        self._refuse_uncertain_options(entry)
+        names = self._options_given(entry)
+        values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
+        return _options(entry.options, entry.name, tuple(values.items()))
+
+    def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
+        names = self._options_given(entry)
+        if not names:
+            return
+        given = {field: self.options[name] for field, name in names.items()}
+        for (field, *_), text, _ in uncertain_numbers(given, load_class(str(entry.options))):
+            raise FileError(
+                f"{names[str(field)]}={text}: an option chooses a method and is no measured "
+                "number; give one value, without an uncertainty"
+            )
+
+    def _options_given(self, entry: SolverEntry) -> dict[str, str]:
+        """Return the setting of each option; the solver's own goes before its family's."""
+        if entry.options is None or not self.options:
+            return {}
+        return {
+            field: name
+            for prefix in (entry.family, entry.name)
+            for field in _fields(entry.options)
+            if (name := f"{prefix}.{field}") in self.options
+        }
+
+
+@lru_cache(maxsize=256)
+def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
+    return structure(dict(given), load_class(target), "option", solver)
+
+
+def _option_names(registry: Catalog, family: str | None = None) -> set[str]:
+    return {
+        f"{prefix}.{field}"
+        for entry in registry.solvers.values()
+        if entry.options is not None and family in {None, entry.family}
+        for field in _fields(entry.options)
+        for prefix in (entry.family, entry.name)
+    }
+
+
+def option_value(registry: Catalog, name: str, value: Any) -> Any:
+    """Return the machine that is named where an option takes one, anything else as it is.
+
+    So a solver gets a machine of the registry that asks, whichever that is, and a study knows
+    its answers by the machine's numbers, not by its name.
+
+    Raises
+    ------
+    ParcastError
+        If there is no such machine.
+    """
+    family = name.partition(".")[0]
+    wanted = any(
+        name in {f"{prefix}.{field}" for prefix in (entry.family, entry.name)}
+        for entry in registry.solvers.values()
+        if entry.options is not None and entry.family == family
+        for field in _machine_fields(entry.options)
+    )
+    if not wanted or isinstance(value, Machine):
+        return value
+    try:
+        return inputs.machine(registry, value)
+    except ParcastError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _machine_names(registry: Catalog) -> set[str]:
+    return {
+        f"{name}.{field}"
+        for name, entry in registry.parts.items()
+        for field in _fields(entry.target)
+    }
+
+
+def _fields(target: str) -> list[str]:
+    try:
+        return [field.name for field in attrs.fields(load_class(target))]
+    except PluginError:  # said where the class is used
+        return []
+
+
+def _machine_fields(target: str) -> list[str]:
+    """Return the options of a class that are machines."""
+    try:
+        fields = attrs.fields(attrs.resolve_types(load_class(target)))
+    except PluginError:  # said where the class is used
+        return []
+    return [one.name for one in fields if Machine in (one.type, *get_args(one.type))]
+
+
+def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
+    try:
+        if not isinstance(value, str) or is_uncertain(value):
+            number = parse_quantity(value).value
+            return value if isinstance(value, int) else number
+        check_spread(value)
+        try:
+            return evaluate(parse(value), names)
+        except FormulaError:
+            if not is_quantity(value):
+                raise
+            return parse_quantity(value).value
+    except ParcastError as error:
+        raise FormulaError(f"{name}={shorten(value)}: {error}") from None
+
+
+def _plain(path: str, value: Any, p: int, d: int) -> Any:
+    """Return the value of a formula of p and d; anything else as it is."""
+    meant = _meant(value)
+    if not isinstance(meant, Expr):
+        return meant
+    try:
+        check_spread(value)
+        return evaluate(meant, {"p": p, "d": d})
+    except (FormulaError, UnitError) as error:
+        raise FormulaError(f"{path}={shorten(value)}: {error}") from None
+
+
+def _meant(value: Any) -> Any:
+    """Return true, false or a formula of p and d alone where a text is that, else the value."""
+    return _read(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Expr | str | bool:
+    if text in {"true", "false"}:
+        return text == "true"
+    if is_uncertain(text):  # 27 +- 1 is no sum
+        return text
+    try:
+        expr = parse(text)
+    except FormulaError:
+        return text
+    return expr if names_in(expr) <= {"p", "d"} else text
+
+
+def set_values(machine: Machine, registry: Catalog, values: Mapping[str, Any]) -> Machine:
+    """Return the machine with the values at these key paths replaced.
+
+    Raises
+    ------
+    FileError
+        If the machine can have no such value; the setting is named.
+    """
+    for path, value in values.items():
+        machine = _replaced(machine, registry, path, value)
+    return machine
+
+
+def _replaced(machine: Machine, registry: Catalog, path: str, value: Any) -> Machine:
+    part, *keys = path.split(".")
+    data: dict[str, Any] = copy.deepcopy(dict(machine.data))
+    if part in machine.parts and part not in data:
+        raise FileError(f"machine {machine.name!r} was not read from data; {path} cannot be set")
+    table = data.setdefault(part, {})
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise FileError(f"{path}: {key!r} is no table of machine {machine.name!r}")
+    table[keys[-1]] = value
+    made: Any = structure(
+        data[part], load_class(registry.parts[part].target), f"{path}={value}", part
+    )
+    return attrs.evolve(machine, parts={**machine.parts, part: made}, data=data)
+
+
+def split_assignment(text: str) -> tuple[str, str]:
+    """Return name and value of ``NAME=VALUE``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise ParcastError(f"{text!r} is no NAME=VALUE")
+    return name.strip(), value.strip()

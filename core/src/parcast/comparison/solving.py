@@ -1,0 +1,204 @@
+"""Tasks: a query brought to one solver, and what became of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.comparison.followed import not_followed
+from parcast.comparison.lowering import lower, path
+from parcast.comparison.settings import Settings
+from parcast.errors import (
+    FileError,
+    InvalidPointError,
+    ParcastError,
+    SolveError,
+    UnsupportedError,
+    is_passing,
+)
+from parcast.model.query import Prediction, Query, Status, is_lower_bound
+from parcast.plugins.entries import Solver, SolverEntry, load
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+
+Tell = Callable[[str], None]  #: hears, in words for people, what is being done
+
+
+def silent(_text: str) -> None:
+    """Tell nobody."""
+
+
+#: The detail of an answer that the host spoiled, and that no study keeps: the kind of error.
+PASSING = "passing"
+
+
+@attrs.frozen
+class Task:
+    """A query brought to the kind of one solver."""
+
+    entry: SolverEntry
+    query: Query
+    steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    exact: bool = True  #: every lowering on the way was
+    below: bool = True  #: every lowering on the way kept lower bounds
+
+
+@attrs.frozen
+class Outcome:
+    """What became of a task, and how long it took."""
+
+    prediction: Prediction
+    seconds: float | None = None
+
+
+def resolve(
+    registry: Catalog,
+    name: str,
+    query: Query,
+    settings: Settings,
+    solver_of: Callable[[str], Solver] | None = None,
+) -> Task | Prediction:
+    """Return the task of the solver that answers to ``name`` here, or why there is none.
+
+    Who has many queries gives a ``solver_of`` that makes each solver once.
+    """
+    steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    asked = query
+    try:
+        if hasattr(query.workload.content, "check"):  # found once, before any solver
+            query.workload.content.check(query)
+        if name in registry.solvers:
+            entry = registry.solvers[name]
+        elif name in registry.families:
+            family = registry.families[name]
+            if family.kind is not None:
+                query, steps, notes = lower(registry.lowerings, query, family.kind)
+            entry = registry.entry(load(family.target)(query))
+        else:
+            entry = default_of(registry, name, query.workload.kind)
+        options = settings.options_of(entry, query.p, query.d)
+        if options is not None:
+            query = query.with_options(options)
+        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
+        steps, notes = steps + more_steps, notes + more_notes
+        ways = [registry.lowerings[step] for step in steps]
+        reason = (solver_of or registry.solver)(entry.name).supports(query)
+    except FileError:  # a wrong option is the asker's to mend
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+        return _without_answer(error)
+    if reason is not None:
+        return Prediction(status=Status.REFUSED, message=str(reason))
+    notes += tuple(not_followed(registry, entry, asked))
+    exact = all(way.exact for way in ways)
+    return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
+
+
+def default_of(registry: Catalog, family: str, kind: str) -> SolverEntry:
+    """Return who answers for a family that registers no choice: the nearest to the kind."""
+
+    def rank(entry: SolverEntry) -> tuple[bool, bool, int, str]:
+        way = path(registry.lowerings, kind, entry.kind)
+        return (way is None, entry.on_request, len(way or ()), entry.name)
+
+    return min((one for one in registry.solvers.values() if one.family == family), key=rank)
+
+
+def _without_answer(error: BaseException) -> Prediction:
+    """Return the row's answer where a solver raised ``error``."""
+    details = {PASSING: type(error).__name__} if is_passing(error) else {}
+    if isinstance(error, UnsupportedError):
+        return Prediction(status=Status.REFUSED, message=str(error), details=details)
+    if isinstance(error, InvalidPointError):
+        return Prediction(status=Status.INVALID, message=str(error), details=details)
+    known = isinstance(error, ParcastError)
+    message = str(error) if known else f"{type(error).__name__}: {error}"
+    return Prediction(status=Status.FAILED, message=" ".join(message.split()), details=details)
+
+
+def solve_all(
+    registry: Catalog, tasks: Sequence[Task | Prediction], tell: Tell = silent
+) -> list[Outcome]:
+    """Return an outcome for each task, solving each solver's tasks together.
+
+    ``tell`` hears, in words for people, which solver is asked how many points.
+    """
+    outcomes: dict[int, Outcome] = {}
+    batches: dict[str, list[int]] = {}
+    for index, task in enumerate(tasks):
+        if isinstance(task, Prediction):
+            outcomes[index] = Outcome(task)
+        else:
+            batches.setdefault(task.entry.name, []).append(index)
+    for name, indices in batches.items():
+        queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
+        say = partial(_say, tell, name, len(queries))
+        outcomes |= zip(indices, _solve_batch(registry.solver(name), queries, say), strict=True)
+    for index, task in enumerate(tasks):
+        if isinstance(task, Task):
+            outcomes[index] = _as_asked(task, outcomes[index])
+    return [outcomes[index] for index in range(len(tasks))]
+
+
+def _as_asked(task: Task, outcome: Outcome) -> Outcome:
+    """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
+    if task.exact and not task.notes:
+        return outcome
+    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
+    if not task.exact:
+        details = {**found.details, "bound": "lower"} if is_lower_bound(found) else found.details
+        lower = found.lower if task.below else None
+        found = attrs.evolve(found, lower=lower, upper=None, details=details)
+    return Outcome(found, outcome.seconds)
+
+
+def _say(tell: Tell, name: str, count: int, done: int) -> None:
+    tell(f"{name}: {done:,} of {count:,} points" if count > 1 else name)
+
+
+def _solve_batch(
+    solver: Any, queries: Sequence[Query], say: Callable[[int], None]
+) -> list[Outcome]:
+    """Solve at once where the solver can; one by one where it cannot, or where that failed."""
+    say(0)
+    if len(queries) > 1 and hasattr(solver, "solve_many"):
+        start = time.perf_counter()
+        try:
+            predictions = [_checked(one) for one in solver.solve_many(queries)]
+        except (Exception, SystemExit):  # noqa: BLE001  (the points are asked again, each for its own reason)
+            predictions = []
+        if len(predictions) == len(queries):
+            each = (time.perf_counter() - start) / len(queries)
+            return [Outcome(prediction, each) for prediction in predictions]
+    outcomes = []
+    for index, query in enumerate(queries):
+        say(index)
+        outcomes.append(_solve_one(solver, query))
+    return outcomes
+
+
+def _solve_one(solver: Any, query: Query) -> Outcome:
+    start = time.perf_counter()
+    try:
+        prediction = _checked(solver.solve(query))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
+        prediction = _without_answer(error)
+    return Outcome(prediction, time.perf_counter() - start)
+
+
+def _checked(prediction: Any) -> Prediction:
+    if not isinstance(prediction, Prediction):
+        raise SolveError(f"the solver gave {prediction!r} where a Prediction belongs")
+    time_ = prediction.time
+    if time_ is not None and not (isinstance(time_, int | float) and 0 <= time_ < math.inf):
+        raise SolveError(f"the solver gave the time {prediction.time!r}")
+    return prediction

@@ -1,0 +1,397 @@
+"""Machine and workload files: TOML (or JSON) into frozen values, errors with their key path."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from keyword import iskeyword
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import attrs
+
+from parcast.errors import FileError, ParcastError, did_you_mean
+from parcast.html import flatten
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.plugins.entries import KindEntry, PartEntry, load_class
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.expressions import Value
+from parcast.quantities.formulas import Formula, Unit, Whole
+from parcast.quantities.stated import is_uncertain, parse_quantity, to_base
+
+T = TypeVar("T")
+
+#: How a number may have been obtained; every entry of ``[sources]`` starts with one of these.
+ORIGINS = ("published", "measured", "fitted", "assumed")
+
+#: A larger text is another file, given by mistake.
+_MOST_BYTES = 128 << 20
+
+#: What people write, and what takes seconds to be read: no table of them has been so long.
+_MOST_TOML = 2 << 20
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or say what is wrong with it in one sentence."""
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise FileError(f"{path} is a device or a pipe; name a file")
+        most = _MOST_TOML if path.suffix.lower() == ".toml" else _MOST_BYTES
+        if path.is_file() and (size := path.stat().st_size) > most:
+            more = "; write what is longer as JSON" if most == _MOST_TOML else ""
+            has = f"{path} has {size >> 20:,} MiB"
+            raise FileError(f"{has}; such files have up to {most >> 20}{more}")
+        text = path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError:
+        raise FileError(f"{path} is a directory; name a file in it") from None
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is not a text file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        raise FileError(f"{path} cannot be read: {reason}") from None
+    if "\0" in text:
+        raise FileError(f"{path} is not a text file")
+    if not text.strip():
+        raise FileError(f"{path} is empty")
+    return text
+
+
+def file_to_write(text: object) -> Path:
+    """Return the path of a file that people name.
+
+    Raises
+    ------
+    FileError
+        If it is written as that of a folder.
+    """
+    path = Path(str(text))
+    if str(text).endswith(("/", os.sep)):
+        raise FileError(f"{text} is a folder; name a file, such as {path / path.name}")
+    return path
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Return the table in a .toml or .json file."""
+    text = read_text(path)
+    try:
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except RecursionError:
+        raise FileError(f"{path}: tables and lists are nested too deeply") from None
+    except ValueError as error:
+        format_ = "JSON" if path.suffix == ".json" else "TOML"
+        raise FileError(f"{path}: not valid {format_}: {error}") from None
+    if not isinstance(data, dict):
+        raise FileError(f"{path}: the file holds no table but {type(data).__name__}")
+    return data
+
+
+_COMMON = {"name", "summary", "source", "sources"}
+
+
+def machine_from_data(
+    data: Mapping[str, Any], where: str, parts: Mapping[str, PartEntry], name: str = ""
+) -> Machine:
+    """Return the machine that ``data`` describes; ``where`` starts every error's sentence."""
+    common = _common(data, where, name)
+    rest = {key: value for key, value in data.items() if key not in _COMMON}
+    if not rest:
+        raise FileError(f"{where}: a machine needs at least one part, such as [processor]")
+    if rest.keys() & {"kind", "parameters", "phase"}:
+        raise FileError(f"{where}: this is a workload, not a machine")
+    _refuse_unknown(rest, parts, {*_COMMON, *parts}, where)
+    made: dict[str, Any] = {
+        key: structure(value, load_class(parts[key].target), where, key)
+        for key, value in rest.items()
+    }
+    return Machine(parts=made, data=dict(data), where=where, **common)
+
+
+def is_machine(data: Mapping[str, Any]) -> bool:
+    """Tell a machine's data from a workload's by its parts."""
+    return "kind" not in data and bool(data.keys() & {"processor", "nodes", "network", "storage"})
+
+
+def workload_from_data(
+    data: Mapping[str, Any], where: str, kinds: Mapping[str, KindEntry], name: str = ""
+) -> Workload:
+    """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other."""
+    common = _common(data, where, name)
+    kind = data.get("kind", "phases")
+    if is_machine(data):
+        raise FileError(f"{where}: this is a machine, not a workload")
+    if not isinstance(kind, str) or kind not in kinds:
+        hint = did_you_mean(str(kind), kinds) or f" Known: {', '.join(sorted(kinds))}."
+        raise FileError(f"{where}: kind = {kind!r} is no kind of workload.{hint}")
+    if kinds[kind].suffix is not None:
+        raise FileError(
+            f"{where}: a workload of kind {kind!r} is a {kinds[kind].suffix} file, not a table"
+        )
+    known = _COMMON | {"kind", "parameters"}
+    rest = {key: value for key, value in data.items() if key not in known}
+    target = load_class(kinds[kind].target)
+    fields = {field.name for field in attrs.fields(target)}
+    _refuse_unknown(rest, fields, fields | known, where)
+    parameters = _parameters(data.get("parameters", {}), where)
+    content: Any = structure(rest, target, where, "")
+    for path, formula in _formulas(content):
+        unknown = sorted(formula.names - {"p", "d", *parameters})
+        if unknown:
+            hint = did_you_mean(unknown[0], parameters)
+            raise FileError(
+                f"{where}: {path} = {formula.text!r} uses {unknown[0]!r}, which is neither p, d "
+                f"nor one of [parameters].{hint}"
+            )
+    return Workload(
+        kind=kind, content=content, parameters=parameters, data=dict(data), where=where, **common
+    )
+
+
+def _refuse_unknown(
+    rest: Mapping[str, Any], fields: Mapping[str, Any] | set[str], known: set[str], where: str
+) -> None:
+    for key in rest:
+        if key not in fields:
+            hint = did_you_mean(str(key), known) or f" Known: {', '.join(sorted(known))}."
+            raise FileError(f"{where}: unknown key {key!r}.{hint}")
+
+
+def _common(data: Mapping[str, Any], where: str, name: str) -> dict[str, Any]:
+    if _deeper(data, 50):
+        raise FileError(f"{where}: tables and lists are nested more than 50 levels deep")
+    texts = {}
+    for key in ("name", "summary", "source"):
+        texts[key] = data.get(key, name if key == "name" else "")
+        if not isinstance(texts[key], str):
+            raise FileError(f"{where}: {key} = {texts[key]!r} must be text")
+    if not texts["name"]:
+        raise FileError(f"{where}: missing key 'name'")
+    return {**texts, "sources": _sources(data, where)}
+
+
+def _deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    items = value.values() if isinstance(value, Mapping) else value
+    return levels == 0 or any(_deeper(item, levels - 1) for item in items)
+
+
+def _sources(data: Mapping[str, Any], where: str) -> dict[str, str]:
+    sources = data.get("sources", {})
+    if not isinstance(sources, Mapping):
+        raise FileError(f"{where}: sources must be a table from key path to text")
+    paths = {path for path, _ in flatten({k: v for k, v in data.items() if k != "sources"})}
+    for path, text in sources.items():
+        if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for leaf in paths):
+            hint = did_you_mean(str(path), paths)
+            raise FileError(f"{where}: sources.{path!r} names no key of this file.{hint}")
+        if not isinstance(text, str) or text.partition(":")[0] not in ORIGINS or ":" not in text:
+            raise FileError(
+                f"{where}: sources.{path!r} = {text!r} must start with one of "
+                f"{', '.join(word + ':' for word in ORIGINS)}"
+            )
+    return dict(sources)
+
+
+def _parameters(table: object, where: str) -> dict[str, Value]:
+    if not isinstance(table, Mapping):
+        raise FileError(f"{where}: parameters must be a table, such as [parameters]")
+    values: dict[str, Value] = {}
+    for name, value in table.items():
+        if name in {"p", "d", "rank", "size"}:
+            raise FileError(f"{where}: parameters.{name}: this name is taken; choose another")
+        if not str(name).isidentifier() or iskeyword(name):
+            raise FileError(f"{where}: parameters.{name}: no formula can use this as a name")
+        try:
+            number = parse_quantity(value).value
+        except ParcastError as error:
+            raise FileError(f"{where}: parameters.{name}: {error}") from None
+        values[name] = value if isinstance(value, int) else number
+    return values
+
+
+def _formulas(value: Any, path: str = "") -> Iterator[tuple[str, Formula]]:
+    if isinstance(value, Formula):
+        yield path, value
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            yield from _formulas(getattr(value, field.name), f"{path}.{field.name}".lstrip("."))
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _formulas(item, f"{path}[{index}]")
+
+
+def structure(data: object, target: type[T], where: str, path: str) -> T:
+    """Return ``data`` as a ``target``, an attrs class, checking every unit and key.
+
+    Raises
+    ------
+    FileError
+        Naming ``where``, the key path below ``path``, the value and what was expected.
+    """
+    from cattrs import BaseValidationError
+
+    try:
+        _check_shape(data, target, path)
+    except FileError as error:
+        raise FileError(f"{where}: {error}") from None
+    try:
+        result: T = _converter().structure(data, target)
+    except (BaseValidationError, ParcastError, ValueError) as error:
+        problems = list(_problems(error, path))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FileError(f"{where}: {problems[0]}{more}") from None
+    return result
+
+
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    from cattrs import ClassValidationError, IterableValidationError
+    from cattrs.errors import ForbiddenExtraKeysError
+
+    if isinstance(error, ClassValidationError):
+        inner, plain = error.group_exceptions()
+        for exception, note in inner:
+            missing = isinstance(exception, KeyError)
+            below = path if missing else f"{path}.{note.name}".lstrip(".")
+            yield from _problems(exception, below)
+        for exception in plain:
+            yield from _problems(exception, path)
+    elif isinstance(error, IterableValidationError):
+        for exception, index in error.group_exceptions()[0]:
+            yield from _problems(exception, f"{path}[{index.index}]")
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [field.name for field in attrs.fields(error.cl)]
+        for key in sorted(map(str, error.extra_fields)):
+            hint = did_you_mean(key, known) or f" Known: {', '.join(known)}."
+            where = f"{path}.{key}".lstrip(".")
+            yield f"unknown key {where!r}.{hint}"
+    elif isinstance(error, KeyError):
+        where = f"{path}.{error.args[0]}".lstrip(".")
+        yield f"missing key {where!r}"
+    else:
+        yield f"{path}: {error}" if path else str(error)
+
+
+@cache
+def _converter() -> Any:
+    """Return the one cattrs converter: strict about keys, units and types."""
+    from cattrs import Converter
+
+    converter = Converter(forbid_extra_keys=True)
+    for kind in _WORDS:
+        converter.register_structure_hook(kind, _plain)
+    converter.register_structure_hook(Machine, _machine)
+    converter.register_structure_hook_func(_is_choice, _choice)
+    converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
+    return converter
+
+
+def _check_shape(data: object, target: type, path: str) -> None:
+    """Refuse what is no table, and a table where a list of tables belongs."""
+    if not isinstance(data, Mapping):
+        raise FileError(f"{path}: {data!r} must be a table")
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kind: Any = field.type
+        value = data.get(field.name)
+        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        optional = type(None) in get_args(kind) or field.name not in data
+        if inner in (None, Formula, Distribution, Machine) or (value is None and optional):
+            continue
+        below = f"{path}.{field.name}".lstrip(".")
+        if get_origin(kind) is not tuple:
+            _check_shape(value, inner, below)
+        elif isinstance(value, list | tuple) and (value or field.default is not attrs.NOTHING):
+            for index, item in enumerate(value):
+                _check_shape(item, inner, f"{below}[{index}]")
+        else:
+            raise FileError(f"{below}: needs a list of tables; write [[{below}]]")
+
+
+def uncertain_numbers(
+    data: Any, target: type, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str, Unit | Whole]]:
+    """Yield where ``data`` states numbers with an uncertainty, these, and what the field takes."""
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kind: Any = field.type
+        value, below = data.get(field.name), (*path, field.name)
+        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        if number := _of_number(kind):
+            if is_uncertain(value):
+                yield below, value, number
+        elif isinstance(kind, type) and attrs.has(kind) and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, kind, below)
+        elif inner is not None and isinstance(value, Mapping):
+            yield from uncertain_numbers(value, inner, below)
+        elif inner is not None and isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                yield from uncertain_numbers(item, inner, (*below, index))
+
+
+def _of_number(kind: Any) -> Unit | Whole | None:
+    """Return what a field takes that is a number, or may be one."""
+    for one in (kind, *get_args(kind)):
+        if (marker := _marker(one)) and get_args(one)[0] is not Distribution:
+            return marker
+    return None
+
+
+def _marker(kind: Any) -> Unit | Whole | None:
+    origin: Any = get_origin(kind)
+    if origin is Annotated:
+        return next((m for m in get_args(kind)[1:] if isinstance(m, Unit | Whole)), None)
+    return None
+
+
+def _number(value: object, kind: Any) -> Any:
+    marker = _marker(kind)
+    if isinstance(marker, Whole):
+        whole = _plain(value, int)
+        if whole < marker.least:
+            raise FileError(f"{value!r} must be {marker.least} or more")
+        if whole >= 2**63:
+            raise FileError("a whole number must be below 2**63")
+        return whole
+    assert marker is not None
+    if get_args(kind)[0] is Formula:
+        return Formula.read(value, marker)
+    if get_args(kind)[0] is Distribution:
+        found = Distribution.read(value, marker.dimension)
+        marker.check(found.mean, value)
+        return found
+    return marker.check(to_base(value, marker.dimension), value)
+
+
+_WORDS = {str: "text", int: "a whole number", bool: "true or false", float: "a number"}
+
+
+def _plain(value: object, kind: Any) -> Any:
+    accepted = (int, float) if kind is float else kind
+    flag = isinstance(value, bool) and kind is not bool
+    if not isinstance(value, accepted) or flag or (kind is float and not math.isfinite(value)):
+        raise FileError(f"{value!r} must be {_WORDS[kind]}")
+    return value
+
+
+def _machine(value: object, _kind: Any) -> Machine:
+    if not isinstance(value, Machine):
+        raise FileError(f"{value!r} must be a machine")
+    return value
+
+
+def _is_choice(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is Literal
+
+
+def _choice(value: object, kind: Any) -> Any:
+    choices = get_args(kind)
+    if value not in choices:
+        hint = did_you_mean(str(value), choices)
+        raise FileError(f"{value!r} must be {' or '.join(map(repr, choices))}.{hint}")
+    return value

@@ -1,0 +1,49 @@
+"""The model: machines, workloads, the query that joins them, placement and costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.model.costs import Costs
+    from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
+    from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
+    from parcast.model.placement import Placement, place
+    from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
+    from parcast.model.workload import Workload
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "costs": "Costs",
+            "machine": "Bandwidth Count Machine Nodes Seconds",
+            "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
+            "placement": "Placement place",
+            "query": "Parts Prediction Query Status is_lower_bound",
+            "workload": "Workload",
+        },
+    )
+
+__all__ = [
+    "CONSTANT",
+    "EXPONENTIAL",
+    "Bandwidth",
+    "Costs",
+    "Count",
+    "Machine",
+    "Nodes",
+    "Parts",
+    "Phase",
+    "PhaseValues",
+    "Phases",
+    "Placement",
+    "Prediction",
+    "Query",
+    "Seconds",
+    "Status",
+    "Workload",
+    "is_lower_bound",
+    "place",
+]

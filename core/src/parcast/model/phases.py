@@ -1,0 +1,222 @@
+"""The ``phases`` kind: SPMD programs as cycles of computation, messages and I/O.
+
+The words are those of Cremonesi & Gennaro 2002, section 3: a program is a sequence of
+phases; a phase repeats cycles; a cycle is some bursts of computation and communication
+followed by one burst of I/O.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Literal
+
+import attrs
+
+from parcast.errors import FormulaError, InvalidPointError, UnitError
+from parcast.model.query import Query
+from parcast.quantities.distributions import Distribution
+from parcast.quantities.formulas import Formula, Unit
+
+_SURFACE = re.compile(r"surface:(\d+)")
+
+
+def surface(text: str) -> str | None:
+    """Return the formula of the preset ``surface:r``, p^-((r-1)/r), equation 6 of the paper.
+
+    It is how the data that one process exchanges shrinks when an r-dimensional array is
+    cut into blocks.
+    """
+    match = _SURFACE.fullmatch(text.strip())
+    if match is None or int(match[1]) < 1:
+        return None
+    return f"p**(-({match[1]} - 1) / {match[1]})"
+
+
+_NUMBER = Unit("1")
+_WORK = Unit("FLOP")
+_BYTES = Unit("B")
+_SCALE = Unit("1", preset=surface)
+_FROM_ABOVE_ZERO = Unit("1", positive=True)
+
+EXPONENTIAL = Distribution.read("exponential", "1")
+CONSTANT = Distribution.read("constant", "1")
+
+
+def _law(value: Distribution | str) -> Distribution:
+    """Return the law that a word or a written law names."""
+    return value if isinstance(value, Distribution) else Distribution.read(value, "1")
+
+
+def _constant(value: int, unit: Unit) -> Formula:
+    return Formula.read(value, unit)
+
+
+@attrs.frozen(kw_only=True)
+class Phase:
+    """One phase; every number may be a formula of p, d and the parameters."""
+
+    name: str = ""
+    cycles: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)
+    bursts: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: per I/O
+    parallel: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: of all processes, per burst
+    serial: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: on every process, per burst
+    memory_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: moved by all, per burst
+    messages: Annotated[Formula, _NUMBER] = _constant(0, _NUMBER)  #: per process and burst
+    bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: one process sends in a burst
+    scale: Annotated[Formula, _SCALE] = _constant(1, _SCALE)  #: g(p), multiplies ``bytes``
+    group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: c
+    io: Literal["sync", "async"] = "sync"
+    io_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: all processes, per cycle
+    distribution: Annotated[Distribution, _FROM_ABOVE_ZERO] = attrs.field(
+        default=EXPONENTIAL, converter=_law
+    )  #: of the computation in a burst; only its shape counts
+    pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
+
+
+@attrs.frozen(kw_only=True)
+class PhaseValues:
+    """A phase at one p, d and set of parameters, in base units.
+
+    At p = 1 nothing is sent and the group is 1, whatever the file says: the reference point
+    of a speedup has no communication (the paper's g(1) = 0, extended to the startup).
+    """
+
+    name: str
+    cycles: float
+    bursts: float
+    parallel: float
+    serial: float
+    memory_bytes: float
+    messages: float
+    bytes: float
+    group: int
+    io: Literal["sync", "async"]
+    io_bytes: float
+    distribution: Distribution  #: of mean 1
+    pattern: str
+
+
+@attrs.frozen(kw_only=True)
+class Phases:
+    """The content of a ``phases`` workload."""
+
+    phase: tuple[Phase, ...]
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together, and what each of them does."""
+        found = self.at(query)
+        bursts = [one.cycles * one.bursts for one in found]
+        pairs = list(zip(found, bursts, strict=True))
+        return {
+            "parallel": math.fsum(one.parallel * count for one, count in pairs),
+            "serial": math.fsum(one.serial * count for one, count in pairs),
+            "memory_bytes": math.fsum(one.memory_bytes * count for one, count in pairs),
+            "io_bytes": math.fsum(one.io_bytes * one.cycles for one in found),
+        }
+
+    def uses(self, query: Query) -> dict[str, bool]:
+        """Return what the phases do; False is what they could state and do not."""
+        found = self.at(query)
+        uses = {"messages": any(one.messages or one.bytes for one in found)}
+        if any(one.parallel or one.serial or one.memory_bytes for one in found):
+            uses["memory"] = any(one.memory_bytes for one in found)
+        return uses
+
+    def at(self, query: Query) -> tuple[PhaseValues, ...]:
+        """Return every phase with its numbers at the query's p, d and parameters.
+
+        Raises
+        ------
+        InvalidPointError
+            If a formula has no value there, is negative, or p is no multiple of the group.
+        """
+        kept = _kept_of(self)
+        key: tuple[Any, ...] = (query.p,)
+        if kept.names:
+            key += tuple((value, type(value)) for value in map(query.values.get, kept.names))
+        found = kept.found.get(key)
+        if found is None:
+            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(kept.found) >= _MOST_KEPT:
+                kept.found.clear()
+            kept.found[key] = found
+        return found
+
+
+#: More points than this are not kept.
+_MOST_KEPT = 100_000
+
+
+@attrs.frozen
+class _Kept:
+    """The numbers of one workload's phases, by what its formulas read."""
+
+    content: Phases
+    names: tuple[str, ...]
+    found: dict[Any, tuple[PhaseValues, ...]]
+
+
+_latest: list[_Kept] = []
+
+
+def _kept_of(content: Phases) -> _Kept:
+    """Return what is kept of this workload; only the latest one has anything kept.
+
+    A grid asks for the same numbers again and again: where no formula reads d, at every d,
+    and whenever a solver is first asked whether it can answer and then for the answer.
+    """
+    for kept in _latest:
+        if kept.content is content:
+            return kept
+    formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
+    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
+    kept = _Kept(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [kept]
+    return kept
+
+
+def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
+    values = query.values
+
+    def number(field: attrs.Attribute[Formula], unit: Unit) -> float:
+        formula: Formula = getattr(phase, field.name)
+        try:
+            value = formula(values)
+            return unit.check(value, value)
+        except (FormulaError, UnitError) as error:
+            raise InvalidPointError(
+                f"workload {query.workload.name!r}, phase[{index}].{field.name} = "
+                f"{formula.text!r} at p={query.p}, d={query.d}: {error}"
+            ) from None
+
+    of = attrs.fields(Phase)
+    alone = query.p == 1
+    return PhaseValues(
+        name=phase.name or f"phase {index + 1}",
+        cycles=number(of.cycles, _FROM_ABOVE_ZERO),
+        bursts=number(of.bursts, _FROM_ABOVE_ZERO),
+        parallel=number(of.parallel, _WORK),
+        serial=number(of.serial, _WORK),
+        memory_bytes=number(of.memory_bytes, _BYTES),
+        messages=0.0 if alone else number(of.messages, _NUMBER),
+        bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
+        group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
+        io=phase.io,
+        io_bytes=number(of.io_bytes, _BYTES),
+        distribution=_of_mean_one(phase.distribution),
+        pattern=phase.pattern,
+    )
+
+
+def _of_mean_one(law: Distribution) -> Distribution:
+    return law if law.mean == 1 else law.scaled(1 / law.mean)
+
+
+def _group(c: float, index: int, query: Query) -> int:
+    if c != int(c) or query.p % int(c):
+        raise InvalidPointError(
+            f"p={query.p} is no multiple of the synchronization group c={c:g} of workload "
+            f"{query.workload.name!r}, phase[{index}]; choose p among its multiples"
+        )
+    return int(c)

@@ -1,0 +1,162 @@
+"""Queries and predictions: what a solver is asked and what it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+import attrs
+
+from parcast.model.machine import Machine
+from parcast.model.workload import Workload
+from parcast.quantities.expressions import Value
+
+T = TypeVar("T")
+
+
+class Status(Enum):
+    """How a prediction ended; the value is what rows and files say."""
+
+    OK = "ok"
+    REFUSED = "refused"  #: the solver cannot take this workload or machine
+    INVALID = "invalid"  #: no meaning at this p, d or parameter
+    FAILED = "failed"
+    NOT_CONVERGED = "not_converged"
+
+
+@attrs.frozen(kw_only=True, slots=False)  # made twice as fast without slots
+class Query:
+    """A workload on a machine with p processes and d disks.
+
+    ``parameters`` override the workload's own; ``options`` is the solver's own attrs value,
+    or None where it takes none.
+    """
+
+    workload: Workload
+    machine: Machine
+    p: int
+    d: int = 1
+    mapping: str | tuple[int, ...] = "block"
+    parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
+    options: Any = None
+    seed: int = 0
+    _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    #: what lowerings made of it, by their names and the options, for all that ask the same
+    lowered: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+
+    def with_options(self, options: Any) -> Query:
+        """Return the same question with a solver's options."""
+        made = Query(
+            workload=self.workload,
+            machine=self.machine,
+            p=self.p,
+            d=self.d,
+            mapping=self.mapping,
+            parameters=self.parameters,
+            options=options,
+            seed=self.seed,
+        )
+        object.__setattr__(made, "lowered", self.lowered)
+        return made
+
+    def once(self, key: Any, make: Callable[[Query], T]) -> T:
+        """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
+        if key not in self._found:
+            self._found[key] = make(self)
+        return self._found[key]  # type: ignore[no-any-return]
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """What formulas see: the parameters with their overrides, p and d."""
+        return {**self.workload.parameters, **self.parameters, "p": self.p, "d": self.d}
+
+
+@attrs.frozen(slots=False)  # made twice as fast without slots
+class Parts:
+    """Mean over processes of the time spent in each way, in seconds; they sum to the time."""
+
+    compute: float = 0.0
+    communication: float = 0.0
+    io: float = 0.0
+    synchronization: float = 0.0
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(
+            self.compute + other.compute,
+            self.communication + other.communication,
+            self.io + other.io,
+            self.synchronization + other.synchronization,
+        )
+
+    def __mul__(self, factor: float) -> Parts:
+        return Parts(
+            factor * self.compute,
+            factor * self.communication,
+            factor * self.io,
+            factor * self.synchronization,
+        )
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return math.fsum(self.values())
+
+    def values(self) -> tuple[float, float, float, float]:
+        """Return compute, communication, io, synchronization."""
+        return (self.compute, self.communication, self.io, self.synchronization)
+
+
+@attrs.frozen
+class Assumption:
+    """What a solver takes for granted, and what of a query is otherwise, if anything is."""
+
+    text: str  #: such as ``"the nodes are idle"``
+    violated: str = ""  #: such as ``"2 of 6 nodes are loaded"``
+
+    def __str__(self) -> str:
+        return f"{self.text}, but here {self.violated}" if self.violated else self.text
+
+
+@attrs.frozen(kw_only=True, slots=False)  # made twice as fast without slots
+class Prediction:
+    """A solver's answer; every time is in seconds, and None where the method has none."""
+
+    time: float | None = None  #: makespan, the mean where the method is stochastic
+    parts: Parts | None = None
+    lower: float | None = None  #: proven for the workload asked
+    upper: float | None = None  #: proven for the workload asked
+    std: float | None = None
+    ci: tuple[float, float] | None = None
+    quantiles: Mapping[float, float] = attrs.field(factory=dict, hash=False)
+    status: Status = Status.OK
+    message: str = ""  #: the reason, unless the status is OK
+    binding: str | None = None  #: processor, network, storage or synchronization
+    notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    details: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+
+    def _repr_html_(self) -> str:
+        from parcast.html import definition
+
+        shown = {
+            field.name: getattr(self, field.name)
+            for field in attrs.fields(Prediction)
+            if getattr(self, field.name) not in (None, "", (), {})
+        }
+        if self.parts:
+            shown["parts"] = attrs.asdict(self.parts)
+        return definition("Prediction", self.status.value, self.message, shown)
+
+
+def is_lower_bound(found: Any) -> bool:
+    """Return whether the time of a prediction or a row is no estimate but a lower bound.
+
+    It is one where the solver says so: ``lower`` is the time and ``upper`` is not, of the
+    workload asked or (``details["bound"]``) of what it was lowered to.
+    """
+    if found.time is None:
+        return False
+    own: bool = found.time == found.lower != found.upper
+    return own or found.details.get("bound") == "lower"

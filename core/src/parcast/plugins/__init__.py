@@ -1,0 +1,26 @@
+"""Plugins: what they register, the hooks, the catalogue of all of them, executors and kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.plugins.entries import load, load_class
+    from parcast.plugins.kernels import cached_kernels, kernel_cache
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "entries": "load load_class",
+            "kernels": "cached_kernels kernel_cache",
+        },
+    )
+
+__all__ = [
+    "cached_kernels",
+    "kernel_cache",
+    "load",
+    "load_class",
+]

@@ -1,0 +1,239 @@
+"""The catalogue: finds plugins, survives bad ones, and looks records up by name."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import pluggy
+
+from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
+from parcast.plugins.discovery import (
+    COLLECTING,
+    PluginInfo,
+    checked,
+    given,
+    installed,
+    only,
+    plugin_name,
+)
+from parcast.plugins.entries import (
+    Entry,
+    FamilyEntry,
+    KindEntry,
+    Lowering,
+    PartEntry,
+    Reader,
+    Resource,
+    Solver,
+    SolverEntry,
+    Writer,
+    load,
+)
+from parcast.plugins.hookspecs import PROJECT, Specs
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import typer
+
+    from parcast.model.query import Prediction, Query
+
+E = TypeVar("E")
+
+
+class Catalog:
+    """Every plugin's solvers, machines, workloads and formats, by name.
+
+    Parameters
+    ----------
+    plugins
+        Plugin objects or modules to use instead of the installed ones. The core's own
+        kinds, parts and writers are always there.
+
+    Notes
+    -----
+    There is no global catalogue; one may be shared between threads once made.
+    ``PARCAST_DISABLE_PLUGINS`` (comma-separated names) leaves plugins out, and
+    ``PARCAST_STRICT_PLUGINS=1`` raises instead of reporting a bad one.
+    """
+
+    def __init__(self, plugins: Iterable[Any] | None = None) -> None:
+        plugins = None if plugins is None else tuple(plugins)
+        self.given: tuple[Any, ...] | None = plugins  #: what another like this is made of
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(Specs)
+        self._infos: dict[str, PluginInfo] = {}
+        self._conflicts: dict[tuple[str, str], str] = {}
+        self._reporting = threading.RLock()
+        self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
+        self._register(installed() if plugins is None else given(plugins))
+        entries = self._collect()
+        solvers = entries["solvers"]
+        self.solvers: Mapping[str, SolverEntry] = only(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = only(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = only(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = only(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = only(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = only(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = only(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = only(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = only(entries["lowerings"], Lowering)
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """Every plugin found, by name, with what is wrong with it."""
+        return tuple(info for _, info in sorted(self._infos.items()))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each bad plugin and each name claimed twice."""
+        bad = [f"Plugin {i.name!r} ({i.package}): {i.problem}" for i in self.plugins if i.problem]
+        return (*bad, *self._conflicts.values())
+
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let every plugin add its commands; one that fails is reported."""
+        self._call("parcast_commands", app=app)
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether any plugin wants to hear of points that are done."""
+        return bool(self._manager.hook.parcast_point_done.get_hookimpls())
+
+    def point_done(self, query: Query, prediction: Prediction) -> None:
+        """Tell every plugin that a point is done; one that fails is reported."""
+        self._call("parcast_point_done", query=query, prediction=prediction)
+
+    def executor(self, spec: str) -> Executor:
+        """Return the executor that ``spec`` names: the first plugin that knows it answers.
+
+        Raises
+        ------
+        UnknownNameError
+            If none does.
+        """
+        found: Executor | None = self._manager.hook.parcast_executor(spec=spec)
+        if found is None:
+            raise UnknownNameError(f"No plugin knows an executor {spec!r}; install one that does")
+        return found
+
+    def _call(self, hook: str, **arguments: Any) -> None:
+        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=plugin_name):
+            try:
+                impl.function(*(arguments[name] for name in impl.argnames))
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(impl.plugin_name, f"{hook} failed: {error}", error)
+
+    def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
+        disabled = os.environ.get("PARCAST_DISABLE_PLUGINS", "").replace(" ", "").split(",")
+        for info, source in sorted(found, key=lambda pair: (pair[0].name, pair[0].distribution)):
+            if info.name in disabled:
+                continue
+            if info.name in self._infos:
+                first = self._infos[info.name].package
+                sentence = f"Two plugins are both called {info.name!r}: one from {first}, "
+                self._conflict("plugins", info.name, f"{sentence}one from {info.package}.")
+                continue
+            self._infos[info.name] = info
+            try:
+                # Not by its class: with importlib_metadata installed it may be that package's.
+                plugin = source.load() if self.given is None else source
+                self._manager.register(plugin, name=info.name)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(info.name, f"{type(error).__name__}: {error}", error)
+        self._refuse_misspelt()
+
+    def _refuse_misspelt(self) -> None:
+        for name, plugin in self._manager.list_name_plugin():
+            marked = {hook: self._manager.parse_hookimpl_opts(plugin, hook) for hook in dir(plugin)}
+            hooks = [opts.get("specname") or hook for hook, opts in marked.items() if opts]
+            unknown = [hook for hook in hooks if not hasattr(Specs, hook)]
+            plain = [name for name, opts in marked.items() if not opts and hasattr(Specs, name)]
+            plain = [name for name in plain if name.startswith("parcast_")]
+            if unknown:
+                hint = did_you_mean(unknown[0], dir(Specs))
+                self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
+            elif plain:
+                self._report(name, f"{plain[0]} is not marked with @hookimpl")
+
+    def _report(self, name: str, problem: str, cause: BaseException | None = None) -> None:
+        """Drop a plugin and remember why, or raise in strict mode."""
+        problem = " ".join(problem.split())  # one sentence on one line
+        if self._strict:
+            raise PluginError(f"Plugin {name!r}: {problem}") from cause
+        with self._reporting:
+            self._infos[name] = attrs.evolve(self._infos[name], problem=problem)
+            if self._manager.has_plugin(name):
+                self._manager.unregister(name=name)
+
+    def _conflict(self, what: str, name: str, sentence: str) -> None:
+        if self._strict:
+            raise PluginError(sentence)
+        self._conflicts[what, name] = sentence
+
+    def _collect(self) -> dict[str, dict[str, Entry]]:
+        """Call the hooks plugin by plugin; drop failing plugins and names claimed twice."""
+        found: dict[str, dict[str, Entry]] = {what: {} for what in COLLECTING}
+        owners: dict[tuple[str, str], PluginInfo] = {}
+        for plugin in sorted(name for name, _ in self._manager.list_name_plugin()):
+            for what, entry in self._records(plugin):
+                info, key = self._infos[plugin], (what, entry.name)
+                first = owners.setdefault(key, info)
+                if entry.name in found[what] or key in self._conflicts:
+                    self._conflict(what, entry.name, (
+                        f"Two {what} are both called {entry.name!r}: one from {first.package}, one "
+                        f"from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
+                    ))  # fmt: skip
+                    found[what].pop(entry.name, None)
+                else:
+                    found[what][entry.name] = entry
+        return {what: dict(sorted(entries.items())) for what, entries in found.items()}
+
+    def _records(self, plugin: str) -> list[tuple[str, Entry]]:
+        """Return all that one plugin registers: nothing if any of its hooks fails."""
+        records = []
+        for what, kinds in COLLECTING.items():
+            for impl in getattr(self._manager.hook, f"parcast_{what}").get_hookimpls():
+                if impl.plugin_name != plugin:
+                    continue
+                try:
+                    records += [(what, checked(entry, kinds)) for entry in impl.function()]
+                except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
+                    self._report(plugin, f"parcast_{what} failed: {error}", error)
+                    return []
+        return records
+
+    def named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+        """Return ``known[name]``, or say what else the name may have meant."""
+        if name in known:
+            return known[name]
+        if (what, name) in self._conflicts:
+            raise PluginError(self._conflicts[what, name])
+        hint = did_you_mean(name, known)
+        names = ", ".join(known) or "none"
+        left_out = os.environ.get("PARCAST_DISABLE_PLUGINS")
+        more = f" PARCAST_DISABLE_PLUGINS leaves out {left_out}." if left_out else ""
+        raise UnknownNameError(
+            f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.{more}"
+        )
+
+    def entry(self, name: str) -> SolverEntry:
+        """Return the record of the solver called ``name``."""
+        return self.named("solvers", name, self.solvers)
+
+    def solver(self, name: str) -> Solver:
+        """Return the solver called ``name``."""
+        return load(self.entry(name).target)()  # type: ignore[no-any-return]
+
+    def writer(self, path: str | Path) -> Writer:
+        """Return the writer for the longest known suffix: of ``.extrap.jsonl``, then ``.jsonl``."""
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+        for start in range(len(suffixes)):
+            if writer := self.writers.get("".join(suffixes[start:])):
+                return writer
+        last, known = "".join(suffixes[-1:]), ", ".join(self.writers)
+        raise FileError(f"{path}: no writer for {last!r} files. Known: {known}.")

@@ -1,0 +1,22 @@
+"""Lowerings: phases as a program, and a program as phases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.program.lowerings.to_phases import Counts, count
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "to_phases": "Counts count",
+        },
+    )
+
+__all__ = [
+    "Counts",
+    "count",
+]

@@ -1,0 +1,225 @@
+"""A program as phases: its operations counted, for solvers of like processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import UnsupportedError
+from parcast.model.costs import Costs
+from parcast.model.phases import CONSTANT, Phase, Phases
+from parcast.model.query import Query
+from parcast.model.workload import Workload
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.prepare import matched
+from parcast.program.source.operations import COLLECTIVES, SENDS
+from parcast.program.unroll.blocks import Pool, Unrolled
+from parcast.quantities.formulas import Formula, Unit
+
+#: A program whose busiest process computes more than this times the mean is not SPMD.
+MOST_UNEQUAL = 1.5
+
+_COUNTED = (
+    "operations are counted: bursts are constant, nothing of a process overlaps, and who waits "
+    "for whom is not followed"
+)
+_CHAINED = (
+    "some processes receive before others send: chains of messages (pipelines, wavefronts) take "
+    "longer than is counted"
+)
+
+_RECEIVING = frozenset({"recv", "irecv", "sendrecv", "wait", "waitall"})
+
+
+@attrs.frozen
+class Counts:
+    """What each rank does in the whole program."""
+
+    seconds: NDArray[np.float64]  #: computing
+    messages: NDArray[np.float64]  #: sent
+    bytes: NDArray[np.float64]  #: sent
+    calls: NDArray[np.float64]  #: that pay the receiver's overhead
+    accesses: NDArray[np.float64]  #: reads and writes
+    accessed: NDArray[np.float64]  #: bytes read and written
+
+
+def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a ``program`` workload as one phase of constant bursts, and what that leaves out.
+
+    The phase is of the query's own p: messages and bytes of a burst are the means over
+    processes of what they have in the whole program, collectives expanded; the work is that
+    of the busiest, below whose own no time can be. A cycle is an
+    access to files, and a burst is a run of the computation that all processes repeat most.
+
+    Raises
+    ------
+    UnsupportedError
+        If the processes are not alike: the largest work is over 1.5 times the mean.
+    InvalidPointError
+        If the program has no meaning at this p, or does not end.
+    """
+    found = matched(attrs.evolve(query, workload=workload), pools=True)
+    costs = Costs.of(query, found.unrolled.needs())
+    counts = count(_timed(found.unrolled), costs)
+    chained = not ends_in_block_order(found.native, math.inf)
+    native = _timed(found.native)
+    _check_alike(counts, query)
+    phase = _phase(native, counts, costs, query)
+    content = Phases(phase=(phase,))
+    notes = (_COUNTED, *([_CHAINED] if chained else []), *_notes(native, counts, phase, costs))
+    return attrs.evolve(workload, kind="phases", content=content), notes
+
+
+def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
+    """Yield what the phase leaves out."""
+    if native.pools:
+        yield "tasks of a pool are counted as shared out evenly"
+    if counts.seconds.max() > 1.01 * counts.seconds.mean():
+        yield "processes compute unequally: all are counted as the busiest"
+    if any(block.op == "start" for block in native.blocks):
+        yield "what comes before a start() that not all processes reach is counted too"
+    if counts.accesses.min() < counts.accesses.max():
+        yield "access by some processes is counted as access by all, of the mean bytes"
+    together = phase.io == "sync"
+    if together and counts.accesses.any() and native.size > 1 and costs.disk_startup:
+        yield "an access by all together pays one startup of a disk"
+    files = {one.arguments["file"] for one in native.blocks if one.op in {"read", "write"}}
+    if (
+        costs.layout == "cluster"
+        and costs.disks > 1
+        and (not together) in map(costs.striped, files)
+    ):
+        yield "access by all together is spread over all disks, other access to one disk each"
+
+
+def _timed(unrolled: Unrolled) -> Unrolled:
+    """Return what comes after the last ``start()`` of all processes at once, to be counted."""
+    starts = (i for i, one in enumerate(unrolled.blocks) if one.op == "start" and one.ranks is None)
+    return attrs.evolve(unrolled, blocks=unrolled.blocks[max(starts, default=-1) + 1 :])
+
+
+def count(unrolled: Unrolled, costs: Costs) -> Counts:
+    """Return what every rank of an expanded program does."""
+    made = Counts(*(np.zeros(unrolled.size) for _ in attrs.fields(Counts)))
+    for block in unrolled.blocks:
+        given = block.arguments
+        at = slice(None) if block.ranks is None else block.ranks
+        if block.op == "compute":
+            made.seconds[at] += costs.compute(at, given["flops"], given["bytes"])
+        elif block.op == "elapse":
+            made.seconds[at] += costs.elapse(at, given["seconds"])
+        elif block.op in {"read", "write"}:
+            made.accesses[at] += 1
+            made.accessed[at] += given["bytes"]
+        elif block.op == "pool":
+            _share(unrolled.pools[given["pool"]], at, costs, made)
+        if block.op in SENDS:
+            made.messages[at] += 1
+            made.bytes[at] += given["bytes"]
+        if block.op in _RECEIVING:
+            made.calls[at] += 1
+    return made
+
+
+def _share(pool: Pool, ranks: Any, costs: Costs, made: Counts) -> None:
+    """Count the tasks of a pool as shared out evenly among the processes that come to it."""
+    taking = len(made.seconds[ranks])
+    for block in pool.work.blocks:
+        given = block.arguments
+        count = pool.tasks if block.ranks is None else len(block.ranks)
+
+        def total(name: str, given: Any = given, count: int = count) -> float:
+            return float(np.sum(np.broadcast_to(given[name], count)))
+
+        if block.op == "compute":
+            flops, moved = total("flops"), total("bytes")
+            made.seconds[ranks] += costs.compute(ranks, flops, moved) / taking
+        elif block.op == "elapse":
+            made.seconds[ranks] += costs.elapse(ranks, total("seconds")) / taking
+        elif block.op in {"read", "write"}:
+            made.accesses[ranks] += count / taking
+            made.accessed[ranks] += total("bytes") / taking
+    asked = pool.tasks / taking + 1  # and the word that there are no more
+    made.messages[ranks] += 2 * asked
+    made.bytes[ranks] += float(np.sum(np.broadcast_to(pool.bytes, pool.tasks))) / taking
+    made.calls[ranks] += asked
+
+
+def _check_alike(counts: Counts, query: Query) -> None:
+    """Refuse processes whose largest work is far above the mean."""
+    seconds = counts.seconds
+    most, mean = float(seconds.max()), float(seconds.mean())
+    if mean and most / mean > MOST_UNEQUAL:
+        low, high = int(seconds.argmin()), int(seconds.argmax())
+        raise UnsupportedError(
+            f"{query.workload.name!r} is not SPMD at p={query.p}: rank {low} computes "
+            f"{seconds[low]:.3g} s and rank {high} {most:.3g} s (largest/mean {most / mean:.3g} > "
+            f"{MOST_UNEQUAL})"
+        )
+
+
+def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
+    accesses = float(counts.accesses.max())
+    repeats = _repeats(native)
+    cycles = accesses or 1.0
+    bursts = max(1.0, repeats / cycles)
+    per_burst = 1.0 / (cycles * bursts)
+    seconds = float(counts.seconds.max()) + _own_overhead(counts, costs)
+    rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
+
+    def number(value: float, dimension: str) -> Formula:
+        return Formula.read(value, Unit(dimension))
+
+    return Phase(
+        name=query.workload.name,
+        cycles=number(cycles, "1"),
+        bursts=number(bursts, "1"),
+        serial=number(seconds * rate * per_burst, "FLOP"),
+        messages=number(float(counts.messages.mean()) * per_burst, "1"),
+        bytes=number(float(counts.bytes.mean()) * per_burst, "B"),
+        io="sync" if _together(native) else "async",
+        io_bytes=number(float(counts.accessed.sum()) / cycles, "B"),
+        distribution=CONSTANT,
+    )
+
+
+def _own_overhead(counts: Counts, costs: Costs) -> float:
+    """Return the seconds of a mean process in calls that the phase's messages do not count.
+
+    That is the overhead of receiving that no message of its own answers for; and phases send
+    nothing at p = 1, so there it is all of its messages to itself.
+    """
+    columns = (counts.messages, counts.bytes, counts.calls)
+    messages, sent, calls = (float(column.mean()) for column in columns)
+    if len(counts.messages) > 1:
+        return max(0.0, calls - messages) * float(costs.overhead_receive)
+    each = costs.overhead + costs.local_startup
+    of_bytes = costs.overhead_per_byte + costs.local_per_byte
+    return float(messages * each + sent * of_bytes + calls * costs.overhead_receive)
+
+
+def _repeats(native: Unrolled) -> float:
+    """Return how often all ranks do the computation that they do most often."""
+    counts = np.zeros(len(native.sites))
+    for block in native.blocks:
+        counts[block.site] += block.ranks is None and block.op in {"compute", "elapse"}
+    return float(counts.max(initial=1.0))
+
+
+def _together(native: Unrolled) -> bool:
+    """Return whether every access is of all ranks, right after something they all do."""
+    before = None
+    for block in native.blocks:
+        if block.op in {"read", "write"}:
+            joined = block.arguments["collective"] or (before in COLLECTIVES)
+            if block.ranks is not None or not joined:
+                return False
+        if block.op not in {"region", "start"}:
+            joining = block.ranks is None and block.arguments.get("color") is None
+            before = block.op if joining else None
+    return True

@@ -1,0 +1,110 @@
+"""A plain run without times: the reference for deadlock, and the check where timing decides."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from parcast.program.matching.columns import CODE, Columns
+from parcast.program.source.operations import ANY, RECEIVES, SENDS
+
+_SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVES))
+
+
+def sweep(columns: Columns, eager_limit: float) -> list[int]:
+    """Return the operations that processes are stuck in for ever, by rank; none if all end.
+
+    Each process runs until it must wait. As only timing tells which message a `recv(ANY)`
+    takes, the k-th that is posted lets the k-th sender of each rank go on: who is stuck then is
+    stuck in any order. Collectives must be expanded.
+    """
+    messages = _Messages(columns, eager_limit)
+    at, ends = columns.offsets[:-1].tolist(), columns.offsets[1:].tolist()
+    started = [-1] * len(at)
+    ready = deque(range(len(at)))
+    while ready:
+        rank = ready.popleft()
+        while at[rank] < ends[rank]:
+            if started[rank] != at[rank]:
+                started[rank] = at[rank]
+                ready.extend(messages.start(at[rank], rank))
+            if not messages.over(at[rank]):
+                break
+            at[rank] += 1
+    return [place for place, end in zip(at, ends, strict=True) if place < end]
+
+
+class _Messages:
+    """The sends and receives that have no partner so far, first come first served."""
+
+    def __init__(self, columns: Columns, eager_limit: float) -> None:
+        self.op, self.dst, self.src = columns.op.data, columns.dst.data, columns.src.data
+        self.tag = columns.tag.data
+        self.late = (columns.amount > eager_limit).data
+        self.rank_of = np.repeat(np.arange(len(columns.offsets) - 1), np.diff(columns.offsets)).data
+        self.taken, self.received = bytearray(len(self.op)), bytearray(len(self.op))
+        self.sends: dict[Any, deque[int]] = defaultdict(deque)
+        self.receives: dict[Any, deque[int]] = defaultdict(deque)
+        wild = np.flatnonzero(columns.src == ANY)
+        owners, tags = columns.rank_of(wild).tolist(), columns.tag[wild].tolist()
+        self.wild = set(zip(owners, tags, strict=True))
+        self.posted: dict[Any, int] = defaultdict(int)  # wildcards of a channel
+        self.asked: dict[Any, int] = defaultdict(int)  # late messages to them, of each rank
+        self.asking: dict[Any, list[int]] = defaultdict(list)  # sends that wait for the n-th
+        self.requests: dict[int, list[int]] = defaultdict(list)
+        pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
+        for wait, request in pairs:
+            self.requests[wait].append(request)
+
+    def start(self, x: int, rank: int) -> Iterator[int]:
+        """Begin an operation; yield the ranks of those that got a partner by it."""
+        if self.op[x] in _SENDS:
+            channel = self._channel(rank, self.dst[x], self.tag[x])
+            if channel[0] == ANY and self.late[x]:
+                self._ask(x, rank, channel)
+            if self.receives[channel]:
+                yield self._pair(x, self.receives[channel].popleft())
+            else:
+                self.sends[channel].append(x)
+        if self.op[x] in _RECEIVES:
+            channel = self._channel(self.src[x], rank, self.tag[x])
+            if channel[0] == ANY:
+                self.posted[channel] += 1
+                for send in self.asking.pop((channel, self.posted[channel]), ()):
+                    self.taken[send] = 1
+                    yield self.rank_of[send]
+            if self.sends[channel]:
+                send = self.sends[channel].popleft()
+                self._pair(send, x)
+                yield self.rank_of[send]
+            else:
+                self.receives[channel].append(x)
+
+    def _ask(self, x: int, rank: int, channel: Any) -> None:
+        """Let a sender go on if a wildcard may have taken its message, or note that it waits."""
+        self.asked[channel, rank] += 1
+        if self.asked[channel, rank] <= self.posted[channel]:
+            self.taken[x] = 1
+        else:
+            self.asking[channel, self.asked[channel, rank]].append(x)
+
+    def _channel(self, source: int, to: int, tag: int) -> tuple[int, int, int]:
+        return (ANY if (to, tag) in self.wild else source), to, tag
+
+    def _pair(self, send: int, receive: int) -> int:
+        self.received[receive] = 1
+        self.taken[send] |= self.src[receive] != ANY
+        return self.rank_of[receive]
+
+    def over(self, x: int) -> bool:
+        """Return whether an operation that has begun can end."""
+        if self.op[x] in (CODE["wait"], CODE["waitall"]):
+            return all(map(self._met, self.requests[x]))
+        return self.op[x] in (CODE["isend"], CODE["irecv"]) or self._met(x)
+
+    def _met(self, x: int) -> bool:
+        sent = self.taken[x] or not self.late[x] or self.op[x] not in _SENDS
+        return bool(sent and (self.received[x] or self.op[x] not in _RECEIVES))

@@ -1,0 +1,336 @@
+"""Expansion: collectives found complete and consistent, then put as their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import InvalidPointError
+from parcast.program.matching.collectives import Groups, Step, groups, some, steps
+from parcast.program.source.operations import COLLECTIVES, UNEQUAL
+from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
+
+
+@attrs.frozen(eq=False)
+class Arrival:
+    """Processes that come to a collective in one block."""
+
+    ordinal: int
+    block: Block
+    ranks: Ranks
+    lanes: Any = None  #: where they stand in the block's columns; None: all of them
+
+    def argument(self, name: str) -> Any:
+        """Return an argument of these processes, None where the operation has none."""
+        value = self.block.arguments.get(name)
+        return value if self.lanes is None else some(value, self.lanes)
+
+
+#: The arrivals that make one collective of all processes, or the one block of its groups.
+Collective = tuple[Arrival, ...]
+
+
+def is_collective(block: Block) -> bool:
+    """Return whether processes do this together."""
+    return block.op in COLLECTIVES or bool(block.arguments.get("collective", False))
+
+
+def collectives(unrolled: Unrolled) -> list[Collective]:
+    """Return every collective, checked to be complete and the same on all of its processes.
+
+    Without a color, all processes take part: the k-th such collective of each is one
+    collective, from whichever line. With a color, the processes of one block (the same line
+    in the same iteration) that have the same color are a group, and ``root`` is a position
+    in it, in the order of ranks. Root and file must agree, and bytes but for `UNEQUAL`.
+
+    Raises
+    ------
+    InvalidPointError
+        If one is not; lines and ranks are named.
+    """
+    found: list[Collective] = []
+    done = np.zeros(unrolled.size, np.int64)
+    waiting: dict[int, list[Arrival]] = {}
+    missing: dict[int, int] = {}
+    checked: set[Any] = set()
+    for arrival, turn in _arrivals(unrolled, done):
+        call: Collective = (arrival,)
+        if turn is not None:
+            waiting.setdefault(turn, []).append(arrival)
+            _same_operation(unrolled, waiting[turn][0], arrival)
+            missing[turn] = missing.get(turn, unrolled.size) - len(arrival.ranks)
+            if missing[turn]:
+                continue
+            call = tuple(waiting.pop(turn))
+        if _key(call) not in checked:
+            _consistent(unrolled, call)
+            checked.add(_key(call))
+        found.append(call)
+    if waiting:
+        raise InvalidPointError(_incomplete(unrolled, waiting[min(waiting)]))
+    return found
+
+
+def _arrivals(unrolled: Unrolled, done: Ranks) -> Iterator[tuple[Arrival, int | None]]:
+    """Yield arrivals, and how many uncolored collectives came before; None with a color."""
+    for ordinal, block in enumerate(unrolled.blocks):
+        if not is_collective(block):
+            continue
+        ranks = unrolled.ranks_of(block)
+        if block.arguments.get("color") is not None:
+            yield Arrival(ordinal, block, ranks), None
+            continue
+        turns = done[ranks]
+        done[ranks] += 1
+        if len(ranks) and (turns == turns[0]).all():
+            yield Arrival(ordinal, block, ranks), int(turns[0])
+            continue
+        for turn in np.unique(turns).tolist():
+            lanes = np.flatnonzero(turns == turn)
+            yield Arrival(ordinal, block, ranks[lanes], lanes), turn
+
+
+def _key(call: Collective) -> Any:
+    """Return what makes two collectives expand to the same messages."""
+    names = ("bytes", "root", "color", "file")
+    return tuple(
+        (
+            one.block.op,
+            None if one.block.ranks is None else id(one.ranks),
+            id(one.lanes),
+            *(_identity(one.block.arguments.get(name)) for name in names),
+        )
+        for one in call
+    )
+
+
+def _identity(value: Any) -> Any:
+    return ("column", id(value)) if isinstance(value, np.ndarray) else value
+
+
+def _same_operation(unrolled: Unrolled, first: Arrival, other: Arrival) -> None:
+    if first.block.op != other.block.op:
+        raise InvalidPointError(
+            f"{unrolled.line(first.block.site)}: at p={unrolled.size} rank {first.ranks[0]} calls "
+            f"{first.block.op} where rank {other.ranks[0]} calls {other.block.op} "
+            f"({unrolled.line(other.block.site)}); call the same collectives in the same order on "
+            "every process, or give color="
+        )
+
+
+def _incomplete(unrolled: Unrolled, arrivals: Sequence[Arrival]) -> str:
+    ranks = np.sort(np.concatenate([one.ranks for one in arrivals])).tolist()
+    block = arrivals[0].block
+    return (
+        f"{unrolled.line(block.site)}: at p={unrolled.size} {block.op} is reached by "
+        f"{_ranks(ranks)} only, {len(ranks)} of {unrolled.size} processes; call it on every "
+        "process or give color="
+    )
+
+
+def _ranks(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if ranks[-1] - ranks[0] == len(ranks) - 1:
+        return f"ranks {ranks[0]}..{ranks[-1]}"
+    more = f" and {len(ranks) - 4} more" if len(ranks) > 4 else ""
+    return f"ranks {', '.join(map(str, ranks[:4]))}{more}"
+
+
+def _consistent(unrolled: Unrolled, call: Collective) -> None:
+    """Refuse bytes, roots or files that differ where they must not, or that cannot be."""
+    among = _groups(call)
+    head = among.first if isinstance(among.first, np.ndarray) else np.zeros(len(among.ranks), int)
+    leaders = np.searchsorted(among.ranks, among.members[head])
+    op = call[0].block.op
+    for name in _alike(op):
+        values = _together(call, name)
+        if not isinstance(values, np.ndarray):
+            continue
+        wrong = np.flatnonzero(values != values[leaders])
+        if len(wrong):
+            one, other = int(leaders[wrong[0]]), int(wrong[0])
+            raise InvalidPointError(
+                f"{_line(unrolled, call, among.ranks[one])}: at p={unrolled.size} rank "
+                f"{among.ranks[one]} calls {op} with {name} {values[one]} and rank "
+                f"{among.ranks[other]} with {values[other]} "
+                f"({_line(unrolled, call, among.ranks[other])}); give every process of the "
+                f"group the same {name}{_unequal(op, name)}"
+            )
+    _possible(unrolled, call, among)
+
+
+def _alike(op: str) -> tuple[str, ...]:
+    """Return the arguments that are the same on all processes of a group."""
+    if op in UNEQUAL:
+        return ("root",)
+    return ("bytes", "root") if op in COLLECTIVES else ("file",)
+
+
+def _unequal(op: str, name: str) -> str:
+    """Return the collective that takes unlike bytes, as a hint."""
+    return f", or call {op}v" if name == "bytes" and f"{op}v" in UNEQUAL else ""
+
+
+def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
+    """Refuse bytes that are too many, and roots outside of their group."""
+    op, amount, root = call[0].block.op, _together(call, "bytes"), _together(call, "root")
+    many = 0 if amount is None or op not in COLLECTIVES else float(np.max(amount)) * unrolled.size
+    if np.isinf(many):
+        raise InvalidPointError(
+            f"{_line(unrolled, call, among.ranks[0])}: at p={unrolled.size} {op} of "
+            f"{np.max(amount)} bytes on each process overflows; give fewer bytes"
+        )
+    if root is None:
+        return
+    outside = np.broadcast_to(root >= among.size, among.ranks.shape)
+    if outside.any():
+        lane = int(np.argmax(outside))
+        size = some(among.size, lane)
+        raise InvalidPointError(
+            f"{_line(unrolled, call, among.ranks[lane])}: at p={unrolled.size} {op} has root "
+            f"{some(root, lane)} in a group of {size}, outside 0 .. {size - 1}; with color=, "
+            "root counts within the group"
+        )
+
+
+def _line(unrolled: Unrolled, call: Collective, rank: int) -> str:
+    return next(unrolled.line(one.block.site) for one in call if rank in one.ranks)
+
+
+def _groups(call: Collective) -> Groups:
+    if len(call) == 1:
+        return groups(call[0].ranks, call[0].argument("color"))
+    return groups(np.sort(np.concatenate([one.ranks for one in call])), None)
+
+
+def together(call: Collective) -> tuple[Groups, Any]:
+    """Return the groups of a collective, and the bytes of each of its processes."""
+    return _groups(call), _together(call, "bytes")
+
+
+def _together(call: Collective, name: str) -> Any:
+    """Return an argument over all processes of a collective, in the order of ranks."""
+    if len(call) == 1:
+        return call[0].argument(name)
+    columns = [np.broadcast_to(one.argument(name), one.ranks.shape) for one in call]
+    order = np.argsort(np.concatenate([one.ranks for one in call]))
+    column = np.concatenate(columns)[order]
+    same = len(column) > 0 and bool((column == column[0]).all())
+    return column.tolist()[0] if same else column
+
+
+def expand(
+    unrolled: Unrolled,
+    algorithms: Mapping[str, str],
+    calls: Sequence[Collective] | None = None,
+) -> Unrolled:
+    """Return the program with its collectives put as messages between two processes.
+
+    Each collective's messages carry a negative tag of its own. Collective reads and writes
+    become a barrier, the access and a barrier. A program without collectives is returned
+    as it is. ``calls`` is what `collectives` gave, where that was asked before.
+
+    Raises
+    ------
+    InvalidPointError
+        If a collective is not complete or not the same on all of its processes.
+    """
+    calls = collectives(unrolled) if calls is None else calls
+    if not calls:
+        return unrolled
+    expansion = _Expansion(unrolled, algorithms)
+    replaced: dict[int, list[Block]] = {}
+    for call in calls:
+        for ordinal, blocks in expansion.of(call):
+            replaced.setdefault(ordinal, []).extend(blocks)
+    return attrs.evolve(unrolled, blocks=_spliced(unrolled.blocks, replaced))
+
+
+def _spliced(blocks: Sequence[Block], replaced: Mapping[int, Sequence[Block]]) -> list[Block]:
+    """Return all blocks, the requests found again where they stand now."""
+    found: list[Block] = []
+    starts: list[int] = []
+    moved: dict[Any, Block] = {}
+    for ordinal, block in enumerate(blocks):
+        starts.append(len(found))
+        if ordinal in replaced:
+            found.extend(replaced[ordinal])
+            continue
+        backs = tuple(len(found) - starts[ordinal - one.back] for one in block.requests)
+        if any(back != one.back for back, one in zip(backs, block.requests, strict=True)):
+            if (id(block), backs) not in moved:
+                pairs = zip(backs, block.requests, strict=True)
+                requests = tuple(Request(back, one.ranks) for back, one in pairs)
+                moved[id(block), backs] = attrs.evolve(block, requests=requests)
+            block = moved[id(block), backs]  # noqa: PLW2901  (the same block, its requests moved)
+        found.append(block)
+    return found
+
+
+@attrs.define(eq=False)
+class _Expansion:
+    """Messages of collectives, their columns shared between those that are alike."""
+
+    unrolled: Unrolled
+    algorithms: Mapping[str, str]
+    tag: int = 0
+    known: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
+
+    def of(self, call: Collective) -> Iterator[tuple[int, list[Block]]]:
+        """Yield the blocks that stand for each arrival."""
+        key = _key(call)
+        if key not in self.known:
+            self.known[key] = self._steps(call)
+        access = call[0].block.op not in COLLECTIVES
+        self.tag -= 1 + access
+        for arrival, found in zip(call, self.known[key], strict=True):
+            if access:
+                before, after = (self._blocks(arrival, found, self.tag + k) for k in (1, 0))
+                yield arrival.ordinal, [*before, self._access(arrival), *after]
+            else:
+                yield arrival.ordinal, self._blocks(arrival, found, self.tag)
+
+    def _steps(self, call: Collective) -> list[list[Step]]:
+        """Return the messages of each arrival's processes."""
+        op = call[0].block.op
+        amount = 0
+        if op not in COLLECTIVES:
+            op = "barrier"
+        elif op != "barrier":
+            amount = _together(call, "bytes")
+        root = _together(call, "root") if "root" in call[0].block.arguments else 0
+        found = steps(op, self.algorithms[op], _groups(call), amount, root)
+        if len(call) == 1:
+            return [found]
+        return [_only(found, arrival.ranks) for arrival in call]
+
+    def _blocks(self, arrival: Arrival, found: Sequence[Step], tag: int) -> list[Block]:
+        return [
+            Block(
+                arrival.block.site,
+                step.op,
+                None if len(step.ranks) == self.unrolled.size else step.ranks,
+                {**step.arguments, "tag": tag},
+            )
+            for step in found
+        ]
+
+    def _access(self, arrival: Arrival) -> Block:
+        names = ("bytes", "file")
+        arguments = {name: arrival.argument(name) for name in names} | {"collective": False}
+        ranks = None if len(arrival.ranks) == self.unrolled.size else arrival.ranks
+        return Block(arrival.block.site, arrival.block.op, ranks, arguments)
+
+
+def _only(found: Sequence[Step], ranks: Ranks) -> list[Step]:
+    """Return the steps of these ranks; a step that repeats stays one object."""
+    taken: dict[int, Step] = {}
+    for step in found:
+        if id(step) not in taken:
+            at = np.minimum(np.searchsorted(step.ranks, ranks), len(step.ranks) - 1)
+            taken[id(step)] = step.take(at[step.ranks[at] == ranks])
+    return [taken[id(step)] for step in found if len(taken[id(step)].ranks)]

@@ -1,0 +1,77 @@
+"""A program with all of it fixed that timing decides, for solvers that follow fixed programs.
+
+Who takes which task of a pool, which message a ``recv(ANY)`` takes, and how long each access to
+files waits for its disk, are those of the plain run on the machine
+(`parcast.program.reference.process_sweep`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from parcast.model.costs import Costs
+from parcast.program.reference.process_sweep import Step, steps_of
+from parcast.program.source.operations import ANY
+from parcast.program.unroll.blocks import Block, Operation, Unrolled
+
+#: Operations whose time depends on what others do at the same time.
+_TIMED = frozenset({"read", "write", "pool"})
+
+
+def is_decided_by_timing(unrolled: Unrolled) -> bool:
+    """Tell whether a program has tasks of a pool, receives from ``ANY``, or access to files."""
+    return bool(unrolled.pools) or any(
+        block.op in _TIMED or _takes_any(block) for block in unrolled.blocks
+    )
+
+
+def _takes_any(block: Block) -> bool:
+    source = block.arguments.get("src")
+    return isinstance(source, int) and source == ANY
+
+
+@attrs.frozen(eq=False)
+class Frozen:
+    """A program in which nothing is left to timing."""
+
+    unrolled: Unrolled
+    was: tuple[str, ...]  #: what each operation was before, rank after rank
+
+
+def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
+    """Return a program in which nothing is left to timing, and which takes as long here.
+
+    Access to files, and what it takes to fetch a task, become ``elapse``.
+
+    Parameters
+    ----------
+    unrolled
+        A program whose collectives are expanded.
+    costs
+        What the machine charges.
+
+    Raises
+    ------
+    InvalidPointError
+        If processes wait for each other for ever.
+    """
+    speed = costs.placement.speed.tolist()
+    played = steps_of(unrolled, costs)
+    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(played)]
+    was = tuple(step.operation.op for steps in played for step in steps)
+    return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
+
+
+def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
+    places = {step.order: place for place, step in enumerate(steps)}
+    for step in steps:
+        one = step.operation
+        if one.op in _TIMED:
+            yield Operation(one.site, "elapse", {"seconds": step.seconds * speed})
+        elif one.arguments.get("src") == ANY:
+            yield Operation(one.site, one.op, {**one.arguments, "src": step.source})
+        else:
+            requests = tuple(places[request] for request in one.requests)
+            yield Operation(one.site, one.op, one.arguments, requests)

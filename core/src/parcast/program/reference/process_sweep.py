@@ -1,0 +1,371 @@
+"""The cost table of ``docs/program.md``, evaluated by sweeping over the processes.
+
+Every process runs until it needs an arrival that is not known yet. Then the earliest request
+at a bus, port or disk is served, and the processes run on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import InvalidPointError, SolveError
+from parcast.model.costs import Costs
+from parcast.model.query import Parts
+from parcast.program.reference.instants import Requests, end_of_instant, latest
+from parcast.program.reference.outcome import Reference
+from parcast.program.source.operations import ANY
+from parcast.program.unroll.blocks import Operation, Unrolled
+
+
+@attrs.frozen
+class Step:
+    """An operation that a process has done, tasks that it took among them."""
+
+    order: int  #: its place in the process's own list; of a task, that of the pool
+    operation: Operation
+    seconds: float  #: from its beginning to its end
+    source: int  #: who sent what a receive took
+
+
+def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
+    """Return what each process does, in its order; arguments are those of `by_sweep`."""
+    played = _Sweep(unrolled, costs)
+    played.result()
+    return [process.done for process in played.processes]
+
+
+def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
+    """Return when every process ends, and what it spends its time on.
+
+    Parameters
+    ----------
+    unrolled
+        A program whose collectives are expanded.
+    costs
+        Floats, or fractions for an exact answer.
+
+    Raises
+    ------
+    InvalidPointError
+        If processes wait for each other for ever.
+    """
+    return _Sweep(unrolled, costs).result()
+
+
+@attrs.define(eq=False)
+class _Message:
+    """A message; ``flight`` (R) and ``arrival`` (A) are None until they are known."""
+
+    source: int
+    order: int
+    target: int
+    bytes: float
+    eager: bool
+    ready: float
+    asker: int  #: the process that asks for what the message passes: its source, or who fetches
+    flight: float | None = None
+    arrival: float | None = None
+
+    def eligible(self) -> float | None:
+        """Return when a wildcard may take it, if that is known."""
+        return self.arrival if self.eager else self.ready
+
+
+@attrs.define(eq=False)
+class _Receive:
+    source: int
+    order: int
+    posted: float
+    message: _Message | None = None
+
+
+@attrs.define(eq=False)
+class _Mailbox:
+    """The messages and receives of one destination and tag that have no partner yet."""
+
+    messages: list[_Message] = attrs.field(factory=list)
+    receives: list[_Receive] = attrs.field(factory=list)
+
+
+@attrs.define(eq=False)
+class _Process:
+    """A process, stopped where it waits or ended."""
+
+    operations: list[tuple[int, Operation]]  #: with the place that each has in the program
+    place: int = 0
+    clock: float = 0
+    entered: bool = False  #: it has started the operation at its place
+    held: bool = False  #: until what it asked for is served
+    awaited: list[tuple[_Message | _Receive, float]] = attrs.field(factory=list)
+    overhead: float = 0  #: its own time after the wait
+    requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
+    spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
+    since: float = 0  #: when the operation at its place began
+    done: list[Step] = attrs.field(factory=list)
+
+    def note(self) -> None:
+        """Write down the operation at its place, which has ended."""
+        first = self.awaited[0][0] if self.awaited else None
+        taken = first.message if isinstance(first, _Receive) else None
+        order, operation = self.operations[self.place]
+        source = ANY if taken is None else taken.source
+        self.done.append(Step(order, operation, self.clock - self.since, source))
+
+    def spend(self, part: str, until: float) -> None:
+        self.spent.append((part, self.clock, until))
+        self.clock = until
+
+
+class _Sweep:
+    def __init__(self, unrolled: Unrolled, costs: Costs) -> None:
+        self.unrolled = unrolled
+        self.costs = costs
+        self.node = costs.placement.node.tolist()
+        self.processes = [_Process(list(enumerate(own))) for own in unrolled.by_rank()]
+        self.given: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
+        self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
+        self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
+        self.requests = Requests()
+        self.free: dict[tuple[str, int], float] = defaultdict(int)
+        self.start: float = 0
+
+    def result(self) -> Reference:
+        self.run()
+        while self.serve():
+            self.run()
+        for rank, process in enumerate(self.processes):
+            if process.place < len(process.operations):
+                raise self.stuck(rank, process.operations[process.place][1])
+        ends = tuple(process.clock for process in self.processes)
+        parts = tuple(self.parts(process, max(ends)) for process in self.processes)
+        return Reference(max(ends) - self.start, self.start, ends, parts)
+
+    def parts(self, process: _Process, end: float) -> Parts:
+        totals: dict[str, float] = defaultdict(int)
+        for part, since, until in [*process.spent, ("synchronization", process.clock, end)]:
+            totals[part] += max(until, self.start) - max(since, self.start)
+        names = ("compute", "communication", "io", "synchronization")
+        return Parts(*(totals[name] for name in names))
+
+    def stuck(self, rank: int, operation: Operation) -> InvalidPointError:
+        return InvalidPointError(
+            f"{self.unrolled.line(operation.site)}: at p={self.unrolled.size} rank {rank} waits in "
+            f"{operation.op} for ever; order sends and receives so that each finds its partner"
+        )
+
+    def run(self) -> None:
+        """Run every process as far as it can, until none moves."""
+        moved = True
+        while moved:
+            moved = False
+            for rank, process in enumerate(self.processes):
+                while process.place < len(process.operations):
+                    if not process.entered:
+                        process.entered = moved = True
+                        process.since = process.clock
+                        self.enter(rank, process, *process.operations[process.place])
+                    if process.held or not self.leave(process):
+                        break
+                    process.entered, moved = False, True
+                    process.note()
+                    process.place += 1
+
+    def enter(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
+        """Do what an operation does before it waits, and note what it waits for."""
+        given, costs = operation.arguments, self.costs
+        process.awaited, process.overhead = [], 0
+        match operation.op:
+            case "compute":
+                seconds = _plain(costs.compute(rank, given["flops"], given["bytes"]))
+                process.spend("compute", process.clock + seconds)
+            case "elapse":
+                seconds = _plain(costs.elapse(rank, given["seconds"]))
+                process.spend("compute", process.clock + seconds)
+            case "send" | "isend" | "sendrecv":
+                self.send(rank, process, order, operation)
+            case "recv":
+                process.awaited = [(self.post(rank, process, order, given), 0)]
+                process.overhead = costs.overhead_receive
+            case "irecv":
+                process.requests[order] = self.post(rank, process, order, given)
+                process.overhead = costs.overhead_receive
+            case "wait" | "waitall":
+                requests = [process.requests[place] for place in operation.requests]
+                process.awaited = [(one, 0) for one in requests if not _is_eager(one)]
+                process.overhead = costs.overhead_receive
+            case "read" | "write":
+                process.held = True
+                serve = partial(self.access, rank, given["bytes"], given["file"])
+                self.ask(process.clock, rank, order, serve)
+            case "pool":
+                process.held = True
+                process.spend("communication", process.clock + _plain(costs.sending(0)))
+                asked = process.clock + _plain(costs.wire(rank, 0, 0))
+                serve = partial(self.give, rank, order, operation)
+                self.ask(asked, rank, order, serve)
+                process.overhead = costs.overhead_receive
+            case "start":
+                self.start = max(self.start, process.clock)
+            case "region":
+                pass
+            case name:
+                raise SolveError(f"{name} must be expanded into messages first")
+
+    def leave(self, process: _Process) -> bool:
+        """Wait if all that is awaited is known, and tell whether it is."""
+        arrivals: list[tuple[float, float]] = []
+        for awaited, extra in process.awaited:
+            message = awaited.message if isinstance(awaited, _Receive) else awaited
+            if message is None or message.flight is None or message.arrival is None:
+                return False
+            arrivals.append((message.arrival + extra, message.flight))
+        if arrivals:
+            end, flight = latest(arrivals)
+            end = max(process.clock, end)
+            process.spend("synchronization", min(max(process.clock, flight), end))
+            process.spend("communication", end)
+        process.spend("communication", process.clock + process.overhead)
+        return True
+
+    def send(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
+        given = operation.arguments
+        process.spend("communication", process.clock + self.costs.sending(given["bytes"]))
+        eager = given["bytes"] <= self.costs.eager_limit
+        target = given["dst"]
+        ready = process.clock
+        message = _Message(rank, order, target, given["bytes"], eager, ready, asker=rank)
+        box = self.mailboxes[target, given["tag"]]
+        receive = next((one for one in box.receives if one.source == rank), None)
+        if receive is None:
+            box.messages.append(message)
+        if eager:
+            self.fly(message, message.ready)
+        if receive is not None:
+            box.receives.remove(receive)
+            self.join(message, receive)
+        if operation.op == "isend":
+            process.requests[order] = message
+        elif not eager:
+            process.awaited.append((message, 0))
+        if operation.op == "sendrecv":
+            incoming = self.post(rank, process, order, given)
+            process.awaited.append((incoming, self.costs.overhead_receive))
+
+    def post(self, rank: int, process: _Process, order: int, given: Mapping[str, Any]) -> _Receive:
+        source, box = given["src"], self.mailboxes[rank, given["tag"]]
+        receive = _Receive(source, order, process.clock)
+        if source == ANY:
+            self.wildcards[rank] = (receive, box)
+            return receive
+        message = next((one for one in box.messages if one.source == source), None)
+        if message is None:
+            box.receives.append(receive)
+        else:
+            box.messages.remove(message)
+            self.join(message, receive)
+        return receive
+
+    def join(self, message: _Message, receive: _Receive) -> None:
+        receive.message = message
+        if not message.eager:
+            self.fly(message, max(message.ready, receive.posted))
+
+    def fly(self, message: _Message, at: float) -> None:
+        """Send a message off, or ask for the resource that it passes first."""
+        message.flight = at
+        source, target, costs = message.source, message.target, self.costs
+        if costs.contention == "none" or self.node[source] == self.node[target]:
+            message.arrival = at + _plain(costs.wire(source, target, message.bytes))
+            return
+        passes = self.over_bus if costs.contention == "bus" else self.out_of_port
+        self.ask(at, message.asker, message.order, partial(passes, message))
+
+    def ask(self, at: float, rank: int, order: int, serve: Callable[[float], None]) -> None:
+        self.requests.add(at, rank, order, serve)
+
+    def hold(self, resource: tuple[str, int], at: float, seconds: float) -> float:
+        """Return when a request of ``at`` gets a resource, held for so many seconds."""
+        begin = max(at, self.free[resource])
+        self.free[resource] = begin + seconds
+        return begin
+
+    def over_bus(self, message: _Message, at: float) -> None:
+        seconds = message.bytes * self.costs.per_byte
+        message.arrival = self.hold(("bus", 0), at, seconds) + seconds + self.costs.startup
+
+    def out_of_port(self, message: _Message, at: float) -> None:
+        seconds = message.bytes * self.costs.per_byte
+        header = self.hold(("out", self.node[message.source]), at, seconds) + self.costs.startup
+        self.ask(header, message.asker, message.order, partial(self.into_port, message))
+
+    def into_port(self, message: _Message, at: float) -> None:
+        seconds = message.bytes * self.costs.per_byte
+        message.arrival = self.hold(("in", self.node[message.target]), at, seconds) + seconds
+
+    def access(self, rank: int, size: float, file: str, at: float) -> None:
+        disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
+        process = self.processes[rank]
+        process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
+        process.held = False
+
+    def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
+        """Give a process the next task of a pool, or the word that there is none."""
+        process, number = self.processes[rank], operation.arguments["pool"]
+        pool, task, fetched = self.unrolled.pools[number], self.given[number], 0
+        process.spend("communication", at)
+        if task < pool.tasks:
+            self.given[number] += 1
+            fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
+            again = [(order, one) for one in (*pool.work.rank(task), operation)]
+            process.operations[process.place + 1 : process.place + 1] = again
+        message = _Message(0, order, rank, fetched, True, at, asker=rank)
+        process.awaited, process.held = [(message, 0)], False
+        self.fly(message, at)
+
+    def serve(self) -> bool:
+        """Serve the first request, or decide the first wildcard; tell whether there was one.
+
+        A wildcard is decided after the requests of its time, as these may yet bring a message.
+        """
+        wildcards = [found for rank in self.wildcards if (found := self.candidate(rank))]
+        asked = self.requests.time()
+        if not wildcards:
+            if asked is not None:
+                self.requests.serve()
+            return asked is not None
+        until = end_of_instant(min(wildcards)[0])
+        if asked is not None and asked <= until:
+            self.requests.serve()
+        else:
+            self.decide(min(rank for at, rank in wildcards if at <= until))
+        return True
+
+    def candidate(self, rank: int) -> tuple[float, int] | None:
+        """Return when a wildcard can be decided, and its rank."""
+        receive, box = self.wildcards[rank]
+        known = [at for one in box.messages if (at := one.eligible()) is not None]
+        return (max(receive.posted, min(known)), rank) if known else None
+
+    def decide(self, rank: int) -> None:
+        receive, box = self.wildcards.pop(rank)
+        known = [(at, one) for one in box.messages if (at := one.eligible()) is not None]
+        until = end_of_instant(min(at for at, _ in known))
+        there = [one for at, one in known if at <= until]
+        message = min(there, key=lambda one: (one.source, one.order))
+        box.messages.remove(message)
+        self.join(message, receive)
+
+
+def _plain(value: Any) -> Any:
+    """Return a Python number for one of numpy's."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _is_eager(request: _Message | _Receive) -> bool:
+    return isinstance(request, _Message) and request.eager

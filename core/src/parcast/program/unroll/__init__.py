@@ -1,0 +1,27 @@
+"""Unrolling: a tree at one point as the operations of every process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcast.lazy import lazily
+
+if TYPE_CHECKING:
+    from parcast.program.unroll.blocks import Block, Pool, Request, Unrolled
+    from parcast.program.unroll.unrolling import unroll
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "blocks": "Block Pool Request Unrolled",
+            "unrolling": "unroll",
+        },
+    )
+
+__all__ = [
+    "Block",
+    "Pool",
+    "Request",
+    "Unrolled",
+    "unroll",
+]

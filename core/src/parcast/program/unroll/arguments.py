@@ -1,0 +1,87 @@
+"""Arguments of operations as columns, checked for what the operation takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from parcast.program.source.operations import Argument
+from parcast.program.unroll.arithmetic import LaneError, fits
+from parcast.program.unroll.blocks import Column, Ranks
+from parcast.program.unroll.lanes import finite
+from parcast.quantities.expressions import Value
+
+_PEERS = {"dst": "sends to", "src": "receives from"}
+
+
+def column(value: Any, ranks: Ranks, size: int, argument: Argument) -> Column:
+    """Return the column of a value on these ranks, one number where all have the same.
+
+    Raises
+    ------
+    LaneError
+        If a rank's value is not what the argument takes.
+    """
+    if argument.takes == "amount":
+        return _amount(finite(value, ranks), ranks, argument.name)
+    if argument.takes == "rank":
+        return _peer(value, ranks, size, _PEERS[argument.name])
+    made: Column = whole(value, ranks, lambda v: f"gives {argument.name} {v}")
+    if argument.takes == "whole":
+        _check(made >= 0, made, ranks, lambda v: f"gives {argument.name} {v}; it starts from 0")
+    return made
+
+
+def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | None = 64) -> Any:
+    """Return a value whose lanes must all be integers, of 64 bits unless ``bits`` is None.
+
+    ``says`` puts a wrong value into words.
+    """
+
+    def wrong(v: Value) -> str:
+        if isinstance(v, int):
+            known = v if v.bit_length() < 256 else f"a number of {v.bit_length():,} bits"
+            return f"{says(known)}, which is beyond 64 bits"
+        return f"{says(v)}, where only whole numbers go; make it whole by // or floor()"
+
+    def right(v: Value) -> bool:
+        return isinstance(v, int) and (bits is None or fits(v))
+
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        return value
+    if not isinstance(value, np.ndarray):
+        _check(right(value), value, ranks, wrong)
+        return int(value)
+    _check(np.array([right(v) for v in value.tolist()]), value, ranks, wrong)
+    return value.astype(np.int64) if bits else value * 1
+
+
+def _amount(value: Any, ranks: Ranks, name: str) -> Column:
+    if isinstance(value, np.ndarray):
+        if value.dtype not in (np.int64, np.float64):
+            value = value.astype(np.int64 if value.dtype == bool else np.float64)
+    elif not isinstance(value, float):
+        value = int(value) if fits(value) else float(value)
+    _check(value >= 0, value, ranks, lambda v: f"gives {name} {v}; an amount cannot be negative")
+    made: Column = value
+    return made
+
+
+def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
+    def outside(v: Value) -> str:
+        hint = f"put it under 'if {'size > 1' if size == 1 else '...'}' or wrap it by '% size'"
+        return f"{verb} {v}, outside 0 .. {size - 1}; {hint}"
+
+    made: Column = whole(value, ranks, lambda v: f"{verb} {v}")
+    _check((made >= 0) & (made < size), made, ranks, outside)
+    return made
+
+
+def _check(ok: Any, value: Any, ranks: Ranks, says: Callable[[Value], str]) -> None:
+    if ok.all() if isinstance(ok, np.ndarray) else ok:
+        return
+    lane = int(np.argmin(ok))
+    number = value.item(lane) if isinstance(value, np.ndarray) else value
+    raise LaneError(says(number), ranks[lane])

@@ -1,0 +1,113 @@
+"""Which answer is best: the fastest, the cheapest and that of least energy for the same work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from parcast.model.query import Query, Status, is_lower_bound
+from parcast.results.row import Row
+from parcast.results.texts import charged, energy_text, price_text, spelled, time_text
+
+#: Amounts of work that differ by less are the same: sums over processes are rounded.
+_SAME = 1e-9
+
+#: With more amounts of work than this, the first are told.
+_MOST_TOLD = 5
+
+
+@attrs.frozen
+class _Way:
+    """A way to be best: what is least, and how it is told."""
+
+    word: str
+    value: Callable[[Row], float | None]
+    text: Callable[[Row], str]
+
+
+_WAYS = (
+    _Way("fastest", lambda row: row.time, lambda row: time_text(row.time)),
+    _Way("cheapest", lambda row: charged(row).get("price"), price_text),
+    _Way("least energy", lambda row: charged(row).get("energy"), energy_text),
+)
+
+
+def work_of(query: Query) -> dict[str, float]:
+    """Return the amounts that all processes together have to do, by name; none where unknown.
+
+    A kind of workload knows them by a method ``work(query)`` of its content.
+    """
+    amounts = getattr(query.workload.content, "work", None)
+    found: dict[str, float] = amounts(query) if amounts else {}
+    return {name: amount for name, amount in found.items() if amount}
+
+
+def best(rows: Sequence[Row]) -> list[str]:
+    """Return which row is fastest, cheapest and takes least energy, for each amount of work.
+
+    Only estimates are ranked: a lower bound is none. Runs do the same work where workload and
+    parameters are the same, and p too or what all processes do together. Where only one machine
+    is asked and it states neither price nor power, there is nothing to choose.
+    """
+    if len({row.machine for row in rows}) < 2 and not any(map(price_text, rows)):
+        return []
+    estimates = [row for row in rows if row.status is Status.OK and not is_lower_bound(row)]
+    groups = _groups(estimates)
+    currencies = {charged(row).get("currency") for row in rows if price_text(row)}
+    ways = [way for way in _WAYS if way.word != "cheapest" or len(currencies) == 1]
+    told: list[str] = []
+    for way in ways:
+        sentences = [one for group in groups if (one := _sentence(way, group, rows))]
+        told += sentences[:_MOST_TOLD]
+        if more := len(sentences) - _MOST_TOLD:
+            told += [f"{way.word}: and so on for {more} more amounts of work"] * (more > 0)
+    return told
+
+
+def _sentence(way: _Way, group: Sequence[Row], rows: Sequence[Row]) -> str:
+    known = [(value, row) for row in group if (value := way.value(row)) is not None]
+    if len(known) < 2:
+        return ""
+    _, row = min(known, key=lambda pair: pair[0])
+    varying = {name for one in rows for name, value in own(one).items() if own(row)[name] != value}
+    more = "".join(f", {name}={spelled(own(row)[name])}" for name in sorted(varying))
+    place = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{more} by {row.solver}"
+    return f"{way.word}: {place}: {way.text(row)}"
+
+
+def own(row: Row) -> Mapping[str, Any]:
+    """Return the parameters of the workload that were set; others have a dot in their name."""
+    return {name: value for name, value in row.params.items() if "." not in name}
+
+
+def _groups(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows that do the same work together."""
+    known = {_question(row): row.details["work"] for row in rows if row.details.get("work")}
+    groups: list[tuple[Any, list[Row]]] = []
+    for row in rows:
+        work = known.get(_question(row))
+        for key, group in groups:
+            if _same(key, (row, work)):
+                group.append(row)
+                break
+        else:
+            groups.append(((row, work), [row]))
+    return [group for _, group in groups]
+
+
+def _question(row: Row) -> Any:
+    return row.workload, row.p, tuple(sorted((k, spelled(v)) for k, v in own(row).items()))
+
+
+def _same(one: tuple[Row, Any], other: tuple[Row, Any]) -> bool:
+    (row, work), (second, seconds) = one, other
+    if _question(row) == _question(second):
+        return True
+    if row.workload != second.workload or own(row) != own(second):
+        return False
+    if not work or not seconds or work.keys() != seconds.keys():
+        return False
+    return all(math.isclose(work[name], seconds[name], rel_tol=_SAME) for name in work)

@@ -1,0 +1,151 @@
+"""Results: rows in one schema, whatever asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.model.query import Parts, Status
+from parcast.results.best import best
+from parcast.results.grouping import told_once
+from parcast.results.row import SCHEMA, Row, plain
+from parcast.results.texts import energy_text, price_text, spelled, time_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from parcast.plugins.entries import Writer
+    from parcast.results.plot import Plot
+
+
+@attrs.frozen
+class Results:
+    """The rows of a comparison or a study and where they came from."""
+
+    rows: Sequence[Row]
+    provenance: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)
+    #: of the registry that was asked, by suffix: who draws `plot`
+    writers: Mapping[str, Writer] = attrs.field(factory=dict, eq=False, repr=False, kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the one JSON object that every command prints."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"schema": SCHEMA, "rows": rows, "provenance": plain(self.provenance)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a data frame (see `parcast.results.frames.to_frame`)."""
+        from parcast.results.frames import to_frame
+
+        return to_frame(self.rows, self.provenance)
+
+    def to_dataset(self) -> xarray.Dataset:
+        """Return the rows as a grid (see `parcast.results.frames.to_dataset`)."""
+        from parcast.results.frames import to_dataset
+
+        return to_dataset(self.rows, self.provenance)
+
+    def plot(self) -> Plot:
+        """Return the picture that shows the rows best (see `parcast.results.plot.plot`)."""
+        from parcast.results.plot import plot
+
+        return plot(self)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and rows as text; columns that would say nothing are left out."""
+        columns = {
+            "workload": _unless_same([row.workload for row in self.rows]),
+            "machine": _unless_same([row.machine for row in self.rows]),
+            "p": [str(row.p) for row in self.rows],
+            "d": [str(row.d) for row in self.rows],
+            "mapping": _unless_same([spelled(row.mapping) for row in self.rows]),
+            **self._settings(),
+            "seed": _unless_same([str(row.seed) for row in self.rows]),
+            "solver": [row.solver for row in self.rows],
+            "time": [time_text(row.time) for row in self.rows],
+            "between": [_interval(row) for row in self.rows],
+            "95 % of samples": [_sampled(row) for row in self.rows],
+            "mostly from": [_cause(row) for row in self.rows],
+            "measured": [time_text(row.measured) for row in self.rows],
+            "error": [_error(row.error) for row in self.rows],
+            "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
+            **{
+                part.name: [_part(row.parts, part.name) for row in self.rows]
+                for part in attrs.fields(Parts)
+            },
+            "binding": [row.binding or "" for row in self.rows],
+            "price": [price_text(row) for row in self.rows],
+            "energy": [energy_text(row) for row in self.rows],
+            "": [_reason(row) for row in self.rows],
+        }
+        shown = {head: cells for head, cells in columns.items() if any(cells)}
+        return list(shown), [list(cells) for cells in zip(*shown.values(), strict=True)]
+
+    def _settings(self) -> dict[str, list[str]]:
+        """Return a column for each setting that differs between rows."""
+        names = dict.fromkeys(name for row in self.rows for name in row.params)
+        columns = {name: [spelled(row.params.get(name)) for row in self.rows] for name in names}
+        return {name: cells for name, cells in columns.items() if len(set(cells) - {""}) > 1}
+
+    def best(self) -> list[str]:
+        """Return which rows are best (see `parcast.results.best.best`)."""
+        return best(self.rows)
+
+    def notes(self) -> list[str]:
+        """Return every row's notes, each once, with the solvers that it is from.
+
+        Notes that differ in one number are one note with the range of it.
+        """
+        solvers: dict[str, dict[str, None]] = {}
+        for row in self.rows:
+            for note in row.notes:
+                solvers.setdefault(note, {})[row.solver] = None
+        return list(told_once(f"{', '.join(said)}: {note}" for note, said in solvers.items()))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from parcast.html import table
+
+        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes())
+        return table(*self.table()) + notes
+
+
+def _unless_same(cells: Sequence[str]) -> list[str]:
+    return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f"{100 * error:+.1f} %"
+
+
+def _interval(row: Row) -> str:
+    if row.lower is None and row.upper is None:
+        return ""
+    return f"{time_text(row.lower) or '0'} .. {time_text(row.upper) or '?'}"
+
+
+def _sampled(row: Row) -> str:
+    interval = row.details.get("uncertainty", {}).get("interval")
+    return " .. ".join(map(time_text, interval)) if interval else ""
+
+
+def _cause(row: Row) -> str:
+    """Return which uncertain number explains most of the variance, and how much of it."""
+    causes = row.details.get("uncertainty", {}).get("causes", {})
+    return next((f"{name} ({100 * part:.0f} %)" for name, part in causes.items()), "")
+
+
+def _part(parts: Parts | None, name: str) -> str:
+    if parts is None or not parts.total:
+        return ""
+    return f"{100 * getattr(parts, name) / parts.total:.1f} %"
+
+
+def _reason(row: Row) -> str:
+    return "" if row.status is Status.OK else f"{row.status.value}: {row.message}"

@@ -1,0 +1,241 @@
+"""A program, what it is charged and how far it has come, as the kernels take them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.model import Costs
+from parcast.program.matching import CODE, TIMING, Columns, Matched
+from parcast_emulator.blocks import Floats
+from parcast_emulator.cluster import Cluster
+
+_Numbers = NDArray[np.int64]
+
+
+#: Of a message: its receiver waits for it, its sender does, one side of a rendezvous has come,
+#: its head is on the way.
+RECEIVER, SENDER, MET, HEAD = 1, 2, 4, 8
+
+#: Entries of ``State.scalars``: events in the heap (where the queues look for it), ranks that
+#: can go on, accesses to disks of nodes, all that has been handled, events put together.
+EVENTS, READY, ACCESSES, HANDLED, TOGETHER = range(5)
+
+#: Entries of ``State.times``: when the bus is free, the latest ``start()``, the last event, when
+#: this instant begins and ends.
+BUS_FREE, STARTED, NOW, INSTANT, UNTIL = range(5)
+
+#: No rank, no operation.
+NONE = -1
+
+_ACCESSES = ("read", "write")
+
+
+class Program(NamedTuple):
+    """The operations of all ranks, one rank after another; an operation is its place here."""
+
+    rank: NDArray[np.int32]  #: of each operation
+    op: NDArray[np.int8]
+    amount: Floats  #: bytes of a message or an access
+    seconds: Floats  #: of computing, of sending, of a disk's piece
+    target: NDArray[np.int32]  #: the rank that a message goes to
+    received_from: _Numbers  #: the send that a receive takes; of any message: once decided
+    box: NDArray[np.int32]  #: of operations that timing pairs: their destination and tag
+    waited: _Numbers  #: the requests of all waits, one wait after another
+    waiting: _Numbers  #: the wait that each belongs to
+    striped: NDArray[np.bool_]  #: of accesses: whether all disks take a piece
+
+
+class Charges(NamedTuple):
+    """What the machine charges; seconds and bytes."""
+
+    startup: float
+    per_byte: float
+    local_startup: float
+    local_per_byte: float
+    receiving: float
+    eager_limit: float
+    contention: int  #: a place in `CONTENTION`
+    disks: int
+    on_nodes: bool  #: files lie on the disks of nodes
+    into: int  #: the row of the ports in: that of the ports out where a port does both
+    polling: float
+    start: float  #: nothing is charged before
+
+
+CONTENTION = ("none", "bus", "endpoint")
+
+
+class State(NamedTuple):
+    """How far all ranks and messages are."""
+
+    scalars: _Numbers
+    times: Floats
+    heap: Any  #: events
+    together: Any  #: those of one instant whose times are not all equal
+    ready: _Numbers  #: ranks that can go on
+    rank: Any
+    spent: Floats  #: of each rank: compute, communication, io, synchronization
+    message: Any  #: of each operation, where it is one
+    ports: Floats  #: when the ports of nodes are free: out and in
+    disk: Floats  #: when shared disks are free
+    turn: _Numbers  #: of each node, how often its files were accessed
+    end_of_files: Floats  #: on each disk of a node
+    accessed: _Numbers  #: operations, in the order of their accesses to disks of nodes
+    first: _Numbers  #: of each box, the message there first: the root of a heap
+    alike: _Numbers  #: those there at one instant: the root of a heap by operation
+    until: Floats  #: the end of that instant
+    links: Any  #: of each message in a box, the heaps below it
+
+
+_EVENT = [("time", "f8"), ("code", "i8"), ("tie", "i8")]
+_RANK = [
+    ("clock", "f8"),
+    ("at", "i8"),  # its operation
+    ("end", "i8"),  # behind its last
+    ("wait", "i8"),  # its next request to be waited for
+    ("wanting", "i8"),  # its receive of any message
+    ("missing", "i4"),  # how much that it waits for is not known
+    ("node", "i4"),
+    ("entered", "?"),  # whether it has begun its operation
+]
+_MESSAGE = [
+    ("left", "f8"),  # when it began its transfer, or its first side came
+    ("arrival", "f8"),  # NaN until it is known
+    ("met", "u1"),
+]
+_LINKS = [("lower", "i8"), ("upper", "i8")]
+
+
+def program_of(matched: Matched, costs: Costs) -> Program:
+    """Return a program with what each operation costs its own rank, or a disk."""
+    columns, matching = matched.columns, matched.matching
+    rank = np.repeat(np.arange(len(columns.offsets) - 1, dtype=np.int32), np.diff(columns.offsets))
+    striped = np.array(
+        [
+            block.op in _ACCESSES and costs.striped(block.arguments["file"])
+            for block in matched.unrolled.blocks
+        ],
+        np.bool_,
+    )[columns.order] if columns.among(_ACCESSES).any() else np.empty(0, np.bool_)  # fmt: skip
+    timed = matching.timed()
+    return Program(
+        rank,
+        columns.op,
+        columns.amount,
+        _seconds(columns, rank, striped, costs),
+        columns.dst,
+        matching.received_from.copy() if timed else matching.received_from,
+        _boxes(columns, rank, matched) if timed else np.empty(0, np.int32),
+        columns.wait_request,
+        columns.wait_op,
+        striped,
+    )
+
+
+def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:
+    seconds = np.zeros(len(columns.op))
+
+    def fill(names: tuple[str, ...], cost: Any) -> None:
+        chosen = np.flatnonzero(columns.among(names))
+        if len(chosen):
+            seconds[chosen] = cost(chosen, rank[chosen], columns.amount[chosen])
+
+    memory = columns.memory
+    fill(
+        ("compute",),
+        lambda chosen, ranks, flops: costs.compute(
+            ranks, flops, 0 if memory is None else memory[chosen]
+        ),
+    )
+    fill(("elapse",), lambda _, ranks, amount: costs.elapse(ranks, amount))
+    fill(("send", "isend", "sendrecv"), lambda _chosen, _ranks, size: costs.sending(size))
+    fill(
+        _ACCESSES,
+        lambda chosen, _, size: np.where(
+            striped[chosen], costs.piece(size, "shared"), costs.piece(size, "own")
+        ),
+    )
+    return seconds
+
+
+def _boxes(columns: Columns, rank: Any, matched: Matched) -> NDArray[np.int32]:
+    """Return of each operation that timing pairs the number of its destination and tag."""
+    matching = matched.matching
+    boxes = np.full(len(columns.op), NONE, np.int32)
+    sends = np.flatnonzero(matching.sent_to == TIMING)
+    receives = np.flatnonzero(matching.received_from == TIMING)
+    both = np.concatenate([sends, receives])
+    to = np.concatenate([columns.dst[sends], rank[receives]])
+    _, boxes[both] = np.unique(np.stack([to, columns.tag[both]]), axis=1, return_inverse=True)
+    return boxes
+
+
+def charges_of(
+    costs: Costs, polling: float, start: float, *, on_nodes: bool, half: bool
+) -> Charges:
+    """Return the costs as numbers."""
+    return Charges(
+        float(costs.startup),
+        float(costs.per_byte),
+        float(costs.local_startup),
+        float(costs.local_per_byte),
+        float(costs.overhead_receive),
+        float(costs.eager_limit),
+        CONTENTION.index(costs.contention),
+        costs.disks,
+        on_nodes,
+        0 if half else 1,
+        float(polling),
+        float(start),
+    )
+
+
+def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster) -> State:
+    """Return all ranks at their first operation."""
+    size, count = len(columns.offsets) - 1, len(program.op)
+    accesses = np.isin(program.op, [CODE[name] for name in _ACCESSES])
+    timed = count if len(program.box) else 0
+    boxes = int(program.box.max()) + 1 if timed else 0
+    rank, message, links = (
+        _records(*made) for made in ((size, _RANK), (count, _MESSAGE), (timed, _LINKS))
+    )
+    rank.at, rank.end = columns.offsets[:-1], columns.offsets[1:]
+    rank.wait = np.searchsorted(columns.wait_op, rank.at)
+    rank.node, rank.wanting = costs.placement.node, NONE
+    message.arrival = np.nan
+    links.lower = links.upper = NONE
+    return State(
+        scalars=np.array([0, size, 0, 0, 0]),
+        times=np.array([0.0, 0.0, 0.0, -1.0, -1.0]),
+        heap=_records(4 * size + 1024, _EVENT),
+        together=_records(4 * size + 1024, _EVENT),
+        ready=np.arange(size)[::-1].copy(),
+        rank=rank,
+        spent=np.zeros((size, 4)),
+        message=message,
+        ports=np.zeros((2, costs.placement.nodes)),
+        disk=np.zeros(costs.disks),
+        turn=np.zeros(len(cluster.disks) - 1, np.int64),
+        end_of_files=np.zeros(len(cluster.node_of)),
+        accessed=np.empty(int(accesses.sum()), np.int64),
+        first=np.full(boxes, NONE),
+        alike=np.full(boxes, NONE),
+        until=np.zeros(boxes),
+        links=links,
+    )
+
+
+def with_room(state: State, room: int) -> State:
+    """Return the state with room for so many more events, at least."""
+    events = int(state.scalars[EVENTS] + state.scalars[TOGETHER])
+    length = max(2 * len(state.heap), events + room)
+    heap, together = _records(length, _EVENT), _records(length, _EVENT)
+    heap[: len(state.heap)], together[: len(state.heap)] = state.heap, state.together
+    return state._replace(heap=heap, together=together)
+
+
+def _records(count: int, fields: Any) -> Any:
+    return np.zeros(count, np.dtype(fields, align=True)).view(np.recarray)

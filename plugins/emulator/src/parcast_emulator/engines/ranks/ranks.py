@@ -1,0 +1,308 @@
+"""The ranks of programs, compiled: each runs on until it waits for what is not known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from parcast.program.matching import CODE, TIMING
+from parcast_emulator.compilation import kernel, step
+from parcast_emulator.engines.queues import KIND
+from parcast_emulator.engines.ranks.arrays import (
+    ACCESSES,
+    EVENTS,
+    HANDLED,
+    NOW,
+    READY,
+    RECEIVER,
+    SENDER,
+    STARTED,
+    TOGETHER,
+)
+from parcast_emulator.engines.ranks.instants import WHILE, push, take
+from parcast_emulator.engines.ranks.messages import (
+    CARRY,
+    DECIDE,
+    SERVE,
+    carry,
+    decide,
+    known,
+    leave,
+    meet,
+    offer,
+    want,
+)
+from parcast_emulator.engines.service import access
+
+# Arguments are untyped: they are the named tuples of `parcast_emulator.engines.ranks.arrays`.
+
+_COMPUTE, _ELAPSE, _START = CODE["compute"], CODE["elapse"], CODE["start"]
+_SEND, _ISEND, _EXCHANGE = CODE["send"], CODE["isend"], CODE["sendrecv"]
+_RECV, _IRECV = CODE["recv"], CODE["irecv"]
+_WAIT, _WAITALL = CODE["wait"], CODE["waitall"]
+_READ, _WRITE = CODE["read"], CODE["write"]
+
+#: Columns of ``State.spent``.
+COMPUTE, COMMUNICATION, IO, SYNCHRONIZATION = range(4)
+
+#: Why the kernel returns: all has been handled, or so much; the heap has no room.
+DONE, ENOUGH, FULL = range(3)
+
+
+@step
+def spend(rank: int, part: int, until: float, charges: Any, state: Any) -> None:
+    """A rank is busy, or waits, until then."""
+    start = charges.start
+    state.spent[rank, part] += max(until, start) - max(state.rank.clock[rank], start)
+    state.rank.clock[rank] = until
+
+
+@step
+def await_message(message: int, rank: int, side: int, state: Any) -> None:
+    """A rank cannot go on before it is known when a message arrives."""
+    if math.isnan(state.message.arrival[message]):
+        state.message.met[message] |= side
+        state.rank.missing[rank] += 1
+
+
+@step
+def late(message: int, program: Any, charges: Any) -> Any:
+    """Return whether a message waits for its receive."""
+    return program.amount[message] > charges.eager_limit
+
+
+@step
+def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """A message is ready to go."""
+    spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
+    now = state.rank.clock[rank]
+    timed = len(program.box) and program.box[x] >= 0
+    if not late(x, program, charges):
+        leave(x, now, program, charges, state)
+    elif timed:
+        state.message.left[x] = now
+        offer(x, program, charges, state)
+    else:
+        meet(x, now, program, charges, state)
+
+
+@step
+def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """A receive of a certain message is posted."""
+    message = program.received_from[x]
+    if late(message, program, charges):
+        meet(message, state.rank.clock[rank], program, charges, state)
+
+
+@step
+def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """Begin an operation, and count what it waits for."""
+    op = program.op[x]
+    if op in (_COMPUTE, _ELAPSE):
+        spend(rank, COMPUTE, state.rank.clock[rank] + program.seconds[x], charges, state)
+    elif op in (_SEND, _ISEND, _EXCHANGE):
+        send(x, rank, program, charges, state)
+        if op == _EXCHANGE:
+            post(x, rank, program, charges, state)
+            await_message(program.received_from[x], rank, RECEIVER, state)
+        if op != _ISEND and late(x, program, charges):
+            await_message(x, rank, SENDER, state)
+    elif op == _RECV and program.received_from[x] == TIMING:
+        state.rank.missing[rank] += 1
+        want(x, program, charges, state)
+    elif op in (_RECV, _IRECV):
+        post(x, rank, program, charges, state)
+        if op == _RECV:
+            await_message(program.received_from[x], rank, RECEIVER, state)
+    elif op in (_WAIT, _WAITALL):
+        enter_wait(x, rank, program, charges, state)
+    elif op in (_READ, _WRITE):
+        state.rank.missing[rank] += 1
+        push(state, state.rank.clock[rank], SERVE, x, 0)
+    elif op == _START:
+        state.times[STARTED] = max(state.times[STARTED], state.rank.clock[rank])
+
+
+@step
+def enter_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """Begin to wait for requests."""
+    place = state.rank.wait[rank]
+    while place < len(program.waited) and program.waiting[place] == x:
+        request = program.waited[place]
+        if program.op[request] == _IRECV:
+            await_message(program.received_from[request], rank, RECEIVER, state)
+        elif late(request, program, charges):
+            await_message(request, rank, SENDER, state)
+        place += 1
+
+
+@step
+def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """End an operation: all that it waits for is known."""
+    op = program.op[x]
+    if op == _SEND and late(x, program, charges):
+        waited(rank, state.message.left[x], state.message.arrival[x], charges, state)
+    elif op == _RECV:
+        message = program.received_from[x]
+        waited(rank, state.message.left[message], state.message.arrival[message], charges, state)
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
+    elif op == _IRECV:
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
+    elif op in (_WAIT, _WAITALL):
+        leave_wait(x, rank, program, charges, state)
+        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
+    elif op == _EXCHANGE:
+        message = program.received_from[x]
+        last = state.message.arrival[message] + charges.receiving
+        left = state.message.left[message]
+        if late(x, program, charges):
+            own, its = state.message.arrival[x], state.message.left[x]
+            if own > last * WHILE:
+                left = its
+            elif last <= own * WHILE:
+                left = min(left, its)
+            last = max(last, own)
+        waited(rank, left, last, charges, state)
+
+
+@step
+def waited(rank: int, left: float, until: float, charges: Any, state: Any) -> None:
+    """Charge a wait to the message that ended it: before and after it began its transfer."""
+    since = state.rank.clock[rank]
+    end = max(since, until)
+    spend(rank, SYNCHRONIZATION, min(max(since, left), end), charges, state)
+    spend(rank, COMMUNICATION, end, charges, state)
+
+
+@step
+def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """End a wait for requests, when a round of checks finds them done."""
+    since = state.rank.clock[rank]
+    first = place = state.rank.wait[rank]
+    last, left = -math.inf, math.inf
+    while place < len(program.waited) and program.waiting[place] == x:
+        last = max(last, awaited(place, program, charges, state)[0])
+        place += 1
+    for one in range(first, place):
+        end, begin = awaited(one, program, charges, state)
+        if last <= end * WHILE:
+            left = min(left, begin)
+    state.rank.wait[rank] = place
+    waited(rank, left, last, charges, state)
+    each = charges.polling * (place - first)
+    if each > 0:
+        found = noticed(since, state.rank.clock[rank], each)
+        spend(rank, COMMUNICATION, found, charges, state)
+
+
+@step
+def awaited(place: int, program: Any, charges: Any, state: Any) -> tuple[float, float]:
+    """Return when what a wait is for has arrived and had left, if it is waited for at all."""
+    message = program.waited[place]
+    own = program.op[message] == _ISEND
+    if own and not late(message, program, charges):
+        return -math.inf, math.inf
+    if not own:
+        message = program.received_from[message]
+    return state.message.arrival[message], state.message.left[message]
+
+
+@step
+def noticed(since: float, done: float, each: float) -> Any:
+    """Return when rounds of checking find it; as `parcast_emulator.processes.clock.noticed`."""
+    rounds = max(1, -int(-(done - since) // each))
+    end = since + rounds * each
+    return end if end >= done else end + each
+
+
+@step
+def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
+    """Let a rank run until it waits for what is not known, or to its end."""
+    x, end = state.rank.at[rank], state.rank.end[rank]
+    begun = x
+    while x < end:
+        if not state.rank.entered[rank]:
+            state.rank.entered[rank] = True
+            enter(x, rank, program, charges, state)
+        if state.rank.missing[rank] > 0:
+            break
+        over(x, rank, program, charges, state)
+        state.rank.entered[rank] = False
+        x += 1
+    state.rank.at[rank] = x
+    state.scalars[HANDLED] += x - begun
+
+
+@step
+def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: Any,
+         servers: Any) -> None:  # fmt: skip
+    """Serve an access: by the disks that all nodes share, or by one of the rank's own node."""
+    rank = program.rank[x]
+    if not charges.on_nodes:
+        first = 0 if program.striped[x] else rank % charges.disks
+        after = charges.disks if program.striped[x] else first + 1
+        end = now
+        for disk in range(first, after):
+            state.disk[disk] = max(now, state.disk[disk]) + program.seconds[x]
+            end = max(end, state.disk[disk])
+        spend(rank, IO, end, charges, state)
+        known(rank, state)
+        return
+    node = state.rank.node[rank]
+    first, after = cluster.disks[node], cluster.disks[node + 1]
+    disk = first + state.turn[node] % (after - first)
+    state.turn[node] += 1
+    offset, size = state.end_of_files[disk], program.amount[x]
+    state.end_of_files[disk] += size
+    _, end, _ = access(cluster, servers, disk, now, offset, size)
+    state.accessed[state.scalars[ACCESSES]] = x
+    push(state, end, CARRY, disk, state.scalars[ACCESSES])
+    state.scalars[ACCESSES] += 1
+
+
+@step
+def carry_file(disk: int, x: int, now: float, program: Any, charges: Any, state: Any,
+               cluster: Any, servers: Any) -> None:  # fmt: skip
+    """Carry what a disk of a node has read over the disk's bus."""
+    hardware, bus, rank = cluster.hardware, cluster.bus_of[disk], program.rank[x]
+    seconds = hardware.bus_latency + program.amount[x] / hardware.bus_bandwidth
+    if hardware.cut_through:
+        servers.bus[bus] = max(servers.bus[bus] + seconds, now)
+    else:
+        servers.bus[bus] = max(now, servers.bus[bus]) + seconds
+    spend(rank, IO, servers.bus[bus], charges, state)
+    known(rank, state)
+
+
+@kernel
+def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers: Any) -> Any:
+    """Let all ranks run, and serve what they ask for in the order of time."""
+    enough = state.scalars[HANDLED] + most
+    room = len(state.heap) - 4
+    while state.scalars[HANDLED] < enough:
+        if state.scalars[READY] > 0:
+            rank = state.ready[state.scalars[READY] - 1]
+            left = state.rank.end[rank] - state.rank.at[rank]
+            if state.scalars[EVENTS] + state.scalars[TOGETHER] + 2 * left > room:
+                return FULL
+            state.scalars[READY] -= 1
+            go_on(rank, program, charges, state)
+            continue
+        events = state.scalars[EVENTS] + state.scalars[TOGETHER]
+        if events == 0:
+            return DONE
+        if events > room:
+            return FULL
+        now, code, tie = take(state)
+        state.times[NOW] = now
+        state.scalars[HANDLED] += 1
+        kind, x = code // KIND, code % KIND
+        if kind == CARRY:
+            carry_file(x, state.accessed[tie], now, program, charges, state, cluster, servers)
+        elif kind == DECIDE:
+            decide(x, program, charges, state)
+        elif program.op[x] in (_READ, _WRITE):
+            read(x, now, program, charges, state, cluster, servers)
+        else:
+            carry(x, now, program, charges, state)
+    return ENOUGH

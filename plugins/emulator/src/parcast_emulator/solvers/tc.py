@@ -1,0 +1,130 @@
+"""``emulator.tc``: tightly coupled simulation, every process issuing its calls one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import attrs
+
+from parcast import Parts, Prediction, Query, UnsupportedError
+from parcast.model import Count
+from parcast_emulator.answers import prediction
+from parcast_emulator.blocks import Blocks
+from parcast_emulator.coupling import Coupling
+from parcast_emulator.emulators.of_program import Processes
+from parcast_emulator.hardware import cluster_of
+from parcast_emulator.progress import shown
+from parcast_emulator.simulation import simulate
+from parcast_emulator.solvers import advice
+
+#: Operations that are played unasked: one by one by processes, or by compiled kernels.
+_PLAYED, _COMPILED = 100_000, 50_000_000
+
+_BINDING = ("processor", "network", "storage", "synchronization")
+
+
+@attrs.frozen(kw_only=True)
+class Options(Coupling):
+    """What a user may choose."""
+
+    epochs: Literal["common", "own"] = "common"  #: when a node begins the next epoch
+    #: more are refused; None: as many as take some seconds one by one, or fit in memory compiled
+    most_operations: Count | None = None
+
+
+class TightlyCoupled:
+    """Predicts emulated applications, and any program, by running their processes."""
+
+    cost = staticmethod(advice.of_calls)
+    assumptions = staticmethod(advice.assumptions)
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or which part of the machine is missing or contradicts another."""
+        content = query.workload.content
+        try:
+            if isinstance(content, Processes):
+                from parcast_emulator.program_run import costs_of
+
+                costs_of(content.as_program(query))
+            else:
+                cluster_of(query)
+                if content.writes and (query.options or Options()).lossy:
+                    return (
+                        "writes are simulated in a mirror, where no process can wait for a call; "
+                        "leave emulator.tc's calls non-blocking and polling at 0"
+                    )
+        except UnsupportedError as error:
+            return str(error)
+        return None
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction."""
+        options: Options = query.options or Options()
+        content = query.workload.content
+        if isinstance(content, Processes):
+            return _program(content.as_program(query), options)
+        cluster = cluster_of(query)
+        with shown() as progress:
+            outcome = simulate(
+                cluster,
+                _some(content.epochs(query, cluster), options.most_operations or _PLAYED),
+                engine="tc",
+                coupling=options,
+                own_epochs=options.epochs == "own",
+                progress=progress,
+            )
+        return prediction(query, cluster, outcome, (_said(options),))
+
+
+def _said(coupling: Coupling) -> str:
+    """Return how the processes call, in words."""
+    names = ("reads", "sends", "computation")
+    waits = [name for name in names if getattr(coupling, name) == "blocking"]
+    return (
+        f"processes wait in {' and '.join(waits) or 'no call'}; a check for completion takes "
+        f"{coupling.polling:g} s"
+    )
+
+
+def _some(epochs: Iterator[Blocks], most: int) -> Iterator[Blocks]:
+    """Yield the epochs, or say that they are too many operations for plain Python."""
+    total = 0
+    for blocks in epochs:
+        total += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        if total > most:
+            raise UnsupportedError(_too_many(f"over {most:,}"))
+        yield blocks
+
+
+def _too_many(count: str, why: str = "") -> str:
+    return (
+        f"{count} operations one by one{why} are more than are played unasked; ask a smaller p, or "
+        "--set emulator.tc.most_operations to more"
+    )
+
+
+def _program(query: Query, options: Options) -> Prediction:
+    from parcast.program.matching import matched
+    from parcast_emulator.program_run import costs_of, run, why_not_compiled
+
+    count = matched(query, pools=True).unrolled.count()
+    slow = why_not_compiled(query)
+    most = options.most_operations or (_COMPILED if slow is None else _PLAYED)
+    if count > most:
+        why = "" if slow is None else f", as {slow},"
+        raise UnsupportedError(_too_many(f"{count:,}", why))
+    with shown() as progress:
+        done = run(query, options.polling, progress)
+    parts = sum(done.parts, Parts()) * (1 / query.p)
+    values: Any = dict(zip(parts.values(), _BINDING, strict=True))
+    notes = []
+    if costs_of(query)[1]:
+        notes.append("files lie on the disks of each process's own node, one after another")
+    return Prediction(
+        time=done.time,
+        parts=parts,
+        binding=values[max(values)] if done.time else None,
+        notes=tuple(notes),
+        details={"operations": count},
+    )

@@ -1,0 +1,114 @@
+"""Sums of whole multiples: subscripts and bounds as simple as they can be, and their slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from parcast.quantities import Call, Expr, Name, Num, names_in
+
+ZERO, ONE = Num(0), Num(1)
+
+
+def substitute(expr: Expr, names: Mapping[str, Expr]) -> Expr:
+    """Return an expression with names replaced."""
+    match expr:
+        case Name(id=name):
+            return names.get(name, expr)
+        case Call(f=f, args=args):
+            return Call(f, tuple(substitute(one, names) for one in args), expr.line)
+    return expr
+
+
+def simple(expr: Expr) -> Expr:
+    """Return an expression with its sums collected; what is no sum stays as it is."""
+    return _rebuilt(_terms(expr))
+
+
+def plus(*parts: Expr) -> Expr:
+    """Return a sum, collected."""
+    total: dict[Expr, int] = {}
+    for one in parts:
+        for term, factor in _terms(one).items():
+            total[term] = total.get(term, 0) + factor
+    return _rebuilt(total)
+
+
+def minus(left: Expr, right: Expr) -> Expr:
+    """Return a difference, collected."""
+    return plus(left, Call("neg", (right,)))
+
+
+def constant(expr: Expr) -> int | None:
+    """Return the whole number that an expression is, None if it is none."""
+    found = {term: factor for term, factor in _terms(expr).items() if factor}
+    if not found:
+        return 0
+    return found[ONE] if found.keys() == {ONE} else None
+
+
+def slope(expr: Expr, variable: str) -> Expr | None:
+    """Return by how much an expression grows with a variable, None if that is not constant."""
+    if variable not in names_in(expr):
+        return ZERO
+    match expr:
+        case Name():
+            return ONE
+        case Call(f="neg", args=(operand,)):
+            found = slope(operand, variable)
+            return None if found is None else times(Num(-1), found)
+        case Call(f="+" | "-" as sign, args=(left, right)):
+            one, other = slope(left, variable), slope(right, variable)
+            if one is None or other is None:
+                return None
+            return plus(one, other) if sign == "+" else minus(one, other)
+        case Call(f="*", args=(left, right)):
+            if variable in names_in(left):
+                left, right = right, left
+            found = slope(right, variable)
+            return None if found is None or variable in names_in(left) else times(left, found)
+    return None
+
+
+def times(left: Expr, right: Expr) -> Expr:
+    """Return a product, without factors of 1 and 0."""
+    for one, other in ((left, right), (right, left)):
+        factor = constant(one)
+        if factor is not None:
+            return _rebuilt({term: factor * n for term, n in _terms(other).items()})
+    return Call("*", (left, right))
+
+
+def _terms(expr: Expr) -> dict[Expr, int]:
+    """Return the terms of a sum and the whole factors before them; that of 1 is the constant."""
+    match expr:
+        case Num(value=int() as value):
+            return {ONE: value}
+        case Call(f="neg", args=(operand,)):
+            return {term: -factor for term, factor in _terms(operand).items()}
+        case Call(f="pos", args=(operand,)):
+            return _terms(operand)
+        case Call(f="+" | "-" as sign, args=(left, right)):
+            total = _terms(left)
+            for term, factor in _terms(right).items():
+                total[term] = total.get(term, 0) + (factor if sign == "+" else -factor)
+            return total
+        case Call(f="*", args=(left, right)):
+            for one, other in ((left, right), (right, left)):
+                if (by := constant(one)) is not None:
+                    return {term: by * n for term, n in _terms(other).items()}
+    return {expr: 1}
+
+
+def _rebuilt(terms: Mapping[Expr, int]) -> Expr:
+    total: Expr | None = None
+    ordered = sorted(terms.items(), key=lambda pair: (pair[0] == ONE, pair[1] < 0))
+    for term, factor in ordered:
+        if factor == 0:
+            continue
+        size = abs(factor)
+        own = Num(size) if term == ONE else term if size == 1 else Call("*", (Num(size), term))
+        if total is None:
+            total = own if factor > 0 else Num(-size) if term == ONE else Call("neg", (own,))
+        else:
+            total = Call("+" if factor > 0 else "-", (total, own))
+    return ZERO if total is None else total

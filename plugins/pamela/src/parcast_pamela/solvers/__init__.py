@@ -1,0 +1,1 @@
+"""The solvers bound, path and sim, and what reports their formulas."""

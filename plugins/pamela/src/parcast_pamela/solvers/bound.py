@@ -1,0 +1,175 @@
+"""``pamela.bound``: T^l of a model by its formula, with T^u and what binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+import attrs
+
+from parcast.errors import InvalidPointError, ParcastError
+from parcast.model import Prediction, Query
+from parcast_pamela.bindings import bind
+from parcast_pamela.compilation.analysis import regime
+from parcast_pamela.compilation.checked import compile_checked
+from parcast_pamela.compilation.compiler import Compiled, Values, told_theta
+from parcast_pamela.language.tree import Apply, walk
+from parcast_pamela.solvers import advice
+from parcast_pamela.workload import (
+    PROCESSES,
+    Content,
+    Pamela,
+    given,
+    linked,
+    machine_of,
+    parameter_at,
+)
+
+_NO_PROCESSES = "the model has no parameter P, so p makes no difference"
+_NO_MACHINE = "the model leaves nothing to a machine, so pamela.model makes no difference"
+_SOME_BERN = "conditions are probabilities: time and lower are bounds of the mean"
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How a program becomes a model: a lower bound, or an estimate that is mostly above."""
+
+    form: Literal["free", "barrier"] = "free"
+
+
+class Bound:
+    """The lower bound T^l; its formula is compiled once and evaluated exactly at each point."""
+
+    cost = staticmethod(advice.of_formulas)
+    assumptions = staticmethod(advice.of_bound)
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or what keeps the model from having a formula."""
+        try:
+            linked(query)
+        except ParcastError as error:
+            return str(error)
+        return None
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the bound at a query."""
+        compiled = compiled_of(query)
+        bound = bind(compiled.model, given(compiled.model, query))
+        values = compiled.values_at(bound)
+        try:
+            time = float(values.bound)
+            upper = float(values.upper)
+        except OverflowError:
+            raise InvalidPointError("the time overflows; check the parameters") from None
+        notes = [*compiled.notes]
+        if PROCESSES not in compiled.model.parameters:
+            notes.append(_NO_PROCESSES)
+        if machine_of(query) is None and query.machine.part("pamela", Pamela) is not None:
+            notes.append(_NO_MACHINE)
+        random, form = has_bern(compiled), query.workload.content.form
+        if random:
+            notes.append(_SOME_BERN)
+        return Prediction(
+            time=time,
+            lower=None if form == "barrier" else time,
+            upper=None if form else max(upper, time),
+            # of a program's own critical path nothing tells computing from messages
+            binding=None if form and values.critical_path == values.bound else _binding(values),
+            notes=tuple(notes),
+            assumptions=() if form else assumptions(compiled),  # of programs they are checked
+            details=_details(compiled, bound, values),
+        )
+
+    def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
+        """Return all predictions; each model is compiled once."""
+        return [self.solve(query) for query in queries]
+
+    def derivatives(self, query: Query, names: Iterable[str]) -> Mapping[str, float] | None:
+        """Return the exact derivatives of the time by parameters, on the active branch.
+
+        A name is a parameter's, or the key path of the machine where its value stands. None
+        where one is no number parameter of the model, or a whole one.
+        """
+        compiled = compiled_of(query)
+        parameters = compiled.model.parameters
+        stands = {name: parameter_at(compiled.model, query, name) or name for name in names}
+        for name in stands.values():
+            if name not in parameters or parameters[name].dims or parameters[name].type == "int":
+                return None
+        bound = bind(compiled.model, given(compiled.model, query))
+        found = regime(compiled, bound, list(stands.values())).derivatives
+        return {name: float(found[own]) for name, own in stands.items()}
+
+
+def compiled_of(query: Query) -> Compiled:
+    """Return the formulas of a query's workload on its machine; the last few are kept."""
+    content: Content = query.workload.content
+    return _compiled(content, machine_of(query))
+
+
+@lru_cache(maxsize=32)
+def _compiled(content: Content, machine: str | None) -> Compiled:
+    return compile_checked(content.model(machine))
+
+
+def has_bern(compiled: Compiled) -> bool:
+    """Return whether a model has conditions that are true with some probability."""
+    model = compiled.model
+    trees = [one.body for one in model.equations.values()]
+    lets = [one.body for one in model.lets.values()]
+    return any(
+        isinstance(node, Apply) and node.name == "bern"
+        for one in (*trees, *lets)
+        for node in walk(one)
+    )
+
+
+def assumptions(compiled: Compiled) -> tuple[str, ...]:
+    """Return what the model assumes, as it is written there."""
+    found = []
+    for one in compiled.model.assumptions:
+        if one.place:
+            line = one.place.source.text.splitlines()[one.place.line - 1]
+            found.append(line.partition("//")[0].strip().removeprefix("assume "))
+    return tuple(dict.fromkeys(found))
+
+
+def _binding(values: Values) -> str | None:
+    """Return the core's word for what binds, where that is certain: synchronization else none."""
+    if not values.bound:
+        return None
+    if values.bound == values.critical_path and values.contention < values.bound:
+        return "synchronization"
+    return None
+
+
+def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    from parcast_pamela.algebra.exact import ExactValues
+    from parcast_pamela.solvers.accuracy import estimate
+
+    evaluate = ExactValues(bound)
+    demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
+    found = regime(compiled, bound)
+    return {
+        "formula": repr(compiled.bound),
+        "regime": repr(found.active),
+        "binds": binds(values, demands),
+        "critical_path": float(values.critical_path),
+        "contention": float(values.contention),
+        "estimate": estimate(values),
+        **told_theta(values.theta),
+        "demands": demands,
+        "elasticities": {name: share for name, share in found.elasticities.items() if share},
+    }
+
+
+def binds(values: Values, demands: Mapping[str, float]) -> str:
+    """Return what T^l is at a point: the critical path, a resource, or a sum of several."""
+    if not values.bound:
+        return "nothing"
+    if values.bound == values.contention:
+        return max(demands, key=lambda name: demands[name])
+    if values.bound == values.critical_path:
+        return "critical path"
+    return "critical path and contention in turn"

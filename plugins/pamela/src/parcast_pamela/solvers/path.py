@@ -1,0 +1,69 @@
+"""``pamela.path``: the critical path without contention, as most static predictions have it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import attrs
+
+from parcast.errors import FileError, ParcastError, did_you_mean
+from parcast.model import Prediction, Query
+from parcast_pamela.bindings import bind
+from parcast_pamela.compilation.checked import compile_checked
+from parcast_pamela.compilation.compiler import Compiled
+from parcast_pamela.solvers import advice
+from parcast_pamela.workload import Content, given, linked, machine_of
+
+_WITHOUT = "nothing ever waits for a resource"
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """``transfers`` names an equation that takes its own T^l, contention within it included.
+
+    With the transfer of a network this is the latency and bandwidth model: T^t of the paper's
+    tables 1 and 2.
+    """
+
+    transfers: str = ""
+
+
+class Path:
+    """phi, equation (2)."""
+
+    cost = staticmethod(advice.of_formulas)
+    assumptions = staticmethod(advice.of_path)
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or what keeps the model from having a formula."""
+        try:
+            linked(query)
+        except ParcastError as error:
+            return str(error)
+        return None
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the critical path, which is a lower bound too."""
+        options: Options = query.options or Options()
+        compiled = _compiled(query.workload.content, machine_of(query), options.transfers)
+        values = compiled.values_at(bind(compiled.model, given(compiled.model, query)))
+        time = float(values.critical_path)
+        note = (
+            f"only within {options.transfers} does anything wait" if options.transfers else _WITHOUT
+        )
+        return Prediction(
+            time=time,
+            lower=time,
+            binding="synchronization" if time else None,
+            notes=(note,),
+            details={"formula": repr(compiled.critical_path)},
+        )
+
+
+@lru_cache(maxsize=32)
+def _compiled(content: Content, machine: str | None, transfers: str) -> Compiled:
+    model = content.model(machine)
+    if transfers and transfers not in model.equations:
+        hint = did_you_mean(transfers, model.equations)
+        raise FileError(f"transfers={transfers!r} is no equation of {content.name}.{hint}")
+    return compile_checked(model, transfers=transfers)

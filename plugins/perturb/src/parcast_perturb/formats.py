@@ -1,0 +1,29 @@
+"""Files that can be perturbed: traces, and the tables of training jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from parcast_traces import readers
+from parcast_traces.trace.columns import Trace
+
+#: Readers by suffix.
+FORMATS: Mapping[str, str] = {
+    **readers.FORMATS,
+    ".parquet": "parcast_training.trace:read",
+    ".csv": "parcast_training.trace:read",
+}
+
+
+def read_trace(path: Path) -> Trace:
+    """Return the trace in a file or folder.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is of no known format.
+    TraceError
+        If no run can have left it.
+    """
+    return readers.read_trace(path, FORMATS)

@@ -1,0 +1,290 @@
+"""A program as a trace of a run without a network, and what the machine adds to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast import Query, UnsupportedError, Workload
+from parcast.model import Costs
+from parcast.program import ANY, Block, Unrolled
+from parcast.program.matching import CODE, Columns, matched
+from parcast.program.matching.deadlock import matched as fixed_program
+from parcast.program.reference import frozen
+from parcast.program.source import SENDS
+from parcast_perturb.asynchronous import warned
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
+from parcast_traces.trace.calls import CALLS, CODES, WAIT
+from parcast_traces.trace.columns import (
+    BYTES,
+    COUNT,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    NONE,
+    OUT,
+    ROOM,
+    SITE,
+    START,
+    Channels,
+    Events,
+    Floats,
+    Ints,
+    Trace,
+)  # fmt: skip
+from parcast_traces.workload import Traced
+
+#: Calls of the language as a trace names them; computation becomes the gaps between them.
+_NAMES = {
+    "send": "send", "isend": "isend", "recv": "recv", "irecv": "irecv", "sendrecv": "sendrecv",
+    "wait": "wait", "waitall": "waitall", "start": "call",
+}  # fmt: skip
+_STORED = ("read", "write")
+_STORED_CODES = tuple(CODE[op] for op in _STORED)
+_SENDING = (CODE["send"], CODE["isend"], CODE["sendrecv"])
+_RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
+
+ZERO = Recorded(latency=0.0, per_byte=0.0)
+
+
+def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a program as a trace of a run without network, and what the machine adds to it.
+
+    Raises
+    ------
+    UnsupportedError
+        If messages share a resource.
+    """
+    program = matched(query, pools=True)
+    costs = Costs.of(query, program.unrolled.needs())
+    _refuse(query, costs, program.unrolled)
+    decided = _decided(query, costs, program.unrolled)
+    was = None
+    if decided:
+        fixed = frozen(program.unrolled, costs)
+        program = fixed_program(fixed.unrolled, program.algorithms, costs.eager_limit)
+        was = np.array([CODE[op] for op in fixed.was], np.int8)
+    columns = program.columns
+    trace, kept = _untimed(columns, query)
+    seconds = _seconds(columns, costs)
+    gaps = _gaps(columns, kept, seconds)
+    rows = np.flatnonzero(gaps)
+    computing = Perturbation(removed=(rows, gaps[rows]))
+    known = attrs.evolve(ZERO, eager_max=costs.eager_limit)
+    found = propagate(trace, computing, known, "clocked", every_end=True)
+    times = trace.events.times
+    assert found.ends is not None
+    times[:, END] = found.ends[:, 0]
+    times[1:, START] = times[:-1, END]
+    times[trace.events.offsets[:-1], START] = 0.0
+    times[:, START] += gaps
+    of = columns.op if was is None else was
+    content = Traced(
+        trace,
+        _added(columns, costs, kept, trace),
+        costs.eager_limit,
+        np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
+        *(
+            _some(_gaps(columns, kept, np.where(np.isin(of, codes), seconds, 0.0)))
+            for codes in (_STORED_CODES, (CODE["pool"],))
+        ),
+    )
+    return attrs.evolve(given, kind="trace", content=content), decided
+
+
+def of_work(query: Query) -> Query:
+    """Return the query with a trace of work as the run of its machine without a network.
+
+    Raises
+    ------
+    UnsupportedError
+        As `parcast_traces.to_program.program` and `of_program` do.
+    """
+    from parcast_traces.to_program import program
+
+    work: Traced = query.workload.content
+    made, notes = program(query.workload, query)
+    timed, decided = of_program(made, attrs.evolve(query, workload=made))
+    content: Traced = timed.content
+    trace = attrs.evolve(
+        content.trace, notes=(*work.trace.notes, *warned(work.trace), *notes, *decided)
+    )
+    timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
+    return attrs.evolve(query, workload=timed)
+
+
+def _some(seconds: Floats) -> Floats | None:
+    return seconds if seconds.any() else None
+
+
+def _refuse(query: Query, costs: Costs, unrolled: Unrolled) -> None:
+    """Refuse what delays along fixed edges cannot say."""
+    if costs.contention != "none" and (unrolled.pools or _has(unrolled, SENDS)):
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has contention {costs.contention!r}; messages of a "
+            "message graph never wait for each other. Set network.contention to none, or ask "
+            "another family"
+        )
+
+
+def _has(unrolled: Unrolled, ops: frozenset[str]) -> bool:
+    return any(block.op in ops for block in unrolled.blocks)
+
+
+def _decided(query: Query, costs: Costs, unrolled: Unrolled) -> tuple[str, ...]:
+    """Return what timing decides, which the graph has as the machine without noise decides it."""
+    private = costs.layout == "cluster" and costs.disks >= query.p
+    accesses = [block for block in unrolled.blocks if block.op in _STORED]
+    own = all(block.arguments["file"] == "own" for block in accesses)
+    found = {
+        "who takes a message from ANY": any(_from_any(block) for block in unrolled.blocks),
+        "who takes a task of a pool": bool(unrolled.pools),
+        "who waits for a disk": bool(accesses) and query.p > 1 and not (private and own),
+    }
+    return tuple(
+        f"{what} is fixed, as it is without noise: a message graph has no queues"
+        for what, there in found.items()
+        if there
+    )
+
+
+def _from_any(block: Block) -> bool:
+    source = block.arguments.get("src")
+    return isinstance(source, int) and source == ANY
+
+
+def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
+    """Return the calls as a trace in which nothing takes time, and which operations they are."""
+    names = {code: _NAMES[op] for op, code in CODE.items() if op in _NAMES}
+    kept = np.flatnonzero(np.isin(columns.op, list(names)))
+    rank = columns.rank_of(kept)
+    size = len(columns.offsets) - 1
+    counts = np.bincount(rank, minlength=size) + 1  # and a last call, for what is computed last
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    place = np.arange(len(kept)) + rank
+    whole = np.zeros((int(offsets[-1]), 7), np.int32)
+    times = np.zeros((len(whole), 4))
+    whole[:, (OUT, INTO)] = NONE
+    whole[:, NAME], whole[:, SITE] = CODES["finalize"], 0
+    lookup = np.zeros(len(CODE), np.int64)
+    for code, name in names.items():
+        lookup[code] = CODES[name]
+    kinds = np.array(list(CALLS.values()))
+    whole[place, NAME] = lookup[columns.op[kept]]
+    whole[:, KIND] = kinds[whole[:, NAME]]
+    whole[place, SITE] = columns.site[kept] + 1
+    times[place, BYTES] = times[place, ROOM] = columns.amount[kept]
+    channels = _channels(columns, kept, rank, place, whole)
+    slots, requests = _requests(columns, kept, place, whole, rank, size)
+    sites = ("end", *(
+        site.name if site.line is None else columns.unrolled.line(number)
+        for number, site in enumerate(columns.unrolled.sites)
+    ))  # fmt: skip
+    return Trace(
+        where=query.workload.name,
+        events=Events(offsets=offsets, whole=whole, times=times, slots=slots),
+        channels=channels,
+        communicators=(np.arange(size, dtype=np.int32),),
+        labels=("0",),
+        sites=sites,
+        requests=requests,
+        tick=1.0,
+        comparable=True,
+        modeled=True,
+    ), kept
+
+
+def _channels(columns: Columns, kept: Ints, rank: Ints, place: Ints, whole: Any) -> Channels:
+    """Number the channels, and say on which each call sends and receives."""
+    op, tag = columns.op[kept], columns.tag[kept]
+    sends, receives = np.isin(op, _SENDING), np.isin(op, _RECEIVING)
+    ends = np.concatenate(
+        [
+            np.stack([rank[sends], columns.dst[kept][sends], tag[sends]], axis=1),
+            np.stack([columns.src[kept][receives], rank[receives], tag[receives]], axis=1),
+        ]
+    ).astype(np.int64)
+    table, numbers = np.unique(ends, axis=0, return_inverse=True)
+    numbers = numbers.reshape(-1)
+    whole[place[sends], OUT] = numbers[: sends.sum()]
+    whole[place[receives], INTO] = numbers[sends.sum() :]
+    source, target, tags = table.reshape(-1, 3).T
+    return Channels(
+        source=source.astype(np.int32),
+        target=target.astype(np.int32),
+        tag=tags.copy(),
+        communicator=np.zeros(len(tags), np.int32),
+    )
+
+
+def _requests(
+    columns: Columns, kept: Ints, place: Ints, whole: Any, rank: Ints, size: int
+) -> tuple[Any, Any]:
+    """Give each request a number of its own in its rank; return those of waits, and how many."""
+    opens = np.isin(columns.op[kept], (CODE["isend"], CODE["irecv"]))
+    count = np.bincount(rank[opens], minlength=size)
+    first = np.cumsum(count) - count
+    number = np.arange(int(opens.sum())) - first[rank[opens]]
+    whole[place[opens], COUNT] = number
+    waits = whole[place, KIND] == WAIT
+    ids = kept[waits]
+    begin, end = (np.searchsorted(columns.wait_op, ids, side) for side in ("left", "right"))
+    whole[place[waits], FIRST] = begin
+    whole[place[waits], COUNT] = end - begin
+    slots = number[np.searchsorted(kept[opens], columns.wait_request)]
+    return slots.astype(np.int32), count.astype(np.int32)
+
+
+def _seconds(columns: Columns, costs: Costs) -> Floats:
+    """Return how long each operation takes that is no call, and 0 of calls."""
+    seconds = np.zeros(len(columns.op))
+    for op in (*_STORED, "compute", "elapse"):
+        ids = np.flatnonzero(columns.op == CODE[op])
+        if not len(ids):
+            continue
+        amount, rank = columns.amount[ids], columns.rank_of(ids)
+        if op == "compute":
+            memory = 0.0 if columns.memory is None else columns.memory[ids]
+            seconds[ids] = costs.compute(rank, amount, memory)
+        elif op == "elapse":
+            seconds[ids] = costs.elapse(rank, amount)
+        else:
+            striped = _striped(columns, costs)[columns.order[ids]]
+            own, shared = (costs.piece(amount, file) for file in ("own", "shared"))
+            seconds[ids] = np.where(striped, shared, own)
+    return seconds
+
+
+def _striped(columns: Columns, costs: Costs) -> Any:
+    """Return of each block whether it is an access that is spread over all disks."""
+    files = (block.arguments.get("file") for block in columns.unrolled.blocks)
+    return np.array([file is not None and costs.striped(file) for file in files], bool)
+
+
+def _gaps(columns: Columns, kept: Ints, seconds: Floats) -> Floats:
+    """Return how long what is no call takes before each call."""
+    gaps = np.zeros(len(kept) + len(columns.offsets) - 1)
+    busy = np.flatnonzero(seconds)
+    np.add.at(gaps, np.searchsorted(kept, busy) + columns.rank_of(busy), seconds[busy])
+    return gaps
+
+
+def _added(columns: Columns, costs: Costs, kept: Ints, trace: Trace) -> Floats:
+    """Return what the machine adds to each call, to its message and after its receipt."""
+    op, rank = columns.op[kept], columns.rank_of(kept)
+    place = np.arange(len(kept)) + rank
+    found = np.zeros((trace.count, 3))
+    sends, timeless = np.isin(op, _SENDING), op == CODE["start"]
+    ids = kept[sends]
+    amount = columns.amount[ids]
+    found[place, 0] = found[place, 2] = costs.overhead_receive
+    found[place[sends], 0] = costs.sending(amount)
+    found[place[timeless]] = 0.0
+    if len(ids):
+        found[place[sends], 1] = costs.wire(rank[sends], columns.dst[ids], amount)
+    return found

@@ -1,1 +1,0 @@
-"""Training jobs recorded as tables of operations: what a run without stragglers would take."""

@@ -1,0 +1,1 @@
+"""What petri knows of machines: loads, laws, background jobs and links."""

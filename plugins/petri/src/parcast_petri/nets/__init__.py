@@ -1,0 +1,1 @@
+"""Nets: what they are, their files, pictures, invariants and the token game."""

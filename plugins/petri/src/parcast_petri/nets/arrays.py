@@ -1,0 +1,335 @@
+"""Nets as the arrays of the kernel, or as the lists of its plain and exact forms."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence, Sized
+from fractions import Fraction
+from itertools import chain
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+
+from parcast_petri.kernel import layout as k
+from parcast_petri.nets.arcs import Whole, arc_columns
+from parcast_petri.nets.delays import code, law
+from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.net import Given, Net, Tokens, Transition
+
+#: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
+Form = Literal["compiled", "plain", "exact"]
+
+
+@attrs.frozen(eq=False)
+class Arrays:
+    """What makes memories of a net."""
+
+    net: Net
+    form: Form
+    options: Mapping[int, int]
+    columns: Mapping[int, Sequence[Any] | Whole]  #: those that a run does not change
+    places: Mapping[str, int]  #: places and loads
+    tie: Whole
+    depth: int  #: of the deepest expression
+    plural: int  #: timers of transitions with several servers, at the initial marking
+    pools: tuple[Tokens, ...]
+    queues: tuple[str, ...]
+
+    def memory(self, room: int = 0, slots: int = 0) -> Memory:
+        """Return a memory in which nothing is enabled yet.
+
+        Parameters
+        ----------
+        room
+            How many firings it can trace.
+        slots
+            How many timers of transitions with several servers it has room for at least.
+        """
+        burst = self.options[k.BURST]
+        slots = max(slots, 2 * burst + self.plural) if burst else 0
+        transitions, pools, queues = len(self.tie), len(self.pools), len(self.queues)
+        columns = {**self.columns, **self._changed(slots, room)}
+        sizes = {at: len(column) for at, column in columns.items()}
+        m, ends = [0] * k.HEADER, {False: k.HEADER, True: k.SAME + 1}
+        for at in range(k.PRE_AT, k.HEADER):
+            m[at] = ends[at in k.REAL]
+            ends[at in k.REAL] += sizes[at]
+        counts = {k.TRANSITIONS: transitions, k.POOLS: pools, k.QUEUES: queues, k.ROOM: room,
+                  k.HEAPS: k.FIRST_POOL + pools + 2 * queues, k.SPARE: slots,
+                  k.COUNTED: len(columns[k.MARKING])}  # fmt: skip
+        for at, value in {**counts, **self.options}.items():
+            m[at] = value
+        same = 0.0 if self.form == "exact" else self.net.same
+        times = [0.0, 0.0, 0.0, same]
+        whole = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at not in k.REAL]
+        real = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at in k.REAL]
+        if self.form == "compiled":
+            return Memory(
+                np.concatenate([np.asarray(one, np.int64) for one in (m, *whole)]),
+                np.concatenate([np.asarray(one, np.float64) for one in (times, *real)]),
+                sizes,
+                slots,
+            )
+        exactly = Fraction if self.form == "exact" else float
+        listed, numbers = (
+            [x for one in ones for x in (one.tolist() if isinstance(one, np.ndarray) else one)]
+            for ones in (whole, real)
+        )
+        return Memory([*m, *listed], [*map(exactly, (*times, *numbers))], sizes, slots)
+
+    def grown(self, old: Memory) -> Memory:
+        """Return a memory in the same state with room for twice as many timers."""
+        new = self.memory(old.sizes[k.TRACE], 2 * old.slots + 64)
+        new.m[: k.TRANSITIONS] = old.m[: k.TRANSITIONS]
+        new.f[: k.SAME] = old.f[: k.SAME]
+        for at in range(k.MARKING, k.HEADER):
+            if at not in (k.FREE, k.HEAP, k.KEY, k.BASE) and not k.DELAY <= at < k.LAST:
+                new.fill(at, old.column(at))
+        for start, to, size in zip(
+            old.column(k.BASE), new.column(k.BASE), old.column(k.SIZE), strict=True
+        ):
+            items = old.column(k.HEAP, int(start), int(start + size))
+            new.m[new.m[k.HEAP] + to : new.m[k.HEAP] + to + size] = items
+            keys = old.column(k.KEY, int(start), int(start + size))
+            new.f[new.m[k.KEY] + to : new.m[k.KEY] + to + size] = keys
+            for position, item in enumerate(items, int(to)):
+                new.m[new.m[k.PLACE] + item] = position
+        end = old.sizes[k.PLACE]
+        free = [*range(new.sizes[k.PLACE] - 1, end - 1, -1)]
+        kept = old.column(k.FREE, 0, int(old.m[k.SPARE]))
+        new.fill(k.FREE, [*free, *kept])
+        new.m[k.SPARE] = len(free) + len(kept)
+        return new
+
+    def _changed(self, slots: int, room: int) -> dict[int, Whole]:
+        """Return the columns that a run changes, as they are before it."""
+        transitions, pools, queues = len(self.tie), len(self.pools), len(self.queues)
+        fixed = transitions + pools + queues
+        items, marking = fixed + slots, self._marking()
+        special = [self.net.transitions[at] for at in self.net.special]
+        members = Counter(t.speed for t in special)
+        waiting = Counter(t.queue for t in special)
+        lines = [waiting[queue] for queue in self.queues]
+        sizes = [transitions + pools + slots, transitions, queues]
+        sizes += [*(members[pool] + slots for pool in self.pools), *lines, *lines]
+        base = np.cumsum([0, *sizes])
+        none = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
+        none |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
+        none |= dict.fromkeys((k.OPEN, k.LEFT_ON), len(self.net.links))
+        none |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)
+        none |= dict.fromkeys((k.HEAP, k.KEY), base[-1])
+        none |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
+        none |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
+                 k.STACK: self.depth + 1}  # fmt: skip
+        away = dict.fromkeys((k.OLDER, k.YOUNGER, k.PLACE), items)
+        away |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
+        more = np.zeros(items - transitions, np.int64)
+        return {
+            **{at: np.zeros(length, np.int64) for at, length in none.items()},
+            **{at: np.full(length, -1) for at, length in away.items()},
+            k.MARKING: marking,
+            k.SAVED: marking,
+            k.OWNER: np.append(np.arange(transitions), more - 1),
+            k.TIE: np.append(self.tie, more),
+            k.FREE: np.arange(items - 1, fixed - 1, -1),
+            k.BASE: base[:-1],
+        }
+
+    def _marking(self) -> Whole:
+        net = self.net
+        found = np.zeros(len(net.places) + len(net.loads), np.int64)
+        for place, tokens in net.initial.items():
+            found[self.places[place]] = tokens
+        return found
+
+
+def arrays(
+    net: Net,
+    form: Form = "compiled",
+    *,
+    evaluation: Literal["batch", "sequential"] = "batch",
+    bound: int = 1 << 40,
+    until: tuple[str, int] | None = None,
+) -> Arrays:
+    """Return a net as the kernel reads it.
+
+    Parameters
+    ----------
+    net
+        The net.
+    form
+        What computes it.
+    evaluation
+        When a delay that depends on the marking is evaluated: after all firings of the instant
+        (``batch``), or right after the firing that enabled it (``sequential``).
+    bound
+        No place may have more tokens.
+    until
+        A place and how many tokens in it end a run.
+
+    Raises
+    ------
+    NetError
+        If the exact form is asked of a net with random delays.
+    """
+    places = {name: index for index, name in enumerate((*net.places, *net.loads))}
+    special = [(at, net.transitions[at]) for at in net.special]
+    pools = tuple(dict.fromkeys(t.speed for _, t in special if t.speed is not None))
+    queues = tuple(dict.fromkeys(t.queue for _, t in special if t.queue is not None))
+    granted, tie = np.full(len(net.transitions), -1), np.arange(len(net.transitions))
+    for at, one in special:
+        if one.queue is not None:
+            granted[at] = places[one.queue]
+    if any(one.priority for _, one in special):
+        tie[sorted(tie.tolist(), key=lambda t: (-net.transitions[t].priority, t))] = tie.copy()
+    codes = {at: code(one.delay, places) for at, one in special if isinstance(one.delay, Tokens)}
+    more = [code(number, places) for number in (*pools, *(link.capacity for link in net.links))]
+    codes |= dict(enumerate(more, len(net.transitions)))
+    columns = {
+        **arc_columns(net, places, granted),
+        **_concerned(net, places, pools, queues),
+        **_attributes(net, places, pools, form),
+        **_shared(net, places),
+        k.CODE_AT: _starts(codes, len(net.transitions) + len(more)),
+        k.CODE: [op for one in codes.values() for op, _ in one],
+        k.OPERAND: [*(operand for one in codes.values() for _, operand in one), 0],
+    }
+    return Arrays(
+        net=net,
+        form=form,
+        options={
+            k.BOUND: bound,
+            k.STOP_PLACE: -1 if until is None else places[until[0]],
+            k.STOP_TOKENS: 0 if until is None else until[1],
+            k.SEQUENTIAL: int(evaluation == "sequential"),
+            k.RANDOM: int(net.random),
+            k.BURST: _burst(net),
+            k.LINKS: len(net.links),
+            k.ORDINARY: int(np.all(columns[k.PLAIN])),
+        },
+        columns=columns,
+        places=places,
+        tie=tie,
+        depth=max(map(len, codes.values()), default=0),
+        plural=sum(_enabled(net, one) for _, one in special if one.servers != 1),
+        pools=pools,
+        queues=queues,
+    )
+
+
+def _attributes(
+    net: Net, places: Mapping[str, int], pools: Sequence[Tokens], form: Form
+) -> dict[int, Sequence[Any] | Whole]:
+    count = len(net.transitions)
+    index = {pool: at for at, pool in enumerate(pools)}
+    delays = [one.delay for one in net.transitions]
+    immediate = np.fromiter((one is None for one in delays), np.int64, count)
+    first: list[Any] = [0.0 if one is None else one for one in delays]
+    second: list[Any] = [0.0] * count
+    none, one, no = np.zeros(count, np.int64), np.ones(count, np.int64), np.full(count, -1)
+    kind, servers, age, plain = none.copy(), one.copy(), none.copy(), 1 - immediate
+    pool, load, tables = no.copy(), no.copy(), {}
+    for at in net.special:
+        t = net.transitions[at]
+        kind[at], first[at], second[at], tables[at] = law(t, exact=form == "exact")
+        servers[at] = -1 if t.servers is None else t.servers
+        age[at], plain[at] = t.memory == "age", _plain(t)
+        pool[at] = -1 if t.speed is None else index[t.speed]
+        load[at] = -1 if t.load is None else places[t.load]
+    return {
+        k.PLAIN: plain,
+        k.IMMEDIATES: immediate,
+        k.SERVERS: servers,
+        k.AGE: age,
+        k.POOL: pool,
+        k.LOAD: load,
+        k.KIND: kind,
+        k.DELAY: first,
+        k.SECOND: second,
+        k.TABLE_AT: _starts(tables, count),
+        k.TABLE: [*chain.from_iterable(tables.values())],
+    }
+
+
+def _plain(one: Transition) -> int:
+    """Return 1 where a transition's timer, constant or drawn, is all that it has."""
+    timer = one.delay is not None and not isinstance(one.delay, Tokens | Given)
+    beside = one.inhibitor or one.speed or one.load or one.memory == "age"
+    return int(timer and one.servers == 1 and not beside)
+
+
+def _starts(lists: Mapping[int, Sized], count: int) -> Whole:
+    """Return where each of so many lists begins in all of them together, and where the last ends.
+
+    Those that are not given are empty.
+    """
+    lengths = np.zeros(count + 1, np.int64)
+    for at, one in lists.items():
+        lengths[at + 1] = len(one)
+    return np.cumsum(lengths)
+
+
+def _burst(net: Net) -> int:
+    """Return how many timers one firing may start in transitions with several servers."""
+    special = [net.transitions[at] for at in net.special]
+    if all(one.servers == 1 for one in special):
+        return 0
+    takers: dict[str, int] = {}
+    for one in special:
+        for place in {**one.pre, **one.inhibitor} if one.servers != 1 else ():
+            takers[place] = takers.get(place, 0) + 1
+    freed = sum(_enabled(net, one) for one in special if one.inhibitor)
+    return (
+        1
+        + freed
+        + max(
+            sum(tokens * takers.get(place, 0) for place, tokens in one.post.items())
+            for one in net.transitions
+        )
+    )
+
+
+def _enabled(net: Net, transition: Transition) -> int:
+    """Return how often a transition is enabled at first, inhibitors left aside."""
+    least = [net.initial.get(place, 0) // weight for place, weight in transition.pre.items()]
+    found = min(least, default=1)
+    return found if transition.servers is None else min(found, transition.servers)
+
+
+def _concerned(
+    net: Net, places: Mapping[str, int], pools: Sequence[Tokens], queues: Sequence[str]
+) -> dict[int, Sequence[Any] | Whole]:
+    """Return the columns of pools and queues that must be looked at when tokens move."""
+    stirred: dict[int, list[int]] = defaultdict(list)
+    for index, pool in enumerate(pools):
+        for name in net.read_by(pool):
+            stirred[places[name]].append(index)
+    number = {queue: at for at, queue in enumerate(queues)}
+    grants, of = np.full(len(places), -1), np.full(len(net.transitions), -1)
+    for queue, at in number.items():
+        grants[places[queue]] = at
+    for at in net.special:
+        of[at] = number.get(net.transitions[at].queue or "", -1)
+    return {
+        k.STIR_AT: _starts(stirred, len(places)),
+        k.STIR: [pool for place in sorted(stirred) for pool in stirred[place]],
+        k.QUEUE: of,
+        k.RESOURCE: [places[queue] for queue in queues],
+        k.GRANTS: grants,
+    }
+
+
+def _shared(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any] | Whole]:
+    """Return the columns of links: what is on them, and the other way round."""
+    members = {at: [places[name] for name in link.loads] for at, link in enumerate(net.links)}
+    on: dict[int, list[int]] = defaultdict(list)
+    for at, ones in members.items():
+        for place in dict.fromkeys(ones):
+            on[place].append(at)
+    return {
+        k.MEMBER_AT: _starts(members, len(members)),
+        k.MEMBER: [*chain.from_iterable(members.values())],
+        k.ON_AT: _starts(on, len(places)),
+        k.ON: [link for place in sorted(on) for link in on[place]],
+    }

@@ -1,0 +1,137 @@
+"""``parcast petri net``, ``animate`` and ``prove``: nets to be looked at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parcast.cli.output import output_option
+
+if TYPE_CHECKING:
+    from parcast_petri.nets.arguments import Subject
+
+What = Annotated[str, typer.Argument(help="A program, or a file with a net (.json, .pnml).")]
+MachineName = Annotated[str | None, typer.Option("--machine", help="For the program's times.")]
+Processes = Annotated[int, typer.Option("-p", min=1, help="Processes of the program.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or petri.sharing.")
+]
+
+
+def _subject(
+    context: typer.Context,
+    what: str,
+    machine: str | None,
+    p: int,
+    settings: list[str] | None,
+    *,
+    folded: bool = False,
+) -> Subject:
+    from parcast_petri.nets.arguments import subject
+
+    found = subject(context.obj, what, machine, p, settings or [], folded=folded)
+    for note in found.notes:
+        typer.echo(f"parcast: note: {note}", err=True)
+    return found
+
+
+def net(
+    context: typer.Context,
+    what: What,
+    *,
+    output: Annotated[
+        Path,
+        output_option("Where it goes: .svg, .dot, .pnml or .json."),
+    ],
+    folded: Annotated[
+        bool,
+        typer.Option("--folded", help="As the paper draws it: loops kept, by places that count."),
+    ] = False,
+    machine: MachineName = None,
+    p: Processes = 4,
+    settings: Settings = None,
+) -> None:
+    """Write the net of a program or a file as a picture, or in another format."""
+    from parcast.errors import FileError
+    from parcast_petri.nets import drawing
+    from parcast_petri.nets.net_files import net_data
+    from parcast_petri.nets.pnml.writing import write_pnml
+
+    suffix = output.suffix.lower()
+    if suffix not in (".svg", ".dot", ".pnml", ".json"):
+        raise FileError(f"{output}: end the name in .svg, .dot, .pnml or .json")
+    found = _subject(context, what, machine, p, settings, folded=folded)
+    try:
+        if suffix == ".svg":
+            output.write_text(drawing.svg(found.net), encoding="utf-8")
+        elif suffix == ".dot":
+            output.write_text(drawing.dot(found.net), encoding="utf-8")
+        elif suffix == ".json":
+            output.write_text(json.dumps(net_data(found.net), indent=1) + "\n", encoding="utf-8")
+        elif found.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
+            output.write_bytes(found.source.read_bytes())
+        else:
+            write_pnml(found.net, output)
+    except OSError as error:
+        raise FileError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def animate(
+    context: typer.Context,
+    what: What,
+    *,
+    output: Annotated[
+        Path | None,
+        output_option("An HTML page; else the terminal."),
+    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="How many firings at the most.")] = 200,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Go on at the Enter key, line by line.")
+    ] = False,
+    machine: MachineName = None,
+    p: Processes = 4,
+    settings: Settings = None,
+) -> None:
+    """Play a net step by step: in the terminal, or on an HTML page."""
+    from parcast.errors import FileError
+    from parcast_petri.nets import animation
+
+    found = _subject(context, what, machine, p, settings)
+    if output is None:
+        for line in animation.lines(found.made, steps):
+            typer.echo(line)
+            if wait:
+                input()
+        return
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"{output}: the animation is an HTML page; end the name in .html")
+    try:
+        output.write_text(animation.page(found.made, steps), encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def prove(
+    context: typer.Context,
+    what: What,
+    *,
+    machine: MachineName = None,
+    p: Processes = 4,
+    settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Prove what holds at any times: invariants, bounds, no deadlock, what never fires."""
+    from parcast_petri.nets import invariants as proof
+    from parcast_petri.programs.lowering import END
+
+    found = proof.prove(_subject(context, what, machine, p, settings).net, {END})
+    typer.echo(json.dumps(found.as_json()) if as_json else found.report())
+
+
+def add(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (net, animate, prove):
+        app.command()(command)

@@ -1,0 +1,238 @@
+"""Nets as JSON objects: what `parcast petri solve` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError, ParcastError, did_you_mean, shorten
+from parcast.files import read_text
+from parcast_petri.machine.laws import Law
+from parcast_petri.nets.net import Delay, Given, Link, Net, NetError, Tokens, Transition
+
+_KINDS = ("immediate", "deterministic", "random")
+_UNLIMITED = ("infinite", "inf", "unlimited")
+_NET = frozenset({"name", "places", "transitions", "initial_marking", "links"})
+_TRANSITION = frozenset(
+    {"name", "pre", "post", "inhibitor", "priority", "kind", "delay", "policy", "speed",
+     "servers", "memory", "load", "queue"}
+)  # fmt: skip
+
+
+def read_json(path: Path) -> Net:
+    """Return the net of a JSON file, decimals read as the exact fractions they spell.
+
+    Raises
+    ------
+    FileError
+        If it is no net; the key is named.
+    """
+    try:
+        data = json.loads(read_text(path), parse_float=Fraction)
+    except json.JSONDecodeError as error:
+        raise FileError(f"{path}:{error.lineno}: this is no JSON: {error.msg}") from None
+    except (RecursionError, ValueError) as error:
+        raise FileError(f"{path}: this is no net: {error}") from None
+    try:
+        return net_of(data)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+def net_of(data: object) -> Net:
+    """Return the net that a JSON object says, ``docs`` of the format in the README.
+
+    Raises
+    ------
+    FileError
+        If a key is missing or unknown, or a value is not what it should be.
+    """
+    if isinstance(data, Mapping) and isinstance(data.get("net"), Mapping):
+        data = data["net"]
+    table = _table(data, "the net", _NET)
+    places = table.get("places", [])
+    if not isinstance(places, list) or not all(isinstance(one, str) for one in places):
+        raise FileError("places must be a list of names")
+    listed = table.get("transitions")
+    if not isinstance(listed, list):
+        raise FileError("transitions must be a list of objects")
+    marking = _arcs(table, "initial_marking", "the net")
+    transitions = tuple(_transition(one, f"transitions[{i}]") for i, one in enumerate(listed))
+    name = table.get("name", "net")
+    try:
+        return Net(
+            places=tuple(places),
+            transitions=transitions,
+            initial=marking,
+            name=str(name),
+            links=tuple(_link(one, f"links[{i}]") for i, one in enumerate(table.get("links", ()))),
+        )
+    except ParcastError as error:
+        raise FileError(str(error)) from None
+
+
+def _link(data: object, where: str) -> Link:
+    table = _table(data, where, frozenset({"capacity", "loads"}))
+    loads = table.get("loads")
+    if not isinstance(loads, list) or not all(isinstance(one, str) for one in loads):
+        raise FileError(f"{where}: loads must be a list of names")
+    return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads))
+
+
+def _table(data: object, where: str, known: frozenset[str]) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise FileError(f"{where} must be an object, not {shorten(json.dumps(data, default=str))}")
+    for key in data:
+        if key not in known:
+            hint = did_you_mean(key, known) or f" Known: {', '.join(sorted(known))}."
+            raise FileError(f"{where} has an unknown key {key!r}.{hint}")
+    return data
+
+
+def _arcs(table: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+    found = table.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise FileError(f"{where}: {key} must be an object from places to tokens")
+    for place, tokens in found.items():
+        if isinstance(tokens, bool) or not isinstance(tokens, int):
+            raise FileError(
+                f"{where}: {key}.{place} is {shorten(tokens)}; tokens are whole numbers"
+            )
+    # an arc of no tokens is none
+    return {place: tokens for place, tokens in found.items() if tokens}
+
+
+def _transition(data: object, where: str) -> Transition:
+    table = _table(data, where, _TRANSITION)
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise FileError(f"{where} needs a name")
+    where = f"transition {name!r}"
+    priority = table.get("priority") or 0
+    if isinstance(priority, bool) or not isinstance(priority, int):
+        raise FileError(f"{where}: priority {priority!r} must be a whole number")
+    return Transition(
+        name=name,
+        pre=_arcs(table, "pre", where),
+        post=_arcs(table, "post", where),
+        inhibitor=_arcs(table, "inhibitor", where),
+        priority=priority,
+        delay=_delay(table, where),
+        speed=_speed(table, where),
+        servers=_servers(table.get("servers", 1), where),
+        memory=_choice(table, "memory", ("enabling", "age"), where),  # type: ignore[arg-type]
+        load=table.get("load"),
+        queue=table.get("queue"),
+    )
+
+
+def _choice(table: Mapping[str, Any], key: str, words: tuple[str, ...], where: str) -> str:
+    found = table.get(key) or words[0]
+    if found not in words:
+        raise FileError(f"{where}: {key} {found!r} must be one of {', '.join(words)}")
+    return str(found)
+
+
+def _servers(value: object, where: str) -> int | None:
+    if value is None or value in _UNLIMITED:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FileError(f"{where}: servers {value!r} must be a whole number or 'infinite'")
+    return value
+
+
+def _delay(table: Mapping[str, Any], where: str) -> Delay | None:
+    given = table.get("delay")
+    kind = table.get("kind") or ("immediate" if given is None else "deterministic")
+    if kind not in _KINDS:
+        raise FileError(f"{where}: kind {kind!r} must be one of {', '.join(_KINDS)}")
+    if kind == "immediate":
+        if given is not None and given != 0:
+            raise FileError(f"{where} is immediate and has a delay of {given}; leave one out")
+        return None
+    if given is None:
+        raise FileError(f"{where} needs a delay")
+    if kind == "random":
+        try:
+            return Law.read(given)
+        except ParcastError as error:
+            raise FileError(f"{where}: delay {error}") from None
+    return number(given, f"{where}: delay")
+
+
+def number(given: object, where: str) -> Fraction | Tokens:
+    """Return an exact number, or arithmetic on tokens, as a file spells it.
+
+    Raises
+    ------
+    FileError
+        If it is neither.
+    """
+    if isinstance(given, Fraction | int) and not isinstance(given, bool):
+        return Fraction(given)
+    try:
+        return Fraction(str(given))
+    except (ValueError, ZeroDivisionError):
+        pass
+    try:
+        return Tokens.read(str(given))
+    except ParcastError as error:
+        raise FileError(f"{where} {error}") from None
+
+
+def net_data(net: Net) -> dict[str, Any]:
+    """Return a net as `net_of` reads it, every number exact."""
+    links = [{"capacity": one.capacity.text, "loads": list(one.loads)} for one in net.links]
+    return {
+        **({"links": links} if links else {}),
+        "name": net.name,
+        "places": list(net.places),
+        "initial_marking": dict(net.initial),
+        "transitions": [transition_data(one) for one in net.transitions],
+    }
+
+
+def transition_data(one: Transition) -> dict[str, Any]:
+    """Return a transition as an object of a file, without what is as it is by default."""
+    said: dict[str, Any] = {"name": one.name, "pre": dict(one.pre), "post": dict(one.post)}
+    if one.inhibitor:
+        said["inhibitor"] = dict(one.inhibitor)
+    if one.delay is not None:
+        said |= _delay_data(one)
+    if one.speed is not None:
+        said |= {"policy": "ps", "speed": one.speed.text}
+    if one.servers != 1:
+        said["servers"] = one.servers or "infinite"
+    default = {"priority": 0, "memory": "enabling", "load": None, "queue": None}
+    return said | {k: getattr(one, k) for k, v in default.items() if getattr(one, k) != v}
+
+
+def _delay_data(one: Transition) -> dict[str, Any]:
+    delay = one.delay
+    if isinstance(delay, Law):
+        return {"kind": "random", "delay": f"{delay.law}:{','.join(map(repr, delay.parameters))}"}
+    if isinstance(delay, Tokens):
+        return {"delay": delay.text}
+    if isinstance(delay, Given):
+        raise NetError(
+            f"transition {one.name!r} is given its delays by a solver; no file says them"
+        )
+    assert delay is not None
+    exact = Fraction(delay)
+    return {"delay": str(exact) if exact != Fraction(repr(float(exact))) else repr(float(exact))}
+
+
+def _speed(table: Mapping[str, Any], where: str) -> Tokens | None:
+    policy = _choice(table, "policy", ("fixed", "ps"), where)
+    given = table.get("speed")
+    if given is None:
+        if policy == "ps":
+            raise FileError(f"{where} is drained at a speed (policy 'ps'); give the speed")
+        return None
+    try:
+        return Tokens.read(str(given))
+    except ParcastError as error:
+        raise FileError(f"{where}: speed {error}") from None

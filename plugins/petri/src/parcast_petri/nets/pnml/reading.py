@@ -1,0 +1,240 @@
+"""PNML files as nets: ISO 15909-2, ProM and pm4py, PIPE, TAPAAL, TINA and our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import attrs
+
+from parcast.errors import FileError, did_you_mean
+from parcast_petri.nets.net import Net
+from parcast_petri.nets.net_files import net_of
+from parcast_petri.nets.pnml.elements import child, children, label, local, parse
+from parcast_petri.nets.pnml.times import fields
+
+_COLORED = ("symmetricnet", "highlevel", "hlpng", "pt-hlpng", "coloured", "colored")
+_NODES = ("place", "transition", "arc", "referencePlace", "referenceTransition")
+
+
+@attrs.frozen
+class Document:
+    """The net of a file, and what was left aside."""
+
+    net: Net
+    notes: tuple[str, ...] = ()
+
+
+def read_pnml(path: Path) -> Document:
+    """Return the net of a PNML file.
+
+    Places and transitions go by their ids; in files that parcast wrote, by their names.
+
+    Raises
+    ------
+    FileError
+        If it is no place/transition net, or says something that would be lost.
+    """
+    root = parse(path)
+    try:
+        net, notes = _Reading(root).net()
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+    return Document(net, tuple(dict.fromkeys(notes)))
+
+
+class _Reading:
+    def __init__(self, root: ET.Element) -> None:
+        self.root = root
+        nets = [root] if local(root) == "net" else list(children(root, "net"))
+        if local(root) not in ("pnml", "net") or not nets:
+            raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
+        if len(nets) > 1:
+            raise FileError(f"the file has {len(nets)} nets; keep one, or join them in the tool")
+        self.element = nets[0]
+        self.kind = self.element.get("type", "")
+        if any(word in self.kind.lower() for word in _COLORED):
+            raise FileError(
+                f"the net is of type {self.kind!r}: its tokens have colors; unfold it to a "
+                "place/transition net first"
+            )
+        self.nodes = list(self._found(self.element))
+        self.ours = any(
+            one.get("tool") == "parcast" for one in children(self.element, "toolspecific")
+        )
+        self.notes: list[str] = []
+        self.names = self._named()
+        self.constants = {
+            one.get("name", ""): one.get("value", "") for one in children(root, "constant")
+        }
+
+    def _found(self, element: ET.Element) -> Iterator[ET.Element]:
+        for one in element:
+            if local(one) == "page":
+                yield from self._found(one)
+            elif local(one) in _NODES:
+                yield one
+            elif local(one) in ("transport-arc", "transportArc", "inputArc", "outputArc"):
+                raise FileError(
+                    f"<{local(one)}> is TAPAAL's own form of arcs with ages; export plain PNML"
+                )
+
+    def _named(self) -> dict[str, str]:
+        """Return each node's name by its id, references resolved."""
+        names: dict[str, str] = {}
+        references: dict[str, str] = {}
+        for node in self.nodes:
+            if local(node) == "arc":
+                continue
+            id_ = node.get("id")
+            if id_ is None:
+                raise FileError(f"a {local(node)} has no id")
+            if id_ in names or id_ in references:
+                raise FileError(f"there are two nodes of id {id_!r}")
+            if local(node).startswith("reference"):
+                if child(node, "initialMarking") is not None:
+                    raise FileError(f"the reference {id_!r} has tokens; its place has them")
+                references[id_] = node.get("ref", "")
+            else:
+                names[id_] = (label(node, "name") or id_) if self.ours else id_
+        for id_, first in references.items():
+            seen, at = {id_}, first
+            while at in references and at not in seen:
+                seen.add(at)
+                at = references[at]
+            if at not in names:
+                raise FileError(f"the reference {id_!r} leads to no node, but to {at!r}")
+            names[id_] = names[at]
+        return names
+
+    def net(self) -> tuple[Net, list[str]]:
+        places: dict[str, int] = {}
+        transitions: dict[str, dict[str, Any]] = {}
+        dialects = set()
+        for node in self.nodes:
+            if local(node) == "place":
+                places[self.names[node.get("id", "")]] = self._tokens(node)
+            elif local(node) == "transition":
+                name = self.names[node.get("id", "")]
+                dialect, found, notes = fields(node, name)
+                dialects.add(dialect)
+                self.notes += notes
+                transitions[name] = {**found, "name": name}
+        for node in self.nodes:
+            if local(node) == "arc":
+                self._arc(node, places, transitions)
+        if dialects == {None}:
+            self.notes.append("the file states no times: every transition is immediate")
+        elif None in dialects:
+            self.notes.append("some transitions have no time: they are immediate")
+        self._check_size(len(places), len(transitions))
+        data = {
+            "name": label(self.element, "name") or self.element.get("id") or "net",
+            "places": list(places),
+            "transitions": list(transitions.values()),
+            "initial_marking": {name: tokens for name, tokens in places.items() if tokens},
+        }
+        return net_of(data), self.notes
+
+    def _tokens(self, place: ET.Element) -> int:
+        name = self.names[place.get("id", "")]
+        if label(place, "type") not in (None, "dot"):
+            raise FileError(f"place {name!r} has tokens of colors; unfold the net first")
+        if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
+            raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
+        if int(_count(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
+            raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
+                            "free slots")  # fmt: skip
+        text = label(place, "initialMarking") or place.get("initialMarking") or "0"
+        return self._count(text, f"the marking of place {name!r}", child(place, "hlinitialMarking"))
+
+    def _arc(
+        self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
+    ) -> None:
+        source, target = self._end(arc, "source"), self._end(arc, "target")
+        what = f"the weight of arc {source!r} to {target!r}"
+        weight = self._count(_inscription(arc, what), what, child(arc, "hlinscription"))
+        kind = _arc_kind(arc)
+        if source in places and target in transitions:
+            key, place, owner = "pre", source, transitions[target]
+        elif source in transitions and target in places:
+            key, place, owner = "post", target, transitions[source]
+        else:
+            raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
+        if kind == "inhibitor" and key == "pre":
+            arcs = owner.setdefault(kind, {})
+            arcs[place] = min(weight, arcs.get(place, weight))
+            return
+        if kind != "normal":
+            raise FileError(
+                f"the arc {source!r} to {target!r} is of type {kind!r}; "
+                "normal and, from places, inhibitor ones are read"
+            )
+        arcs = owner.setdefault(key, {})
+        arcs[place] = arcs.get(place, 0) + weight
+
+    def _count(self, text: str, what: str, colored: ET.Element | None = None) -> int:
+        """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
+        found = _count(self.constants.get(text, text), what)
+        if colored is not None:
+            said = "".join(one.text or "" for one in children(colored, "text")).strip()
+            if re.fullmatch(rf"\(*{found}'dot\)*", said) is None:
+                raise FileError(
+                    f"{what} is {found} and also {said!r}; unfold the net if its tokens have colors"
+                )
+        return found
+
+    def _end(self, arc: ET.Element, end: str) -> str:
+        id_ = arc.get(end, "")
+        if id_ not in self.names:
+            hint = did_you_mean(id_, self.names)
+            raise FileError(f"arc {arc.get('id')!r}: its {end} {id_!r} is no node.{hint}")
+        return self.names[id_]
+
+    def _check_size(self, places: int, transitions: int) -> None:
+        """Hold the net to the size that the nupn block of model checking contests states."""
+        for block in self.element.iter():
+            if local(block) != "toolspecific" or block.get("tool") != "nupn":
+                continue
+            size = child(block, "size")
+            if size is None:
+                continue
+            said = (size.get("places"), size.get("transitions"))
+            if said != (str(places), str(transitions)):
+                raise FileError(
+                    f"the nupn block states {said[0]} places and {said[1]} transitions, and the "
+                    f"file has {places} and {transitions}; it is cut off or changed"
+                )
+
+
+def _arc_kind(arc: ET.Element) -> str:
+    found = child(arc, "type")
+    if found is not None:
+        return found.get("value", "normal")
+    kind = label(arc, "arctype") or arc.get("type", "normal")
+    # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
+    known = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
+    return known.get(str(kind), str(kind))
+
+
+def _inscription(arc: ET.Element, what: str) -> str:
+    text = label(arc, "inscription") or arc.get("inscription") or "1"
+    if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
+        if text.replace(" ", "").partition(":")[0] != "[0,inf)":
+            raise FileError(f"{what} is {text!r}, an interval of ages, which would be lost")
+        text = "1"
+    return arc.get("weight") or text
+
+
+def _count(text: str, what: str) -> int:
+    """Return a number of tokens; PIPE writes ``Default,3``."""
+    parts = [one.strip() for one in text.split(",")]
+    if len(parts) > 2 or (len(parts) == 2 and parts[0] != "Default"):
+        raise FileError(f"{what} is {text!r}: its tokens have colors; unfold the net first")
+    try:
+        return int(parts[-1] or 0)
+    except ValueError:
+        raise FileError(f"{what} is {text!r}; it must be a whole number") from None

@@ -1,0 +1,183 @@
+"""Times as tools write them: what each dialect says of a transition."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from parcast.errors import FileError, ParcastError
+from parcast_petri.nets.pnml.elements import child, children, label, local
+
+#: Fields of a transition, apart from its arcs, as the JSON form of nets has them.
+Fields = dict[str, Any]
+
+
+def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[str]]:
+    """Return which dialect's time a transition has, the fields it sets, and notes.
+
+    Raises
+    ------
+    FileError
+        If the time is of a kind that is not known, so that it would be lost.
+    """
+    notes = [
+        f"blocks of {tool!r} in transitions are kept in the file and not read"
+        for one in children(transition, "toolspecific")
+        if (tool := one.get("tool")) not in _BLOCKS
+    ]
+    try:
+        for dialect, read in _DIALECTS.items():
+            if (found := read(transition)) is not None:
+                return dialect, found[0], [*notes, *found[1]]
+    except ParcastError as error:
+        raise FileError(f"transition {name!r}: {error}") from None
+    except (ValueError, ArithmeticError, KeyError) as error:
+        raise FileError(f"transition {name!r} is timed with no number: {error}") from None
+    return None, {}, notes
+
+
+def _tool(transition: ET.Element, *names: str) -> ET.Element | None:
+    blocks = (one for one in transition if local(one) == "toolspecific")
+    return next((one for one in blocks if one.get("tool") in names), None)
+
+
+def _parcast(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    block = _tool(transition, "parcast")
+    if block is None:
+        return None
+    found = json.loads(block.findtext("{*}transition") or "{}", parse_float=Fraction)
+    if not isinstance(found, dict):
+        raise FileError("its parcast block is no JSON object")
+    if twice := found.keys() & {"name", "pre", "post", "inhibitor"}:
+        raise FileError(f"its parcast block has {min(twice)!r}, which PNML says")
+    return found, []
+
+
+def _line(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    if _tool(transition, "LINE") is None:
+        return None
+    raise FileError("it has times of LINE, which are not read; state them in another way")
+
+
+def _prom(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    block = _tool(transition, "StochasticPetriNet")
+    if block is None:
+        return None
+    said = {one.get("key", ""): (one.text or "").strip() for one in children(block, "property")}
+    said = {**{k: v for k, v in block.attrib.items() if k not in ("tool", "version")}, **said}
+    kind = said.get("distributionType", "UNDEFINED").upper()
+    values = [one for one in said.get("distributionParameters", "").split(";") if one]
+    found: Fields = {"priority": int(float(said.get("priority", 0)))}
+    if kind == "IMMEDIATE":
+        return found, _weighed(said.get("weight"))
+    match kind, values:
+        case "EXPONENTIAL", [rate]:
+            found["delay"] = _law("exp", 1 / float(rate))
+        case "DETERMINISTIC", [value]:
+            return found | {"delay": str(Fraction(value))}, []
+        case "UNIFORM", [least, most]:
+            found["delay"] = _law("uniform", float(least), float(most))
+        case "LOGNORMAL" | "NORMAL" | "GAMMA" | "BETA" | "UNDEFINED" | _, _:
+            raise FileError(
+                f"its distributionType {kind} with parameters {';'.join(values) or 'none'!r} is "
+                "not read; IMMEDIATE, EXPONENTIAL, DETERMINISTIC and UNIFORM are"
+            )
+    return found | {"kind": "random"}, []
+
+
+def _law(law: str, *parameters: float) -> str:
+    return f"{law}:{','.join(map(repr, parameters))}"
+
+
+def _weighed(weight: str | None) -> list[str]:
+    if weight in (None, "1", "1.0"):
+        return []
+    return ["weights of transitions are left aside: priority and order decide"]
+
+
+def _pipe(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    timed, rate = label(transition, "timed"), label(transition, "rate")
+    if timed is None and rate is None:
+        return None
+    found: Fields = {"priority": int(label(transition, "priority") or 0)}
+    if timed != "true":
+        return found, _weighed(rate)
+    if label(transition, "infiniteServer") == "true":
+        found["servers"] = "infinite"
+    return found | {"kind": "random", "delay": _law("exp", 1 / float(rate or 1))}, []
+
+
+def _tapaal(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    law, given = transition.get("distribution"), transition.attrib
+    found: Fields = {"priority": int(given.get("priority", 0))}
+    if given.get("urgent") == "true":  # it does not wait, whatever its distribution
+        if law not in (None, "constant") or float(given.get("value", 0)):
+            raise FileError(f"it is urgent and has the distribution {law!r}; keep one")
+        return found, _weighed(given.get("weight"))
+    if law is None:
+        return None
+    if given.get("infiniteServer") == "true":
+        found["servers"] = "infinite"
+    match law:
+        case "constant":
+            if value := Fraction(given["value"]):
+                found["delay"] = str(value)
+            return found, _weighed(given.get("weight"))
+        case "exponential":
+            found["delay"] = _law("exp", 1 / float(given["rate"]))
+        case "uniform":
+            found["delay"] = _law("uniform", float(given["a"]), float(given["b"]))
+        case "gamma" | "erlang":
+            shape, scale = float(given["shape"]), float(given["scale"])
+            found["delay"] = _law(law, shape, shape * scale)
+        case "log normal":
+            mean, deviation = float(given["logMean"]), float(given["logStddev"])
+            found["delay"] = _lognormal(mean, deviation)
+        case _:
+            raise FileError(
+                f"its distribution {law!r} is not read, as there is no such law here; constant, "
+                "exponential, uniform, erlang, gamma and log normal are"
+            )
+    return found | {"kind": "random"}, _weighed(given.get("weight"))
+
+
+def _lognormal(mean: float, deviation: float) -> str:
+    """Return the law whose logarithm has this mean and standard deviation."""
+    if not deviation > 0:
+        raise FileError(f"its logStddev {deviation:g} must be above 0")
+    whole = math.exp(mean + deviation**2 / 2)
+    return _law("lognormal", whole, whole * math.sqrt(math.expm1(deviation**2)))
+
+
+def _tina(transition: ET.Element) -> tuple[Fields, list[str]] | None:
+    delay = child(transition, "delay")
+    if delay is None:
+        return None
+    interval = child(delay, "interval")
+    if interval is None:
+        raise FileError("its delay has no interval")
+    bounds = [(one.text or "").strip() for one in interval]
+    if len(bounds) != 2 or bounds[0] != bounds[1] or interval.get("closure") != "closed":
+        raise FileError(
+            f"its delay is an interval, {' .. '.join(bounds)}, which is no single time and no law; "
+            "make it a point"
+        )
+    value = Fraction(bounds[0])
+    return ({"delay": str(value)} if value else {}), []
+
+
+#: Blocks that are read, and ProM's own, which have no times.
+_BLOCKS = ("parcast", "LINE", "StochasticPetriNet", "ProM", "nupn")
+
+_DIALECTS: Mapping[str, Any] = {
+    "parcast": _parcast,
+    "ProM": _prom,
+    "LINE": _line,
+    "PIPE": _pipe,
+    "TAPAAL": _tapaal,
+    "TINA": _tina,
+}

@@ -1,0 +1,1 @@
+"""The solvers mean, sampled and explicit."""

@@ -1,0 +1,82 @@
+"""``petri.explicit``: background jobs are part of the net and share the processors of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.model import Prediction, Query
+from parcast.quantities import Replications, replicate
+from parcast_petri.kernel import layout as k
+from parcast_petri.nets.replay import Beginnings, Replay, untouched
+from parcast_petri.programs.lowering import ProgramNet
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.traffic import random_traffic
+from parcast_petri.solvers import advice
+from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers.options import SampledOptions
+from parcast_petri.solvers.prediction import of_run, of_runs
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """Many runs of one program."""
+
+    found: Replications
+    spent: Any  #: the mean of the parts of their times
+    firings: int
+
+
+class Explicit:
+    """Runs a program's net with jobs that come and go, until the mean is known well enough."""
+
+    cost = staticmethod(advice.of_explicit_runs)
+    assumptions = staticmethod(advice.of_explicit)
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or why the program has no net here."""
+        return questions.refusal(query)
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction."""
+        loads = questions.loads(query)
+        made = questions.drawn(query, Nodes(loads, explicit=True))
+        details = {"transitions": len(made.net.transitions)}
+        if not random(made):
+            play = questions.played(query, made)
+            account = made.records.read(play.memory.column(k.LAST))
+            return of_run(account, questions.notes(made), details)
+        runs = replications(query, made)
+        nodes = f"{len(loads)} loaded nodes, their" if len(loads) > 1 else "1 loaded node, its"
+        notes = [f"{nodes} jobs in the net"] if loads else []
+        if random_traffic(query):
+            notes.append("traffic of others in the net")
+        notes += questions.notes(made)
+        return of_runs(query, runs.found, runs.spent, notes, {**details, "firings": runs.firings})
+
+
+def random(made: ProgramNet) -> bool:
+    """Tell whether anything in a program's net differs from run to run."""
+    return bool(made.others.loads or made.others.sources)
+
+
+def replications(query: Query, made: ProgramNet, least: int = 10) -> Runs:
+    """Run a program's net until its mean time is known as well as the options ask."""
+    options: SampledOptions = query.options or SampledOptions()
+    playable = questions.playable(query, made, "compiled")
+    begin = Beginnings(playable, made.others)
+    prepare = untouched if options.begin == "idle" else begin.draw
+    replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)
+    spent: list[NDArray[np.float64]] = []
+
+    def sample(numbers: Sequence[int]) -> list[float]:
+        accounts = [made.records.read(replay.times(number)) for number in numbers]
+        spent.extend(account.spent.mean(axis=0) for account in accounts)
+        return [account.time for account in accounts]
+
+    found = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
+    return Runs(found, np.mean(spent, axis=0), replay.firings)

@@ -1,0 +1,79 @@
+"""Predictions from runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from parcast.model import Parts, Prediction, Query, Status
+from parcast.quantities import Replications
+from parcast_petri.programs.accounting import Account
+from parcast_petri.solvers.options import SampledOptions
+
+LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+_BINDING = ("processor", "network", "storage", "synchronization")
+
+
+def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -> Prediction:
+    """Return the prediction of a net without random times."""
+    parts = _parts(account.spent.mean(axis=0))
+    return Prediction(
+        time=account.time,
+        parts=parts,
+        binding=_binding(parts),
+        notes=tuple(notes),
+        details={**details, "ends": account.ends.tolist()},
+    )
+
+
+def of_runs(
+    query: Query,
+    found: Replications,
+    spent: Any,
+    notes: Sequence[str],
+    details: Mapping[str, Any],
+) -> Prediction:
+    """Return the prediction of many runs; ``spent`` is the mean of their parts."""
+    options: SampledOptions = query.options or SampledOptions()
+    estimate = found.estimate
+    details = {**details, "replications": estimate.count}
+    if options.deadline is not None:
+        details["deadline"] = {
+            "seconds": options.deadline,
+            "probability": float((found.values <= options.deadline).mean()),
+        }
+    extra = () if options.quantile is None else (options.quantile,)
+    levels = sorted({*LEVELS, *extra})
+    status, message = Status.OK, ""
+    if not estimate.converged:
+        half = (estimate.ci[1] - estimate.ci[0]) / 2 / estimate.mean
+        status = Status.NOT_CONVERGED
+        message = (
+            f"after {estimate.count} runs the interval is +-{half:.2%} of the mean; give a larger "
+            "petri.most or petri.tolerance"
+        )
+    parts = _parts(spent)
+    return Prediction(
+        time=estimate.mean,
+        parts=parts,
+        std=estimate.std,
+        ci=estimate.ci,
+        quantiles=found.quantiles(*levels),
+        status=status,
+        message=message,
+        binding=_binding(parts),
+        notes=tuple(notes),
+        details=details,
+    )
+
+
+def _parts(spent: Any) -> Parts:
+    compute, communication, io, synchronization = np.asarray(spent).tolist()
+    return Parts(compute, communication, io, synchronization)
+
+
+def _binding(parts: Parts) -> str | None:
+    values = dict(zip(parts.values(), _BINDING, strict=True))
+    return values[max(values)] if parts.total else None

@@ -1,0 +1,106 @@
+"""What every petri solver finds out about a query first."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from parcast.errors import UnsupportedError
+from parcast.model import Costs, Query
+from parcast.program.matching import matched
+from parcast_petri.machine.load import Load, loads_of
+from parcast_petri.nets.arrays import Arrays, arrays
+from parcast_petri.nets.token_game import Play
+from parcast_petri.programs.computing import MOVING
+from parcast_petri.programs.lowering import END, ProgramNet, program_net
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.pools import drawn_operations
+from parcast_petri.solvers.options import Options
+
+#: A program of more operations is refused: its net would take more than some 4 GB.
+MOST_OPERATIONS = 1_000_000
+#: Nets of fewer transitions are played once in less time than it takes to load the kernel.
+_SMALL = 50_000
+
+
+def loads(query: Query) -> dict[int, Load]:
+    """Return the loads of the nodes that have processes."""
+    needs = matched(query, pools=True).unrolled.needs()
+    return loads_of(query, Costs.of(query, needs).placement.node.tolist())
+
+
+def refusal(query: Query) -> str | None:
+    """Return why no net of a query's program can be drawn, if that is known before."""
+    unrolled = matched(query, pools=True).unrolled
+    if (count := drawn_operations(unrolled)) > MOST_OPERATIONS:
+        return (
+            f"{count:,} operations make a net that is too large for petri (at most "
+            f"{MOST_OPERATIONS:,}); ask a smaller p"
+        )
+    try:
+        for load in loads(query).values():
+            load.factor()  # which refuses turns whose switches leave a process no time
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
+    """Return the net of a query's program under its options."""
+    options: Options = query.options or Options()
+    with _collecting_nothing():
+        return program_net(query, options, nodes)
+
+
+def notes(made: ProgramNet) -> list[str]:
+    """Return what is to be said of how a program's net was drawn."""
+    if not any(load.startswith(MOVING) for load in made.net.loads):
+        return []
+    note = (
+        "petri.memory=ps: the processes that move bytes at the time share their node's memory; "
+        "with all of the node, as the table of costs has it (petri.memory=fixed), a computation "
+        "takes as long or longer"
+    )
+    return [note]
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Let the garbage be: a net is millions of objects, all of them needed and none in a circle."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def playable(query: Query, made: ProgramNet, form: Literal["auto", "compiled"] = "auto") -> Arrays:
+    """Return a program's net as the kernel reads it; a run ends with the last process."""
+    options: Options = query.options or Options()
+    small = form == "auto" and len(made.net.transitions) < _SMALL
+    with _collecting_nothing():
+        return arrays(
+            made.net,
+            "plain" if small else "compiled",
+            evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
+            until=(END, query.p),
+        )
+
+
+def played(query: Query, made: ProgramNet) -> Play:
+    """Return a run of a program's net to its end."""
+    play = Play(playable(query, made))
+    play.end()
+    return play
+
+
+def placed(query: Query) -> list[int]:
+    """Return the node of each process, of those on loaded nodes."""
+    needs = matched(query, pools=True).unrolled.needs()
+    loaded = loads(query)
+    nodes: list[int] = Costs.of(query, needs).placement.node.tolist()
+    return [node for node in nodes if node in loaded]

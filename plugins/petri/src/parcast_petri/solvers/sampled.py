@@ -1,0 +1,163 @@
+"""``petri.sampled``: each computation's time is drawn from the exact law of one loaded core."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.model import Prediction, Query
+from parcast.quantities import replicate
+from parcast_petri.kernel import layout as k
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.replay import Replay
+from parcast_petri.programs.computing import Computing
+from parcast_petri.programs.nodes import Nodes
+from parcast_petri.programs.traffic import random_traffic
+from parcast_petri.solvers import advice
+from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers.options import SampledOptions
+from parcast_petri.solvers.prediction import of_run, of_runs
+from parcast_petri.theory.transform import SharedCore, shared_core
+
+Array = NDArray[np.float64]
+
+#: Computations of more different lengths are refused: each takes some 50 ms to tabulate.
+_MOST_LENGTHS = 500
+#: Tails beyond which the law is cut, and points of its table.
+_TAIL, _POINTS = 1e-7, 161
+
+
+class Sampled:
+    """Draws every computation by itself: exact for one, blind to what lasts beyond one."""
+
+    cost = staticmethod(advice.of_sampled_runs)
+    assumptions = staticmethod(advice.of_sampled)
+
+    def supports(self, query: Query) -> str | None:
+        """Return None, or why the loads have no closed form."""
+        if reason := questions.refusal(query):
+            return reason
+        for node, load in questions.loads(query).items():
+            if reason := unsolved(load):
+                return f"node {node} {reason}; ask petri.explicit"
+        if random_traffic(query):
+            return "traffic of others has no closed form; ask petri.explicit"
+        placed = questions.placed(query)
+        if len(set(placed)) < len(placed):
+            return "processes share a loaded node; its law is that of one alone; ask petri.explicit"
+        lengths = _lengths(questions.drawn(query, Nodes(questions.loads(query))).computing)
+        if len(lengths) > _MOST_LENGTHS:
+            return (
+                f"{len(lengths):,} different computations on loaded nodes are more than are "
+                f"tabulated ({_MOST_LENGTHS}); ask petri.explicit"
+            )
+        return None
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the prediction."""
+        options: SampledOptions = query.options or SampledOptions()
+        loads = questions.loads(query)
+        made = questions.drawn(query, Nodes(loads))
+        details = {"transitions": len(made.net.transitions)}
+        if not loads:
+            play = questions.played(query, made)
+            account = made.records.read(play.memory.column(k.LAST))
+            return of_run(account, questions.notes(made), details)
+        tables = _tables(made.computing, loads, idle=options.begin == "idle")
+        replay = Replay(
+            questions.playable(query, made, "compiled"),
+            lambda memory, draw: _stretch(memory, draw, tables),
+            query.seed,
+        )
+        spent: list[NDArray[np.float64]] = []
+
+        def sample(numbers: Sequence[int]) -> list[float]:
+            accounts = [made.records.read(replay.times(number)) for number in numbers]
+            spent.extend(account.spent.mean(axis=0) for account in accounts)
+            return [account.time for account in accounts]
+
+        found = replicate(sample, tolerance=options.tolerance, most=options.most)
+        notes = ["each computation meets a background of its own, drawn anew"]
+        notes += questions.notes(made)
+        return of_runs(
+            query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
+        )
+
+
+def unsolved(load: Load) -> str | None:
+    """Return why the time of a demand under a load has no closed form, or None."""
+    if load.cores > 1:
+        return f"has {load.cores} cores, and the law is that of one"
+    if load.scheduling != "ps":
+        return f"has the scheduling {load.scheduling!r}, and the law is that of equal shares"
+    if load.arrivals.law != "exp":
+        return f"has arrivals of law {load.arrivals.law!r}, and the law is for exponential ones"
+    for law in load.demands:
+        if law.phases() is None:
+            return f"has demands of law {law.law!r}, which is not of phase type"
+    return None
+
+
+def core_of(load: Load) -> SharedCore:
+    """Return the core that a load with a closed form shares with a process."""
+    phases = [law.phases() for law in load.demands]
+    return shared_core(np.array(load.rates()), [one for one in phases if one is not None])
+
+
+def _lengths(computing: Sequence[Computing]) -> dict[tuple[int, float], list[Computing]]:
+    found: dict[tuple[int, float], list[Computing]] = defaultdict(list)
+    for one in computing:
+        found[one.node, one.cpu].append(one)
+    return found
+
+
+def _tables(
+    computing: Sequence[Computing], loads: dict[int, Load], *, idle: bool
+) -> list[tuple[Any, Array, Array, Array]]:
+    """Return moments, their times of memory traffic, and the law's probabilities and times."""
+    laws: dict[tuple[Load, float], tuple[Array, Array]] = {}
+    found = []
+    for (node, cpu), ones in _lengths(computing).items():
+        key = loads[node], cpu
+        if key not in laws:
+            laws[key] = _table(core_of(loads[node]), cpu, idle=idle)
+        moments = np.array([one.moment for one in ones])
+        found.append((moments, np.array([one.memory for one in ones]), *laws[key]))
+    return found
+
+
+def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array]:
+    """Return probabilities and times, dense where either end of the law needs it.
+
+    Multiples of the demand that are taken with a probability of their own stand there twice: with
+    the probability to end before, and by then.
+    """
+    last = core.quantile(demand, 1 - _TAIL, idle=idle)
+    beyond = (last - demand) * np.linspace(0, 1, _POINTS) ** 2
+    near = demand * core.smooth_from(demand)
+    part = demand / max(2, math.ceil(_POINTS * demand / near))  # what terms have in common
+    summed = (beyond > demand) & (beyond < near)
+    times = demand + np.where(summed, part * np.round(beyond / part), beyond)
+    atom, ratio = core.atoms(demand, idle=idle)
+    jumps = atom * ratio ** np.arange(1, max(2, math.floor(last / demand)))
+    jumps = jumps[jumps > _TAIL]
+    after = demand * np.arange(2, 2 + len(jumps))
+    apart = [np.abs(times - one) > 1e-9 * one for one in after]
+    times = np.sort(np.append(times[np.all(apart, axis=0)], after))
+    reached = np.maximum.accumulate(core.probability(demand, times, idle=idle))
+    at = np.searchsorted(times, after, side="right") - 1
+    return np.insert(reached, at, np.maximum(reached[at] - jumps, 0)), np.insert(times, at, after)
+
+
+def _stretch(
+    memory: Memory, draw: np.random.Generator, tables: Sequence[tuple[Any, Array, Array, Array]]
+) -> None:
+    for moments, traffic, reached, times in tables:
+        drawn = np.interp(draw.random(len(moments)), reached, times)
+        memory.f[memory.m[k.DELAY] + moments] = np.maximum(drawn, traffic)

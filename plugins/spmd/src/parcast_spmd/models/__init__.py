@@ -1,0 +1,1 @@
+"""The paper's models of phases: closed formulas, Markov chains and bounds."""

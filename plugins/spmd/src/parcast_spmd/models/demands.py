@@ -1,0 +1,237 @@
+"""What one phase demands of one machine: the parameters of the paper's queuing networks."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Literal
+
+import attrs
+
+from parcast import InvalidPointError, Query, SolveError, UnsupportedError
+from parcast.model import Phases, PhaseValues
+from parcast.quantities import Distribution
+from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
+from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.options import Options
+
+#: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
+Model = Literal["sio", "bus", "clu"]
+
+
+@attrs.frozen(kw_only=True, slots=False)  # made twice as fast without slots
+class Demands:
+    """One phase at one p and d; times in seconds."""
+
+    model: Model
+    cycles: float
+    bursts: float  #: n_io, per cycle
+    groups: int  #: P = p / c, the jobs of the network
+    disks: int
+    compute: float  #: mean CPU time of a process in a burst
+    joining: float  #: (h(c) - 1) times that: waiting for the slowest of the group
+    free: float  #: startup and contention-free transfer of a burst
+    shared: float  #: transfer that queues for the network: x, in a burst
+    io: float  #: service of one I/O burst: of all (sio), else of one group
+    distribution: Distribution  #: of a computation, of mean 1
+    members: int = 1  #: c, processes in a group
+    uneven: Uneven | None = None  #: where processes differ, or share processors
+    options: Any  #: of the solver that asks
+    seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
+
+    @property
+    def delay(self) -> float:
+        """Return z of equation 15, per burst."""
+        return self.compute + self.joining + self.free
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of a computation whose mean is 1."""
+        return _variance(self.distribution)
+
+    @property
+    def constant(self) -> bool:
+        """Whether bursts do not vary."""
+        return self.variance == 0
+
+    @property
+    def sharing(self) -> int:
+        """Return how many groups share a disk of asynchronous I/O."""
+        return self.groups if self.model == "bus" else self.groups // self.disks
+
+
+#: w of the words for contention that have one.
+LEVELS = {"none": 0.0, "bus": 1.0}
+
+
+@lru_cache(maxsize=256)
+def _variance(law: Distribution) -> float:
+    """Return a variance, which of many samples takes long and is asked for at every point."""
+    return law.variance
+
+
+def contention_level(query: Query) -> float | None:
+    """Return w, the part of a transfer that queues; None where the machine leaves it open.
+
+    The words that have a level, ``none`` and ``bus``, come first, as every family has them.
+
+    Raises
+    ------
+    UnsupportedError
+        For a kind of contention that has no level.
+    """
+    network = query.machine.network
+    if network.contention in LEVELS:
+        return LEVELS[network.contention]
+    if network.contention_level is not None:
+        return network.contention_level
+    if network.saturation is not None:
+        level = query.machine.need("network.bandwidth", "its saturation") / network.saturation
+        return min(1.0, level)
+    if network.contention == "endpoint":
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has contention 'endpoint', which has no level w; "
+            "state network.contention_level or network.saturation"
+        )
+    return None
+
+
+def not_used(query: Query) -> tuple[str, ...]:
+    """Return a note on each word of the machine's network that another one takes the place of."""
+    network = query.machine.network
+    stated = {
+        "network.contention_level": network.contention_level,
+        "network.saturation": network.saturation,
+    }
+    unused = [name for name, value in stated.items() if value is not None]
+    unused = unused if network.contention in LEVELS else []
+    if not unused or not query.workload.content.uses(query)["messages"]:
+        return ()
+    return tuple(f"network.contention is stated, so {name} is not used" for name in unused)
+
+
+def check_machine(query: Query) -> None:
+    """Refuse what the models cannot express: a second network, processes without a core."""
+    machine = query.machine
+    if machine.network.local is not None and machine.nodes.cores > 1:
+        raise UnsupportedError(
+            f"machine {machine.name!r} has a local network within its nodes; spmd takes one network"
+        )
+    placement_of(query)
+
+
+def model_of(phase: PhaseValues, query: Query) -> Model:
+    """Return the model that the phase's I/O and the machine's layout ask for."""
+    if phase.io == "sync":
+        return "sio"
+    return "bus" if query.machine.storage.layout == "bus" else "clu"
+
+
+def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]:
+    """Return every phase's demands at contention level ``level``.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine does not state a number that the workload needs.
+    InvalidPointError
+        If a phase has no meaning at this p and d.
+    """
+    content: Phases = query.workload.content
+    phases = content.at(query)
+    return tuple(
+        _demands(phase, query, level, options, index) for index, phase in enumerate(phases)
+    )
+
+
+def _demands(
+    phase: PhaseValues, query: Query, level: float, options: Options, index: int
+) -> Demands:
+    compute, uneven = _computation(phase, query)
+    fixed, transfer = _messages(phase, query)
+    groups = query.p // phase.group
+    passages = phase.group if options.passages == "each" else 1
+    # Among unequal processes it is part of what a simulation finds
+    joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * compute if not uneven else 0.0
+    model = model_of(phase, query)
+    return Demands(
+        model=model,
+        cycles=phase.cycles,
+        bursts=phase.bursts,
+        groups=groups,
+        # Groups that visit no disk are one class, which clusters do not tell apart
+        disks=query.d if phase.io_bytes or model != "clu" else 1,
+        compute=compute,
+        joining=joining,
+        free=fixed + (1.0 - level) * transfer,
+        shared=level * transfer * passages,
+        io=_io(phase, query, groups),
+        distribution=phase.distribution,
+        members=phase.group,
+        uneven=uneven,
+        options=options,
+        seed=(query.seed, index),
+    )
+
+
+def _computation(phase: PhaseValues, query: Query) -> tuple[float, Uneven | None]:
+    """Return the seconds of a process in a burst, and what they are where processes differ.
+
+    A burst that moves bytes from and to memory takes as long as the slowest of its operations,
+    the memory of its node and what one core can draw, as in every program (`Costs.compute`).
+    """
+    work, moved = phase.parallel / query.p + phase.serial, phase.memory_bytes / query.p
+    if not work and not moved:
+        return 0.0, None
+    compute = work / query.machine.need("processor.rate", "a workload with computation")
+    if math.isinf(compute):
+        raise SolveError("the computation takes for ever; check the unit of processor.rate")
+    nodes = query.machine.nodes
+    if moved and (nodes.memory_bandwidth or nodes.core_bandwidth):
+        return Uneven.of_memory(work, moved, phase.group, query)
+    if not compute:
+        return 0.0, None
+    placement = placement_of(query)
+    if placement is None:
+        return compute, None
+    if speed := common_speed(placement, query):
+        return compute / speed, None
+    uneven = Uneven.of(placement, compute, phase.group, query)
+    return uneven.mean, uneven
+
+
+def _messages(phase: PhaseValues, query: Query) -> tuple[float, float]:
+    """Return fixed and transfer time of one burst; who pays for a message makes no difference."""
+    network = query.machine.network
+    fixed = transfer = 0.0
+    if phase.messages:
+        receive = network.overhead_receive
+        overheads = network.overhead + (network.overhead if receive is None else receive)
+        startup = query.machine.need("network.startup", "a workload with messages")
+        fixed = phase.messages * (startup + overheads)
+    if phase.bytes:
+        bandwidth = query.machine.need("network.bandwidth", "a workload that sends bytes")
+        fixed += phase.bytes * network.overhead_per_byte
+        transfer = phase.bytes / bandwidth
+    return fixed, transfer
+
+
+def _io(phase: PhaseValues, query: Query, groups: int) -> float:
+    """Return the service time of equation 14."""
+    if not phase.io_bytes:
+        return 0.0
+    startup = query.machine.storage.startup
+    transfer = phase.io_bytes / query.machine.need("storage.bandwidth", "a workload with I/O")
+    model = model_of(phase, query)
+    if model == "sio":
+        return startup + transfer / query.d
+    if model == "bus":
+        return startup + transfer / query.d / groups
+    if groups % query.d:
+        step = query.d * query.p // groups
+        advice = "ask p=1 with d=1" if query.p == 1 else f"choose p among the multiples of {step}"
+        raise InvalidPointError(
+            f"d={query.d} disks do not divide the synchronization groups of workload "
+            f"{query.workload.name!r} at p={query.p}: {groups}; {advice}"
+        )
+    return startup + transfer / groups

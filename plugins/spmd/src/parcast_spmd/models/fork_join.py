@@ -1,0 +1,113 @@
+"""Synchronous I/O: bursts around a shared network, all joined before each I/O, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parcast import UnsupportedError
+from parcast.quantities import Distribution
+from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.ctmc import absorption
+from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.models.phase_answer import Answer, Sampled, answer
+from parcast_spmd.mva.closed_network import MOST_JOBS
+from parcast_spmd.mva.mva_kernels import fork_join_sums
+
+
+def eq16(phases: Sequence[Demands]) -> list[Answer]:
+    """Return each phase's answer by equations 16 and 18.
+
+    Equation 16 is n_io times the sum over i = P..1 of (z + R_1(i)) / i: the mean time until
+    the last of P groups has left, while ever fewer groups share the network. A group spends
+    the mean of R_1(i) at the network, so the rest of the time it waits for the others.
+    """
+    for phase in phases:
+        _check_steps(phase)
+    points = [(phase.groups, phase.delay, phase.shared) for phase in phases]
+    distinct = list(dict.fromkeys(points))  # a surface has the same one at every d
+    totals, responses = fork_join_sums(*zip(*distinct, strict=True))
+    by_point = dict(
+        zip(distinct, zip(totals.tolist(), responses.tolist(), strict=True), strict=True)
+    )
+    answers = []
+    for phase, point in zip(phases, points, strict=True):
+        total, response = by_point[point]
+        answers.append(joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
+    return answers
+
+
+def _check_steps(phase: Demands) -> None:
+    """Refuse a sum whose terms differ for minutes: queues of i jobs up to about z / x."""
+    ratio = phase.delay / phase.shared if phase.shared else 0.0
+    if phase.groups > MOST_JOBS and ratio > MOST_JOBS:
+        raise UnsupportedError(
+            f"equation 16 has a term for each of {phase.groups:,} synchronization groups, and "
+            f"at most {MOST_JOBS:,} are summed; ask a smaller p, or spmd.bounds"
+        )
+
+
+def ctmc(phase: Demands) -> Answer:
+    """Return the exact answer of the model that equation 16 approximates."""
+    means = absorption(phase.groups, phase.delay, phase.shared, phase.bursts)
+    return joined(phase, "ctmc", means.time, means.queuing)
+
+
+def fixed_cycles(phase: Demands) -> Answer | None:
+    """Return the answer with exactly n_io bursts; None where there is no closed form."""
+    n, service = phase.bursts, phase.options.service
+    steady = service is None or service.variance == 0 or not phase.shared
+    if phase.constant and steady and phase.uneven is None:
+        cycle = rounds(phase.groups, phase.delay, phase.shared, n)
+        return joined(phase, "constant", cycle.time, cycle.queuing)
+    if phase.groups == 1 and phase.uneven is None:
+        return joined(phase, "fixed-cycles", n * (phase.delay + phase.shared), n * phase.shared)
+    if (law := _law_of_sums(phase)) is not None:
+        longest = n * phase.free + mean_maximum(law, phase.groups)
+        return joined(phase, "fixed-cycles", longest, 0.0)
+    return None
+
+
+def _law_of_sums(phase: Demands) -> Distribution | None:
+    """Return the law of n_io computations where nothing else varies and it is a gamma law."""
+    law, parameters = phase.distribution.law, phase.distribution.parameters
+    if phase.shared or phase.members > 1 or phase.uneven is not None:
+        return None
+    if law not in {"exp", "erlang", "gamma"}:
+        return None
+    shape = 1.0 if law == "exp" else parameters[0]
+    return Distribution("gamma", (shape * phase.bursts, phase.bursts * phase.compute))
+
+
+def joined(
+    phase: Demands,
+    method: str,
+    time: float,
+    queuing: float,
+    *,
+    crowd: float = 0.0,
+    sampled: Sampled | None = None,
+) -> Answer:
+    """Return the answer where all wait for the last before each I/O.
+
+    Parameters
+    ----------
+    phase, method
+        What was solved and how.
+    time
+        Until the last group has done its bursts; seconds, as all of these.
+    queuing, crowd
+        Of one group at the network, and waiting for a processor.
+    sampled
+        How sure ``time`` is, where it was sampled.
+    """
+    waiting = max(0.0, time - phase.bursts * phase.delay - queuing - crowd)
+    return answer(
+        phase,
+        method,
+        queuing=queuing,
+        io=phase.io,
+        waiting=waiting,
+        crowd=crowd,
+        sampled=None if sampled is None else sampled * phase.cycles,
+    )

@@ -1,0 +1,1 @@
+"""Mean value analysis of closed networks: exact, approximate and bounds."""

@@ -1,0 +1,1 @@
+"""Simulation of phases, event by event."""

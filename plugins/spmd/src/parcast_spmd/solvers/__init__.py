@@ -1,0 +1,1 @@
+"""The solvers, a file each: what one takes, assumes, costs and solves."""

@@ -1,0 +1,52 @@
+"""Recorded runs: their columns, the formats of other tools, and runs as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import KindEntry, Lowering, Reader, hookimpl
+
+#: What is read by suffix, and what tells it from other files of this suffix.
+_READ = {
+    ".trace": ("A recorded run, in columns.", ""),
+    ".otf2": ("A recorded run, by Score-P and others.", ""),
+    ".prv": ("A recorded run, by Extrae.", ""),
+    ".tit": ("A time-independent trace of SimGrid.", ""),
+    ".goal": ("A schedule of LogGOPSim.", ""),
+    ".et": ("An execution trace of Chakra.", ""),
+    ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
+    ".json": (
+        "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
+        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
+    ),
+    "": ("A folder of 'parcast mpi trace', or of OTF2.", r"(?m)^rank-\d+\.trace$|\.otf2$"),
+}
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add recorded runs."""
+    yield KindEntry(
+        "trace",
+        "parcast_traces.workload:Traced",
+        "What every rank called and when.",
+        suffix=".trace",
+    )
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the formats that no other workload has."""
+    for suffix, (summary, mark) in _READ.items():
+        yield Reader(suffix, "parcast_traces.workload:read", summary, mark=mark)
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add recorded runs as programs."""
+    yield Lowering(
+        "trace",
+        "program",
+        "parcast_traces.to_program:program",
+        "Its calls, and what was computed between them, at its own number of processes.",
+    )

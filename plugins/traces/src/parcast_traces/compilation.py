@@ -1,0 +1,118 @@
+"""Two forms of the kernel: plain Python for small questions, and compiled by numba.
+
+The plain form is the source as it stands, and imports no numba. The compiled one is made of
+copies of the kernel's modules, in which every function that is a `step` is compiled, and cached
+between runs in a versioned user directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from parcast.plugins import cached_kernels
+
+_NAME = "parcast-traces"
+
+
+def step(function: Callable[..., Any]) -> Any:
+    """Mark a function that is compiled with the kernel; it makes no arrays."""
+    function.__dict__["step"] = True
+    return function
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Return what compiles a function at its first call, and calls it."""
+
+    @cache
+    def made() -> Any:
+        import numba
+
+        njit: Any = numba.njit
+        with cached_kernels(_NAME, _package()) as cached:
+            return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        return made()(*given)
+
+    return call
+
+
+def callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function now, for C to call; its ``address`` is what C wants."""
+    import numba
+
+    cfunc: Any = numba.cfunc
+    with cached_kernels(_NAME, _package()) as cached:
+        return cfunc(signature, cache=cached)(function)
+
+
+def compiled(
+    modules: Sequence[ModuleType],
+    entry: str,
+    distribution: str = _NAME,
+    shared: Sequence[ModuleType] = (),
+) -> Any:
+    """Return the compiled form of the function ``entry`` of the last module.
+
+    Parameters
+    ----------
+    modules
+        The kernel's, those that are called before those that call them.
+    entry
+        The function's name.
+    distribution
+        The one that ships the kernel.
+    shared
+        Modules whose constants the kernel has.
+    """
+    import numba
+
+    njit: Any = numba.njit
+    with cached_kernels(distribution, _files([*modules, *shared])) as cached:
+        outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
+        return _copied(modules, entry, outer)[-1].__dict__[entry]
+
+
+def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[ModuleType]:
+    """Return copies of modules that know each other, with their steps compiled.
+
+    A step is put into its callers: a call would copy the hundreds of fields of its tuples.
+    """
+    import numba
+
+    njit: Any = numba.njit
+    inlined = njit(
+        nogil=True, _nrt=False, error_model="numpy",
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
+    )  # fmt: skip
+    copies = [ModuleType(module.__name__) for module in modules]
+    instead: dict[Any, Any] = dict(zip(modules, copies, strict=True))
+    for module, copy in zip(modules, copies, strict=True):
+        for name, value in vars(module).items():
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                form = cached if name == entry else inlined
+                made = FunctionType(value.__code__, copy.__dict__, name, value.__defaults__)
+                instead[value] = form(made) if "step" in value.__dict__ else value
+    for module, copy in zip(modules, copies, strict=True):
+        for name, value in vars(module).items():
+            known = isinstance(value, (FunctionType, ModuleType))
+            copy.__dict__[name] = instead.get(value, value) if known else value
+    return copies
+
+
+def _files(modules: Sequence[ModuleType]) -> list[Path]:
+    """Return the files of modules, and of those whose constants all kernels share."""
+    package = Path(__file__).parent
+    shared = ("trace/calls.py", "trace/columns.py", "compilation.py")
+    files = [Path(str(module.__file__)) for module in modules]
+    return [*files, *(package / name for name in shared)]
+
+
+@cache
+def _package() -> tuple[Path, ...]:
+    return tuple(sorted(Path(__file__).parent.rglob("*.py")))

@@ -1,0 +1,312 @@
+"""The actions of SimGrid's time-independent traces, one rank's in order."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from parcast.errors import FileError, did_you_mean
+from parcast_traces.readers.text import number, whole
+from parcast_traces.readers.wildcards import ANY, Got, Steps
+from parcast_traces.trace.columns import NONE
+from parcast_traces.trace.recording import RankRecorder
+
+#: Bytes of an element by SimGrid's number of its type: what C and Fortran have on 64 bits.
+_WIDTHS = (
+    8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,
+    8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, None,
+    None, 1, 8, 8,
+)  # fmt: skip
+_SIZES = {str(number): width for number, width in enumerate(_WIDTHS) if width is not None}
+_DOUBLE, _BYTE = "0", "6"
+
+#: What SMPI's tracer, and its replay, write for a source or a tag that is not named.
+_ANY_SOURCE, _ANY_TAG = (-333, -555), -444
+#: Actions that may name no source or no tag.
+RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
+
+
+class Player:
+    """The actions of one rank; ``clock`` counts its work."""
+
+    def __init__(self, recorder: RankRecorder | Steps, size: int) -> None:
+        self.recorder: Any = recorder
+        self.size = size
+        self.clock, self.default, self.where, self.name = 0.0, _BYTE, "", ""
+        self.told = 0.0  #: the clock at the last call
+        self.opened, self.tested = 0, False
+        self.order: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
+        self.named: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        self.nobody = set[int]()  #: requests behind which there is no message
+        #: What the receives got that name no source or no tag; None: that is being found out.
+        self.got: deque[Got] | None = None
+
+    def play(self, words: Sequence[str], where: str) -> None:
+        """Record one action."""
+        self.where, self.name = where, (name := words[0].lower())
+        action = _ACTIONS.get(name)
+        if action is None:
+            raise FileError(f"{where}: there is no action {name!r}.{did_you_mean(name, _ACTIONS)}")
+        before = self.clock
+        try:
+            action(self, words[1:])
+        except IndexError:
+            raise FileError(f"{where}: {name} lacks an argument") from None
+        if name != "location":
+            self.recorder.line = ""
+        if name not in ("compute", "location"):
+            self.told = before
+
+    def give_up(self) -> dict[str, None]:
+        """Free the requests that nobody waited for; return what is to be said."""
+        notes = dict[str, None]()
+        left = [request for request in self.order if request not in self.nobody]
+        for request in left:
+            self.recorder.free(self.clock, self.clock, request)
+        if self.clock > self.told and not left:  # or what it computed last would be lost
+            self.recorder.local("finalize", self.clock, self.clock)
+        if left:
+            notes["requests that no rank waits for are given up when their rank ends"] = None
+        if self.tested:
+            notes["tests are taken to complete nothing, as the format does not say"] = None
+        return notes
+
+    def amount(self, words: Sequence[str], at: int, kind: int | None) -> float:
+        """Return bytes: a count, and the number of its type if that is given."""
+        given = words[kind] if kind is not None and kind < len(words) else self.default
+        if given not in _SIZES:
+            raise FileError(f"{self.where}: type {given!r} is not one of {', '.join(_SIZES)}")
+        return number(words[at], self.where) * _SIZES[given]
+
+    def init(self, words: Sequence[str]) -> None:
+        """Begin, and say of what type amounts are that name none."""
+        self.default = _DOUBLE if words else _BYTE
+        self.recorder.local("init", self.clock, self.clock)
+
+    def local(self, _: Sequence[str]) -> None:
+        """Record a call that meets nobody."""
+        self.recorder.local("call", self.clock, self.clock)
+
+    def location(self, words: Sequence[str]) -> None:
+        """Say at which line the next call is."""
+        self.recorder.line = f"{words[0]}:{words[1]}"
+
+    def finalize(self, _: Sequence[str]) -> None:
+        """End."""
+        self.recorder.local("finalize", self.clock, self.clock)
+
+    def compute(self, words: Sequence[str]) -> None:
+        """Work for some operations."""
+        self.clock += number(words[0], self.where)
+
+    def sleep(self, words: Sequence[str]) -> None:
+        """Sleep for some seconds."""
+        self.recorder.sleep(self.clock, number(words[0], self.where))
+
+    def send(self, words: Sequence[str]) -> None:
+        """Send, blocking or not."""
+        to, tag, size = self._message(words)
+        request = self._open((self.recorder.rank, to, tag)) if self.name[0] == "i" else None
+        if to in _ANY_SOURCE:  # MPI_PROC_NULL, as SMPI's tracer writes it
+            self._nobody(request)
+            return
+        self.recorder.send(self.name, self.clock, self.clock, to, size, tag, request=request)
+
+    def receive(self, words: Sequence[str]) -> None:
+        """Receive, blocking or not, perhaps from any source."""
+        source, tag, size = self._message(words)
+        key = (source, self.recorder.rank, tag)
+        request = self._open(key) if self.name[0] == "i" else None
+        if source in _ANY_SOURCE or tag == _ANY_TAG:
+            found = self._found(source, tag)
+            if found is None:
+                self._nobody(request)
+                return
+            source, tag = found
+        self.recorder.receive(
+            self.name, self.clock, self.clock, source, tag, room=size, request=request
+        )
+
+    def sendrecv(self, words: Sequence[str]) -> None:
+        """Send and receive."""
+        size, to = self.amount(words, 0, 4), whole(words[1], self.where)
+        room, source = self.amount(words, 2, 5), self._source(words[3])
+        found: Got = (source, 0)
+        if source in _ANY_SOURCE:
+            found = self._found(source, 0)
+        if found is None:
+            self.recorder.send("send", self.clock, self.clock, to, size, 0)
+            return
+        self.recorder.exchange(self.clock, self.clock, to, size, 0, found[0], 0, room=room)
+
+    def wait(self, words: Sequence[str]) -> None:
+        """Wait for a request."""
+        self._completed("wait", [self._named(words)])
+
+    def test(self, words: Sequence[str]) -> None:
+        """Ask for a request, which may not be over."""
+        for word in words[:3]:
+            whole(word, self.where, least=min(_ANY_SOURCE))
+        self.tested = True
+        self.recorder.wait("test", self.clock, self.clock, [])
+
+    def waitall(self, _: Sequence[str]) -> None:
+        """Wait for all open requests."""
+        self._completed("waitall", list(self.order))
+
+    def _completed(self, name: str, requests: list[int]) -> None:
+        for request in requests:
+            self.named[self.order.pop(request)].remove(request)  # the first, or near it
+        real = [request for request in requests if request not in self.nobody]
+        if requests and not real:
+            self.recorder.local("call", self.clock, self.clock)
+        else:
+            self.recorder.wait(name, self.clock, self.clock, real)
+
+    def _found(self, source: int, tag: int) -> Got:
+        """Return the source and tag of a message whose receive does not name both."""
+        if self.got is not None:
+            return self.got.popleft()
+        return ANY if source in _ANY_SOURCE else source, ANY if tag == _ANY_TAG else tag
+
+    def _nobody(self, request: int | None) -> None:
+        """Record a message to or from nobody."""
+        if request is not None:
+            self.nobody.add(request)
+        self.recorder.local("call", self.clock, self.clock)
+
+    def _source(self, text: str) -> int:
+        """Return a rank, or what stands for any source."""
+        found = whole(text, self.where, least=min(_ANY_SOURCE))
+        if found < 0 and found not in _ANY_SOURCE:
+            raise FileError(f"{self.where}: {text!r} is no rank; any source is {_ANY_SOURCE[0]}")
+        return found
+
+    def _tag(self, text: str) -> int:
+        """Return a tag, or what stands for any."""
+        found = whole(text, self.where, least=_ANY_TAG)
+        if found < NONE and found != _ANY_TAG:
+            raise FileError(f"{self.where}: {text!r} is no tag; any tag is {_ANY_TAG}")
+        return found
+
+    def _message(self, words: Sequence[str]) -> tuple[int, int, float]:
+        peer, tag = self._source(words[0]), self._tag(words[1])
+        return peer, tag, self.amount(words, 2, 3)
+
+    def _named(self, words: Sequence[str]) -> int:
+        """Return the open request that a wait names; what is any on either side may be it."""
+        named = self._source(words[0]), self._source(words[1]), self._tag(words[2])
+        if self.named.get(named):
+            return self.named[named][0]
+        for request, key in self.order.items():
+            if all(map(_alike, key, named)):
+                return request
+        raise FileError(f"{self.where}: no request {' '.join(words[:3])} is open")
+
+    def _open(self, key: tuple[int, int, int]) -> int:
+        self.opened += 1
+        self.order[self.opened] = key
+        self.named[key].append(self.opened)
+        return self.opened
+
+
+def _alike(one: int, other: int) -> bool:
+    return one == other or min(one, other) < NONE
+
+
+def _many(name: str, kind: int, work: int | None = None) -> Any:
+    """Return the action of a collective; ``kind`` is where its type stands, ``work`` its work."""
+
+    def action(player: Player, words: Sequence[str]) -> None:
+        player.recorder.collective(name, player.clock, player.clock, player.amount(words, 0, kind))
+        if work is not None:
+            player.clock += number(words[work], player.where)
+
+    return action
+
+
+def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
+    """Return the action of a collective with a root."""
+
+    def action(player: Player, words: Sequence[str]) -> None:
+        given = whole(words[root], player.where) if root < len(words) else 0
+        player.recorder.collective(
+            name, player.clock, player.clock, player.amount(words, 0, kind), root=given
+        )
+        if work is not None:
+            player.clock += number(words[work], player.where)
+
+    return action
+
+
+def _barrier(player: Player, _: Sequence[str]) -> None:
+    player.recorder.collective("barrier", player.clock, player.clock)
+
+
+def _counts(player: Player, words: Sequence[str], at: int, kind: int) -> list[float]:
+    """Return the bytes of a list of counts, one for each rank, of the type at ``kind``."""
+    return [player.amount(words, at + place, kind) for place in range(player.size)]
+
+
+def _alltoallv(player: Player, words: Sequence[str]) -> None:
+    counts = _counts(player, words, 1, 2 * player.size + 2)
+    mean = sum(counts) / player.size
+    player.recorder.collective("alltoallv", player.clock, player.clock, mean)
+
+
+def _allgatherv(player: Player, words: Sequence[str]) -> None:
+    size = player.amount(words, 0, player.size + 1)
+    player.recorder.collective("allgatherv", player.clock, player.clock, size)
+
+
+def _gatherv(player: Player, words: Sequence[str]) -> None:
+    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
+    size = player.amount(words, 0, at + 1)
+    player.recorder.collective("gatherv", player.clock, player.clock, size, root=root)
+
+
+def _scatterv(player: Player, words: Sequence[str]) -> None:
+    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
+    size = player.amount(words, player.size, at + 2)
+    player.recorder.collective("scatterv", player.clock, player.clock, size, root=root)
+
+
+def _reduce_scatter(player: Player, words: Sequence[str]) -> None:
+    counts = _counts(player, words, 0, player.size + 1)
+    mean = sum(counts) / player.size
+    player.recorder.collective("reduce_scatter", player.clock, player.clock, mean)
+    player.clock += number(words[player.size], player.where)
+
+
+_ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
+    "init": Player.init,
+    "finalize": Player.finalize,
+    "comm_size": Player.local,
+    "comm_split": Player.local,
+    "comm_dup": Player.local,
+    "location": Player.location,
+    "compute": Player.compute,
+    "sleep": Player.sleep,
+    **dict.fromkeys(("send", "isend", "ssend", "issend", "bsend", "ibsend"), Player.send),
+    **dict.fromkeys(("recv", "irecv"), Player.receive),
+    "sendrecv": Player.sendrecv,
+    "wait": Player.wait,
+    "test": Player.test,
+    "waitall": Player.waitall,
+    "barrier": _barrier,
+    "bcast": _rooted("bcast", 1, 2),
+    "reduce": _rooted("reduce", 2, 3, work=1),
+    "allreduce": _many("allreduce", 2, work=1),
+    "alltoall": _many("alltoall", 2),
+    "alltoallv": _alltoallv,
+    "allgather": _many("allgather", 2),
+    "allgatherv": _allgatherv,
+    "gather": _rooted("gather", 2, 3),
+    "scatter": _rooted("scatter", 2, 3),
+    "gatherv": _gatherv,
+    "scatterv": _scatterv,
+    "reducescatter": _reduce_scatter,
+    "scan": _many("scan", 2, work=1),
+    "exscan": _many("exscan", 2, work=1),
+}

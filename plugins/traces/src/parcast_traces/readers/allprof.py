@@ -1,0 +1,250 @@
+"""Traces of liballprof, the tracer beside LogGOPSim: a call a line, a file for each rank.
+
+Format: ``src/liballprof/mpipclog.c``: ``MPI_Send:start:arguments:end`` in us on the rank's own
+clock, a type as ``number,size,extent``, a communicator as ``handle,rank,size``. Handles are a
+rank's own, so that communicators are told by the order of the calls that make them. It does not
+say whose message a receive from any source got, nor which request a test completed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.readers.communicators import WORLD, Communicators, Name
+from parcast_traces.readers.rank_files import check_size, rank_files
+from parcast_traces.readers.text import lines, number, whole
+from parcast_traces.trace.calls import ROOTED
+from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.recording import RankRecorder, Recording
+
+_SEND = ("buf", "count", "type", "peer", "tag", "comm", "request")
+_LOCAL_SUM = ("sbuf", "rbuf", "count", "type", "op", "comm")
+_MANY = ("sbuf", "count", "type", "rbuf", "rcount", "rtype", "comm")
+_ONE = ("sbuf", "count", "type", "rbuf", "rcount", "rtype", "root", "comm")
+_RECV = ("buf", "count", "type", "peer", "tag", "comm", "status")
+
+#: The arguments of the calls that are read.
+_ARGUMENTS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("send", "bsend", "ssend", "rsend"), _SEND[:-1]),
+    **dict.fromkeys(("isend", "ibsend", "issend", "irsend", "irecv"), _SEND),
+    **dict.fromkeys(("recv",), _RECV),
+    "sendrecv": ("sbuf", "count", "type", "peer", "tag", "rbuf", "rcount", "rtype", "source",
+                 "rtag", "comm", "status"),
+    "wait": ("request", "status"),
+    "waitall": ("count", "request", "status"),
+    "barrier": ("comm",),
+    "bcast": ("buf", "count", "type", "root", "comm"),
+    "reduce": ("sbuf", "rbuf", "count", "type", "op", "root", "comm"),
+    **dict.fromkeys(("allreduce", "scan", "exscan"), _LOCAL_SUM),
+    **dict.fromkeys(("gather", "scatter"), _ONE),
+    **dict.fromkeys(("allgather", "alltoall"), _MANY),
+    "comm_split": ("comm", "color", "key", "made"),
+    "comm_dup": ("comm", "made"),
+    "comm_rank": ("comm", "rank"),
+    "comm_size": ("comm", "size"),
+}  # fmt: skip
+_MESSAGES = frozenset(name for name, given in _ARGUMENTS.items() if "tag" in given)
+_UNKNOWN = ("test", "waitany", "waitsome", "start", "probe", "mprobe", "win_", "put", "get:",
+            "accumulate", "comm_create", "gatherv", "scatterv", "allgatherv", "alltoallv",
+            "alltoallw", "reduce_scatter", "send_init", "recv_init")  # fmt: skip
+
+
+@attrs.frozen
+class _Call:
+    name: str
+    start: float
+    end: float
+    given: Mapping[str, str]
+    where: str
+
+    def whole(self, name: str) -> int:
+        return whole(self.given[name], f"{self.where}: {name}", least=-(1 << 62))
+
+    def bytes(self, count: str = "count", kind: str = "type") -> int:
+        parts = self.given[kind].split(",")
+        if len(parts) != 3:
+            raise FileError(f"{self.where}: a type is number,size,extent, not "
+                            f"{shorten(self.given[kind])!r}")  # fmt: skip
+        return self.whole(count) * whole(parts[1], f"{self.where}: the size of a type")
+
+    def comm(self) -> tuple[str, int, int]:
+        """Return the handle of the communicator, this rank's place in it, and its size."""
+        parts = self.given["comm"].split(",")
+        if len(parts) != 3:
+            raise FileError(f"{self.where}: a communicator is handle,rank,size, not "
+                            f"{shorten(self.given['comm'])!r}")  # fmt: skip
+        return parts[0], *(whole(one, f"{self.where}: communicator") for one in parts[1:])  # type: ignore[return-value]
+
+
+def _calls(path: Path) -> Iterator[_Call]:
+    """Yield the calls of a rank in order."""
+    last = 0.0
+    for line, text in lines(path):
+        if not text or text.startswith("#"):
+            continue
+        where, parts = f"{path}:{line}", text.split(":")
+        if not parts[0].startswith("MPI_") or len(parts) < 3:
+            raise FileError(f"{where}: {shorten(text)!r} is no call of liballprof")
+        name, given = parts[0].lower().removeprefix("mpi_"), parts[2:-1]
+        if name.startswith(_UNKNOWN):
+            raise UnsupportedError(f"{where}: liballprof does not say all of {parts[0]}, such as "
+                                   "what it completed, so it is not read")  # fmt: skip
+        names = _ARGUMENTS.get(name)
+        if names is not None and len(given) < len(names):
+            raise FileError(f"{where}: {parts[0]} has {len(given)} of {len(names)} arguments; is "
+                            "the file cut off?")  # fmt: skip
+        ends = [None if one == "-" else number(one, where) for one in (parts[1], parts[-1])]
+        times = [one for one in ends if one is not None] or [last]
+        yield _Call(name, times[0], times[-1], dict(zip(names or (), given, strict=False)), where)
+        last = times[-1]
+
+
+def read(path: Path) -> Trace:
+    """Return the trace of which this is one rank's file.
+
+    Raises
+    ------
+    FileError
+        If a file is missing or is none of liballprof's.
+    TraceError
+        If no run can have left it.
+    UnsupportedError
+        If something that counts is not said.
+    """
+    files = rank_files(path)
+    comms = Communicators(len(files))
+    ranks = [_Handles(rank, comms, path, len(files)) for rank in range(len(files))]
+    starts = [min([call.start for call in handles.learn(file)], default=0.0)
+              for handles, file in zip(ranks, files, strict=True)]  # fmt: skip
+    comms.settle()
+    recording = Recording(len(files), str(path))
+    comms.record(recording)
+    for recorder, file, handles in zip(recording.ranks, files, ranks, strict=True):
+        writer = _Writer(recorder, handles, min(starts))
+        for call in _calls(file):
+            writer.write(call)
+    return recording.trace(tick=1e-6)
+
+
+class _Handles:
+    """A rank's handles of communicators, named by the calls that made them."""
+
+    def __init__(self, rank: int, comms: Communicators, path: Path, size: int) -> None:
+        self.rank, self.comms, self.path, self.size = rank, comms, path, size
+        self.world: str | None = None
+        self.made: list[Name] = []
+        self.names: dict[str, Name] = {}
+
+    def learn(self, file: Path) -> Iterator[_Call]:
+        """Yield the calls of the first way through a file, of which this learns what is made."""
+        for call in _calls(file):
+            if "comm" in call.given:
+                self._see(call)
+            yield call
+
+    def _see(self, call: _Call) -> None:
+        handle, place, size = call.comm()
+        if self.world is None:
+            check_size(self.path, self.size, size)
+            if place != self.rank:
+                raise FileError(f"{call.where}: this is rank {place}, and the file's name says "
+                                f"{self.rank}")  # fmt: skip
+            self.world, self.names[handle] = handle, WORLD
+        if call.name not in ("comm_split", "comm_dup"):
+            return
+        if handle != self.world:
+            raise UnsupportedError(f"{call.where}: a communicator is made of another than "
+                                   "MPI_COMM_WORLD, and handles do not say which")  # fmt: skip
+        split = call.name == "comm_split"
+        color, key = (call.whole("color"), call.whole("key")) if split else (0, self.rank)
+        name = self.comms.made(self.rank, WORLD, color, key)
+        if name is not None:
+            self.made.append(name)
+
+    def of(self, call: _Call) -> Name:
+        """Return the communicator of a call; a new handle is the first made that fits."""
+        handle, place, size = call.comm()
+        if handle not in self.names:
+            found = next((one for one in self.made if self._fits(one, place, size)), None)
+            if found is None:
+                raise UnsupportedError(
+                    f"{call.where}: communicator {handle} of {size} ranks was made neither by "
+                    "MPI_Comm_split nor by MPI_Comm_dup, so nothing says who is in it"
+                )
+            self.made.remove(found)
+            self.names[handle] = found
+        return self.names[handle]
+
+    def _fits(self, name: Name, place: int, size: int) -> bool:
+        members = self.comms.members[name]
+        return len(members) == size and members.index(self.rank) == place
+
+
+class _Writer:
+    """Records the calls of one rank."""
+
+    def __init__(self, recorder: RankRecorder, handles: _Handles, origin: float) -> None:
+        self.recorder, self.handles, self.origin = recorder, handles, origin
+        self.open: set[int] = set()  #: where in memory the requests are
+
+    def write(self, call: _Call) -> None:
+        name, times = call.name, (call.start - self.origin, call.end - self.origin)
+        if name in ("comm_rank", "comm_size") or name not in _ARGUMENTS:
+            self.recorder.local(name if name in ("init", "finalize") else "call", *times,
+                                site=name)  # fmt: skip
+        elif name in ("wait", "waitall"):
+            self.recorder.wait(name, *times, self._done(call))
+        elif name in _MESSAGES:
+            self._message(call, times)
+        else:
+            comm = self.handles.of(call)
+            size = call.bytes() if "count" in call.given else 0
+            root = self._peer(call, comm, call.whole("root")) if name in ROOTED else None
+            self.recorder.collective(name, *times, size, comm, root)
+
+    def _done(self, call: _Call) -> list[int]:
+        """Return the requests of a wait: handles have 8 bytes, or 4, one behind the other."""
+        count = call.whole("count") if call.name == "waitall" else 1
+        first, found = call.whole("request"), list[int]()
+        for step in (8, 4):
+            places = range(first, first + step * count, step)
+            near = places if count <= len(self.open) else sorted(self.open)  # a count may be wild
+            mine = [one for one in near if one in places and one in self.open]
+            found = mine if len(mine) > len(found) else found
+        self.open.difference_update(found)
+        return found
+
+    def _peer(self, call: _Call, comm: Name, place: int) -> int:
+        found = self.handles.comms.rank_of(comm, place)
+        if found < 0:
+            members = len(self.handles.comms.members[comm])
+            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+                            f"{members} members")  # fmt: skip
+        return found
+
+    def _message(self, call: _Call, times: tuple[float, float]) -> None:
+        name, comm, place, tag = call.name, self.handles.of(call), call.whole("peer"), 0
+        tag, request = call.whole("tag"), None
+        source, rtag = place, tag
+        if name == "sendrecv":
+            source, rtag = call.whole("source"), call.whole("rtag")
+        if place < 0 or source < 0 or min(tag, rtag) < 0:
+            raise UnsupportedError(
+                f"{call.where}: {name} names no peer or no tag, and liballprof does not say whose "
+                "message it was"
+            )
+        if "request" in call.given:
+            request = call.whole("request")
+            self.open.add(request)
+        peer, size = self._peer(call, comm, place), call.bytes()
+        if name == "sendrecv":
+            self.recorder.exchange(*times, peer, size, tag, self._peer(call, comm, source), rtag,
+                                   comm, call.bytes("rcount", "rtype"))  # fmt: skip
+        elif name in ("recv", "irecv"):
+            self.recorder.receive(name, *times, peer, tag, comm, size, request)
+        else:
+            self.recorder.send(name, *times, peer, size, tag, comm, request)

@@ -1,0 +1,224 @@
+"""Chakra execution traces: a graph of computation and communication for each processor.
+
+Format: MLCommons Chakra, ``schema/protobuf/et_def.proto``: a file for each processor, messages with
+their length before them, one of metadata and then the nodes; or the same as JSON, one object after
+the other, as its ``jsonizer`` prints them. Computation takes ``duration_micros``; how long
+communication took is not used. Collectives are of all processors, or of the process group that
+``pg_name`` names.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.readers.goal import Schedule, Step, trace_of
+from parcast_traces.readers.protobuf import MalformedError, delimited, fields, packed
+from parcast_traces.readers.rank_files import rank_files
+from parcast_traces.trace.columns import Trace
+
+#: No node is larger.
+_MOST_NODE = 1 << 26
+#: No trace in JSON is larger.
+_MOST_JSON = 512 << 20
+
+_KINDS = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV",
+          "COMM_COLL")  # fmt: skip
+#: Collectives by number; ``comm_root`` is the root of those that have one, else 0.
+_TOGETHER = ("allreduce", "reduce", "allgather", "gather", "scatter", "bcast", "alltoall",
+             "reduce_scatter", "reduce_scatter_block", "barrier")  # fmt: skip
+_PLAIN = {3: "double_val", 5: "float_val"}
+_ZIGZAG = (15, 17)
+
+
+def read(path: Path) -> Trace:
+    """Return the trace of which this is one processor's file.
+
+    Raises
+    ------
+    FileError
+        If a file is missing or is no execution trace.
+    TraceError
+        If no run can have left it.
+    UnsupportedError
+        If a node cannot be timed, or is of a kind that is not modeled.
+    """
+    files = rank_files(path)
+    ranks, groups, lost = [], dict[str, set[int]](), 0
+    for rank, file in enumerate(files):
+        nodes = _Nodes(file, len(files))
+        for node in _nodes(file):
+            nodes.add(node)
+        ranks.append(nodes.steps())
+        lost += nodes.lost
+        for step in ranks[-1]:
+            if step.kind not in ("calc", "send", "recv"):
+                groups.setdefault(step.group, set()).add(rank)
+    members = {name: sorted(ones) for name, ones in groups.items() if name}
+    said = (
+        "control dependencies, some on nodes that are not there, say who called, and order nothing"
+    )
+    notes = [said] if lost else []
+    if len(files) == 1 and groups:
+        notes.append("the collectives are of this rank alone, and take no time, as no other rank's "
+                     "file is here")  # fmt: skip
+    return trace_of(Schedule(str(path), tuple(ranks), members, tuple(notes)))
+
+
+def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the nodes of a file as objects."""
+    source = _json_nodes if file.suffix.lower() == ".json" else _binary_nodes
+    try:
+        yield from source(file)
+    except OSError as error:
+        raise FileError(f"{file} cannot be read: {error.strerror}") from None
+    except (MalformedError, struct.error, ValueError) as error:
+        raise FileError(f"{file} is no execution trace of Chakra: {shorten(error)}") from None
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        raise FileError(
+            f"{file} is no execution trace of Chakra: a node has another form than its tools write"
+        ) from None
+
+
+def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
+    with file.open("rb") as opened:
+        messages = delimited(opened, _MOST_NODE)
+        next(messages, None)  # the metadata
+        for message in messages:
+            node: dict[str, Any] = {"id": 0, "kind": 0, "duration": 0, "attr": {}}
+            node |= {"data": [], "control": []}
+            for number, value in fields(message):
+                if number in (4, 5):
+                    node["control" if number == 4 else "data"] += packed(value)
+                elif number == 10 and isinstance(value, bytes):
+                    name, given = _attribute(value)
+                    node["attr"][name] = given
+                elif number in (1, 3, 7) and isinstance(value, int):
+                    node[{1: "id", 3: "kind", 7: "duration"}[number]] = value
+            node["kind"] = _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "INVALID"
+            yield node
+
+
+def _attribute(data: bytes) -> tuple[str, Any]:
+    name = ""
+    given: Any = None
+    for number, value in fields(data):
+        if number == 1 and isinstance(value, bytes):
+            name = value.decode("utf-8", "replace")
+        elif number == 29 and isinstance(value, bytes):
+            given = value.decode("utf-8", "replace")
+        elif number in _PLAIN and isinstance(value, bytes):
+            given = struct.unpack("<d" if number == 3 else "<f", value)[0]
+        elif number in _ZIGZAG and isinstance(value, int):
+            given = (value >> 1) ^ -(value & 1)
+        elif isinstance(value, int):
+            given = value - (1 << 64) if value >> 63 else value
+        elif number in (19, 21, 23, 25):
+            given = int.from_bytes(value, "little", signed=number > 21)
+    return name, given
+
+
+def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
+    if file.stat().st_size > _MOST_JSON:
+        raise MalformedError(f"it has {file.stat().st_size >> 20:,} MiB")
+    text, at, decoder = file.read_text("utf-8"), 0, json.JSONDecoder()
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        found, at = decoder.raw_decode(text, at)
+        if not isinstance(found, dict):
+            raise MalformedError("what is no object")
+        if "type" not in found:  # the metadata
+            continue
+        yield {
+            "id": int(found.get("id", 0)),
+            "kind": str(found["type"]).removesuffix("_NODE"),
+            "duration": int(found.get("durationMicros", 0)),
+            "data": [int(one) for one in found.get("dataDeps", [])],
+            "control": [int(one) for one in found.get("ctrlDeps", [])],
+            "attr": {one["name"]: _json_value(one) for one in found.get("attr", [])},
+        }
+
+
+def _json_value(attribute: Mapping[str, Any]) -> Any:
+    value = next((v for k, v in attribute.items() if k.endswith("Val")), None)
+    wide = any(k.endswith(("64Val", "32Val")) for k in attribute)
+    return int(value) if wide and value is not None else value
+
+
+class _Nodes:
+    """The nodes of one processor as steps."""
+
+    def __init__(self, file: Path, size: int) -> None:
+        self.file, self.size = file, size
+        self.found: list[tuple[Step, Mapping[str, Any]]] = []
+        self.numbers: dict[int, int] = {}
+        self.lost = 0  #: control dependencies that are left out
+
+    def add(self, node: Mapping[str, Any]) -> None:
+        where = f"{self.file}: node {node['id']}"
+        if node["id"] in self.numbers:
+            raise FileError(f"{where} comes twice")
+        if node["duration"] < 0:
+            raise FileError(f"{where} takes {node['duration']} us, less than no time")
+        self.numbers[node["id"]] = len(self.found)
+        self.found.append((self._step(node, where), node))
+
+    def _step(self, node: Mapping[str, Any], where: str) -> Step:
+        kind, attr = node["kind"], node["attr"]
+        host = attr.get("is_cpu_op") == 1  # a truth of JSON, or a number of protobuf
+        if kind == "METADATA" or (host and not node["duration"]):
+            return Step("calc", 0)
+        starts = host and kind == "COMM_COLL" and "comm_size" not in attr  # what a device then does
+        if starts or kind in ("COMP", "MEM_LOAD", "MEM_STORE"):
+            if not node["duration"] and (attr.get("num_ops") or attr.get("tensor_size")):
+                raise UnsupportedError(
+                    f"{where} ({kind}) has operations and bytes, and no duration; a simulator "
+                    "must say how long it takes (duration_micros)"
+                )
+            return Step("calc", int(node["duration"]) * 1000)
+        size = self._number(attr, "comm_size", where)
+        if kind in ("COMM_SEND", "COMM_RECV"):
+            word, peer = ("send", "comm_dst") if kind == "COMM_SEND" else ("recv", "comm_src")
+            other = self._number(attr, peer, where)
+            if other >= self.size:
+                raise FileError(f"{where}: {peer} is {other}, and there are files of {self.size} "
+                                "processors")  # fmt: skip
+            return Step(word, size, other, self._number(attr, "comm_tag", where, 0))
+        if kind == "COMM_COLL":
+            number = self._number(attr, "comm_type", where)
+            if number >= len(_TOGETHER):
+                raise UnsupportedError(f"{where}: collective {number} is not modeled")
+            root = self._number(attr, "comm_root", where, 0)
+            return Step(_TOGETHER[number], size, root, group=str(attr.get("pg_name") or ""))
+        raise FileError(f"{where} is of type {shorten(kind)}, which is none of Chakra's")
+
+    def _number(
+        self, attr: Mapping[str, Any], name: str, where: str, default: int | None = None
+    ) -> int:
+        found = attr.get(name, default)
+        if type(found) is not int or found < 0:
+            raise FileError(f"{where}: {name} must be a whole number, not {shorten(found)}")
+        return found
+
+    def steps(self) -> list[Step]:
+        """Return all nodes.
+
+        Control dependencies on nodes that are not there are of the converter of PyTorch's traces:
+        they say who called, data dependencies have the whole order.
+        """
+        controls = {one for _, node in self.found for one in node["control"]}
+        self.lost = 0 if controls <= self.numbers.keys() else len(controls)
+        for step, node in self.found:
+            needs = [*node["data"], *(() if self.lost else node["control"])]
+            for one in dict.fromkeys(needs):
+                if one not in self.numbers:
+                    raise FileError(f"{self.file}: node {node['id']} waits for node {one}, which "
+                                    "is not there; is the file cut off?")  # fmt: skip
+                step.ended.append(self.numbers[one])
+        return [step for step, _ in self.found]

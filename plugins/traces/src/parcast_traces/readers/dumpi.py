@@ -1,0 +1,339 @@
+"""Traces of SST's DUMPI, as `dumpi2ascii` prints them: a file for each rank.
+
+Format: sst-dumpi, ``dumpi/bin/dumpi2ascii-callbacks.c``: a line where a call begins, one for each
+argument, one where it returns. Requests are small numbers that are used again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.readers.communicators import WORLD, Communicators, Name
+from parcast_traces.readers.rank_files import check_size, rank_files
+from parcast_traces.readers.text import lines
+from parcast_traces.trace.calls import ALL, CALLS, ROOTED
+from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.recording import RankRecorder, Recording
+
+_EDGE = re.compile(r"(MPI\w*_\w+) (entering|returning) at walltime (\d+)\.(\d{9})\b.*")
+_FIELD = re.compile(r"[\w ]+? (\w+)(?:\[[\d\]\[]*)?=(.*)")
+_STATUS = re.compile(r"\{bytes=(-?\d+), cancelled=(\d+), source=(-?\d+), tag=(-?\d+), ")
+
+#: DUMPI's own numbers.
+_WORLD, _SELF, _ANY, _PROC_NULL = 2, 3, -1, -2
+
+#: Bytes of the types that MPI names.
+_SIZES = {
+    "CHAR": 1, "SIGNED_CHAR": 1, "UNSIGNED_CHAR": 1, "BYTE": 1, "PACKED": 1, "WCHAR": 4,
+    "SHORT": 2, "UNSIGNED_SHORT": 2, "INT": 4, "UNSIGNED": 4, "FLOAT": 4, "LONG": 8,
+    "UNSIGNED_LONG": 8, "DOUBLE": 8, "LONG_DOUBLE": 16, "LONG_LONG_INT": 8, "LONG_LONG": 8,
+    "UNSIGNED_LONG_LONG": 8, "FLOAT_INT": 8, "DOUBLE_INT": 12, "LONG_INT": 12, "SHORT_INT": 6,
+    "2INT": 8, "LONG_DOUBLE_INT": 20,
+}  # fmt: skip
+
+_COUNTS = ("sendcount", "count", "recvcount")
+_TYPES = ("sendtype", "datatype", "recvtype")
+_MAKES = {"comm_split": "oldcomm", "comm_dup": "oldcomm"}
+
+
+@attrs.frozen
+class _Call:
+    name: str
+    start: int  #: ns
+    end: int
+    fields: Mapping[str, str]
+    where: str
+
+    def text(self, name: str) -> str:
+        if name not in self.fields:
+            raise FileError(f"{self.where}: {self.name} lacks {name}")
+        return self.fields[name]
+
+    def whole(self, name: str) -> int:
+        word = self.text(name).strip("[] ").split(" ")[0]
+        try:
+            return int(word)
+        except ValueError:
+            raise FileError(f"{self.where}: {name} of {self.name} must be a whole number, not "
+                            f"{shorten(word)!r}") from None  # fmt: skip
+
+    def several(self, name: str) -> list[int]:
+        return [int(one) for one in re.findall(r"-?\d+", self.text(name))]
+
+    def statuses(self) -> list[tuple[int, int, int, int]]:
+        """Return bytes, whether cancelled, source and tag of each status."""
+        text = self.fields.get("statuses", self.fields.get("status", ""))
+        return [(int(a), int(b), int(c), int(d)) for a, b, c, d in _STATUS.findall(text)]
+
+    def done(self) -> list[int]:
+        """Return which of the requests it completed, by their places."""
+        count = len(self.requests())
+        if self.name.endswith("some"):
+            return self.several("indices")[: self.whole("outcount")]
+        if self.name.startswith("test") and not self.whole("flag"):
+            return []
+        if self.name.endswith("any"):
+            return [one for one in [self.whole("index")] if 0 <= one < count]
+        return list(range(count))
+
+    def requests(self) -> list[int]:
+        return self.several("requests" if "requests" in self.fields else "request")
+
+
+def _calls(path: Path) -> Iterator[_Call]:
+    """Yield the calls of a rank in order."""
+    name, start, fields, where = "", 0, dict[str, str](), ""
+    for number, text in lines(path):
+        if edge := _EDGE.fullmatch(text):
+            time = int(edge[3]) * 1_000_000_000 + int(edge[4])
+            word = edge[1].lower().removeprefix("mpi_")
+            if edge[2] == "entering" and not name:
+                name, start, fields, where = word, time, {}, f"{path}:{number}"
+            elif edge[2] == "returning" and word == name:
+                yield _Call(name, start, time, fields, where)
+                name = ""
+            else:
+                raise FileError(f"{path}:{number}: {edge[1]} is {edge[2]} inside {name or 'none'}; "
+                                "is the file damaged?")  # fmt: skip
+        elif not text or not name:
+            if text:
+                raise FileError(f"{path}:{number}: {shorten(text)!r} is no line of dumpi2ascii")
+        elif field := _FIELD.fullmatch(text):
+            fields[field[1]] = field[2]
+    if name:
+        raise FileError(f"{where}: MPI_{name.capitalize()} never returns; is the file cut off?")
+
+
+def read(path: Path) -> Trace:
+    """Return the trace of which this is one rank's file.
+
+    Raises
+    ------
+    FileError
+        If a file is missing or is no output of dumpi2ascii.
+    TraceError
+        If no run can have left it.
+    UnsupportedError
+        If something is not said, such as whose message a receive got.
+    """
+    files = rank_files(path)
+    comms, found = Communicators(len(files)), [_Requests() for _ in files]
+    starts: list[int] = []
+    for rank, file in enumerate(files):
+        handles = _Handles(rank, comms)
+        for place, call in enumerate(_calls(file)):
+            if not place:
+                starts.append(call.start)
+            handles.follow(call)
+            found[rank].follow(call)
+            if call.name == "comm_size" and call.whole("comm") == _WORLD:
+                check_size(path, len(files), call.whole("size"))
+    comms.settle()
+    recording = Recording(len(files), str(path))
+    comms.record(recording)
+    origin = min(starts, default=0)
+    for recorder, file, requests in zip(recording.ranks, files, found, strict=True):
+        writer = _Writer(recorder, _Handles(recorder.rank, comms, again=True), requests, origin)
+        for call in _calls(file):
+            writer.write(call)
+    return recording.trace(tick=1e-9)
+
+
+class _Handles:
+    """A rank's numbers of communicators."""
+
+    def __init__(self, rank: int, comms: Communicators, *, again: bool = False) -> None:
+        self.rank, self.comms, self.again = rank, comms, again
+        self.names: dict[int, Name | None] = {_WORLD: WORLD}
+        self.made: dict[Name, int] = {}
+
+    def follow(self, call: _Call) -> None:
+        """Learn of communicators that a call makes."""
+        if call.name not in _MAKES:
+            return
+        parent = self.names.get(call.whole(_MAKES[call.name]))
+        if parent is None:
+            return
+        color, key = 0, self.rank
+        if call.name == "comm_split":
+            color, key = call.whole("color"), call.whole("key")
+        if self.again:
+            number = self.made[parent] = self.made.get(parent, -1) + 1
+            name = f"{parent}.{number}.{color}" if color >= 0 else None
+        else:
+            name = self.comms.made(self.rank, parent, color, key)
+        self.names[call.whole("newcomm")] = name
+
+    def of(self, call: _Call) -> Name | None:
+        """Return the communicator of a call; None is that of this rank alone."""
+        number = call.whole("comm")
+        if number == _SELF:
+            return None
+        name = self.names.get(number)
+        if name is None:
+            raise UnsupportedError(
+                f"{call.where}: communicator {number} was made neither by MPI_Comm_split nor by "
+                "MPI_Comm_dup, so nothing says who is in it"
+            )
+        return name
+
+
+class _Requests:
+    """From whom the receives of a rank got their messages, by the order of their posts."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, int] = {}
+        self.count = 0
+        self.sources: dict[int, tuple[int, int]] = {}
+
+    def follow(self, call: _Call) -> None:
+        if call.name == "irecv":
+            self.open[call.whole("request")] = self.count
+            self.count += 1
+        elif call.name.startswith(("wait", "test")):
+            given, statuses = call.requests(), call.statuses()
+            for order, place in enumerate(call.done()):
+                number = self.open.pop(given[place], None)
+                at = place if len(statuses) == len(given) else order
+                if number is not None and at < len(statuses):
+                    self.sources[number] = statuses[at][2:]
+        elif call.name == "request_free":
+            self.open.pop(call.whole("request"), None)
+
+
+class _Writer:
+    """Records the calls of one rank."""
+
+    def __init__(
+        self, recorder: RankRecorder, handles: _Handles, requests: _Requests, origin: int
+    ) -> None:
+        self.recorder, self.handles, self.requests = recorder, handles, requests
+        self.origin, self.posted = origin, 0
+        self.open: set[int] = set()
+
+    def write(self, call: _Call) -> None:
+        self.handles.follow(call)
+        name, times = call.name, (call.start - self.origin, call.end - self.origin)
+        if name.startswith(("wait", "test")) and name in CALLS:
+            given = call.requests()
+            done = [given[place] for place in call.done() if given[place] in self.open]
+            self.open.difference_update(done)
+            self.recorder.wait(name, *times, done)
+        elif name == "request_free" and call.whole("request") in self.open:
+            self.open.remove(call.whole("request"))
+            self.recorder.free(*times, call.whole("request"))
+        elif name in ("send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend"):
+            self._send(call, times)
+        elif name in ("recv", "irecv", "probe"):
+            self._receive(call, times)
+        elif name == "sendrecv":
+            self._exchange(call, times)
+        elif CALLS.get(name, 0) >= ALL and name not in _MAKES:
+            self._collective(call, times)
+        elif name in _MAKES:
+            comm = self.handles.names.get(call.whole(_MAKES[name]))
+            if comm is not None:
+                self.recorder.collective(name, *times, 0, comm)
+        elif name.startswith(("win_", "put", "get_acc", "accumulate", "start", "recv_init")):
+            raise UnsupportedError(f"{call.where}: MPI_{name.capitalize()} is not read from DUMPI")
+        else:
+            self.recorder.local(name if name in ("init", "finalize") else "call", *times,
+                                site=name)  # fmt: skip
+
+    def _peer(self, call: _Call, comm: Name, place: int) -> int:
+        found = self.handles.comms.rank_of(comm, place)
+        if found < 0:
+            members = len(self.handles.comms.members[comm])
+            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+                            f"{members} members")  # fmt: skip
+        return found
+
+    def _size(self, call: _Call, count: str, kind: str) -> int:
+        text = call.text(kind)
+        found = re.search(r"\(MPI_(\w+)\)", text)
+        if not found or found[1] not in _SIZES:
+            raise UnsupportedError(f"{call.where}: the size of type {shorten(text)} is not known")
+        return call.whole(count) * _SIZES[found[1]]
+
+    def _alone(self, call: _Call, times: tuple[int, int]) -> None:
+        """Record a call of this rank alone."""
+        if "request" in call.fields:
+            raise UnsupportedError(f"{call.where}: a request of no peer is not read from DUMPI")
+        self.recorder.local("call", *times, site=call.name)
+
+    def _opened(self, call: _Call) -> int:
+        request = call.whole("request")
+        self.open.add(request)
+        return request
+
+    def _send(self, call: _Call, times: tuple[int, int]) -> None:
+        comm, place = self.handles.of(call), call.whole("dest")
+        if comm is None or place == _PROC_NULL:
+            return self._alone(call, times)
+        request = self._opened(call) if call.name.startswith("i") else None
+        return self.recorder.send(call.name, *times, self._peer(call, comm, place),
+                                  self._size(call, "count", "datatype"), call.whole("tag"),
+                                  comm, request)  # fmt: skip
+
+    def _receive(self, call: _Call, times: tuple[int, int]) -> None:
+        comm, place, tag = self.handles.of(call), call.whole("source"), call.whole("tag")
+        if comm is None or place == _PROC_NULL:
+            return self._alone(call, times)
+        request = None
+        if call.name == "irecv":
+            request = self._opened(call)
+            said = self.requests.sources.get(self.posted)
+            self.posted += 1
+        else:
+            said = next((one[2:] for one in call.statuses()), None)
+        if _ANY in (place, tag):
+            self.recorder.recording.wild += 1
+            if said is None:
+                raise UnsupportedError(
+                    f"{call.where}: a receive from any source or of any tag has no status that "
+                    "says whose message it got"
+                )
+            place, tag = said
+        room = float("inf")
+        if call.name != "probe":
+            room = self._size(call, "count", "datatype")
+        return self.recorder.receive(call.name, *times, self._peer(call, comm, place), tag, comm,
+                                     room, request)  # fmt: skip
+
+    def _exchange(self, call: _Call, times: tuple[int, int]) -> None:
+        comm = self.handles.of(call)
+        to, source, tag = (call.whole(name) for name in ("dest", "source", "recvtag"))
+        said = next((one[2:] for one in call.statuses()), None)
+        self.recorder.recording.wild += _ANY in (source, tag)
+        if _ANY in (source, tag) and said is not None:
+            source, tag = said
+        if comm is None or (to == source == _PROC_NULL):
+            return self._alone(call, times)
+        size = self._size(call, "sendcount", "sendtype")
+        room = self._size(call, "recvcount", "recvtype")
+        if to == _PROC_NULL:
+            return self.recorder.receive("recv", *times, self._peer(call, comm, source), tag, comm,
+                                         room)  # fmt: skip
+        to, sent = self._peer(call, comm, to), call.whole("sendtag")
+        if source == _PROC_NULL:
+            return self.recorder.send("send", *times, to, size, sent, comm)
+        return self.recorder.exchange(*times, to, size, sent, self._peer(call, comm, source), tag,
+                                      comm, room)  # fmt: skip
+
+    def _collective(self, call: _Call, times: tuple[int, int]) -> None:
+        comm, size = self.handles.of(call), 0
+        if comm is None:
+            return self._alone(call, times)
+        count = next((one for one in _COUNTS if one in call.fields), None)
+        kind = next((one for one in _TYPES if one in call.fields), None)
+        if count is not None and kind is not None:
+            size = self._size(call, count, kind)
+        root = self._peer(call, comm, call.whole("root")) if call.name in ROOTED else None
+        request: Any = self._opened(call) if "request" in call.fields else None
+        return self.recorder.collective(call.name, *times, size, comm, root, request)

@@ -1,0 +1,280 @@
+"""An archive's ranks: the calls of all threads of each, in order, as columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.errors import TraceError
+from parcast_traces.readers.otf2 import walking as c
+from parcast_traces.readers.otf2.calls import Calls
+from parcast_traces.readers.otf2.naming import Naming, word
+from parcast_traces.readers.otf2.records import Library
+from parcast_traces.trace.bulk import Bulk, record
+from parcast_traces.trace.calls import CODES
+from parcast_traces.trace.columns import NONE, Ints, Trace
+from parcast_traces.trace.recording import RankRecorder, Recording, unread
+
+_STOPPED: Mapping[int, str] = {
+    c.ONE_SIDED: "a record of one-sided communication, which is not read from OTF2",
+    c.MATCHED: "a record of a matched receive (MPI_Mrecv), which is not read from OTF2",
+    c.TOO_DEEP: f"more than {c.MOST_DEPTH:,} regions inside each other",
+}
+
+
+class Archive:
+    """An open archive."""
+
+    def __init__(self, archive: Any, where: str) -> None:
+        self.archive, self.where = archive, where
+        self.notes: dict[str, int] = defaultdict(int)
+        self.threads = self._threads()
+        self.spans: dict[int, tuple[int, int]] = {}  #: of each rank that has any record
+
+    def _threads(self) -> dict[int, list[Any]]:
+        """Return the locations of each rank, ranks in the order of the MPI locations."""
+        definitions, ranks = self.archive.definitions, dict[Any, int]()
+        for group in definitions.groups:
+            if (word(group.group_type), word(group.paradigm)) == ("COMM_LOCATIONS", "MPI"):
+                for location in group.members:
+                    ranks.setdefault(location.group, len(ranks))
+        found: dict[int, list[Any]] = defaultdict(list)
+        for one in definitions.locations:
+            if word(one.type) == "CPU_THREAD":
+                found[ranks.setdefault(one.group, len(ranks))].append(one)
+            else:
+                self.notes["others"] += word(one.type) != "METRIC"
+        return {rank: found[rank] for rank in range(len(ranks))}
+
+    def trace(self) -> Trace:
+        """Return what all ranks did."""
+        recording = Recording(len(self.threads), self.where)
+        naming = Naming(self.archive.definitions, recording, self.threads)
+        self._open()
+        library = Library()
+        origin, found = self._ranks(library, naming)
+        after = 0
+        for recorder, (table, done) in zip(recording.ranks, found, strict=True):
+            first, last = self.spans.get(recorder.rank, (origin, origin))
+            if len(table):
+                _Rank(recorder, naming, self.notes).record(table, done, origin)
+                after += max(0, last - int(table[-1, c.END]))
+            else:
+                recorder.compute(float(first - origin), float(last - origin))
+        tick = 1.0 / int(self.archive.timer_resolution)
+        return recording.trace(tick=tick, notes=(*self._notes(), *unread(after * tick)))
+
+    def _open(self) -> None:
+        """Select all threads and read their own definitions, which number records anew."""
+        import _otf2
+
+        handle, threads = self.archive.handle, [one for v in self.threads.values() for one in v]
+        for one in threads:
+            _otf2.Reader_SelectLocation(handle, one._ref)  # noqa: SLF001 - the C library's number
+        try:
+            _otf2.Reader_OpenDefFiles(handle)
+        except _otf2.Error:  # archives may have none
+            pass
+        else:
+            for one in threads:
+                reader = _otf2.Reader_GetDefReader(handle, one._ref)  # noqa: SLF001
+                if reader:
+                    _otf2.Reader_ReadAllLocalDefinitions(handle, reader)
+                    _otf2.Reader_CloseDefReader(handle, reader)
+            _otf2.Reader_CloseDefFiles(handle)
+        _otf2.Reader_OpenEvtFiles(handle)
+
+    def _ranks(self, library: Library, naming: Naming) -> tuple[int, Iterator[tuple[Ints, Ints]]]:
+        """Return when the archive begins, and what each rank did.
+
+        Where the archive does not say when it begins, all ranks are read first.
+        """
+        found = (self._rank(library, naming, rank) for rank in self.threads)
+        origin = int(self.archive.definitions.clock_properties.global_offset)
+        if origin:
+            return origin, found
+        every = list(found)
+        firsts = [int(table[0, c.START]) for table, _ in every if len(table)]
+        firsts = firsts or [first for first, _ in self.spans.values()]
+        return min(firsts, default=0), iter(every)
+
+    def _rank(self, library: Library, naming: Naming, rank: int) -> tuple[Ints, Ints]:
+        """Return the calls of all threads of a rank in order, and what they complete."""
+        tables, dones, before = [], [], 0
+        silent = 0
+        for location in self.threads[rank]:
+            calls = self._calls(library, naming, rank, location)
+            table, done = calls.whole()
+            if calls.span:
+                first, last = self.spans.get(rank, calls.span)
+                self.spans[rank] = min(first, calls.span[0]), max(last, calls.span[1])
+            if calls.open >= 0:
+                raise TraceError(
+                    "never_left",
+                    f"rank {rank}, event {before + len(table)}: "
+                    f"{naming.regions[calls.open]} is never left; is the archive cut off?",
+                    self.where,
+                )
+            tables.append(table)
+            by = np.repeat(np.arange(len(table)), table[:, c.DONE]) + before
+            dones.append(np.column_stack([done, by]))
+            before += len(table)
+            silent += not len(table)
+        self.notes["silent"] += silent
+        self.notes["folded"] += len(tables) - silent > 1
+        return self._folded(rank, np.concatenate(tables), np.concatenate(dones), len(tables) > 1)
+
+    def _calls(self, library: Library, naming: Naming, rank: int, location: Any) -> Calls:
+        """Return the calls of one thread."""
+        from _otf2.ErrorCodes import Error
+
+        calls = Calls(naming.kinds)
+        try:
+            for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
+                if reason := calls.take(rows):
+                    raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
+        except Error as error:
+            raise FileError(
+                f"{self.where}: rank {rank}, after event {len(calls.whole()[0])}: what was "
+                f"recorded is cut off or changed ({shorten(error)})"
+            ) from None
+        return calls
+
+    def _folded(self, rank: int, table: Ints, done: Ints, several: bool) -> tuple[Ints, Ints]:
+        """Put the calls of several threads in one order."""
+        if not several:
+            return table, done
+        order = np.argsort(table[:, c.START], kind="stable")
+        table = table[order]
+        over = np.flatnonzero(table[1:, c.START] < table[:-1, c.END])
+        if len(over):
+            raise UnsupportedError(
+                f"{self.where}: rank {rank}, event {int(over[0]) + 1}: two threads of the rank "
+                "call MPI at one time, and a rank of a message graph has one order"
+            )
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        done[:, c.PARTS] = places[done[:, c.PARTS]]
+        return table, done[np.argsort(done[:, c.PARTS], kind="stable")]
+
+    def _stopped(self, reason: int, rank: int, row: Ints) -> Exception:
+        if reason == c.UNKNOWN:
+            return FileError(f"{self.where}: rank {rank} enters region {int(row[2])} at time "
+                             f"{int(row[1])}, and no region has this number")  # fmt: skip
+        if reason == c.OUTSIDE:
+            return FileError(f"{self.where}: rank {rank} has an MPI record outside any MPI call, "
+                             f"at time {int(row[1])}")  # fmt: skip
+        return UnsupportedError(f"{self.where}: rank {rank} has {_STOPPED[reason]}, at time "
+                                f"{int(row[1])}")  # fmt: skip
+
+    def _notes(self) -> Iterator[str]:
+        if count := self.notes["others"]:
+            yield f"{count} locations that are no threads of a processor are left out"
+        if count := self.notes["silent"]:
+            yield f"{count} threads that do not call MPI are part of their ranks' computation"
+        if count := self.notes["folded"]:
+            yield (
+                f"of {count} ranks several threads call MPI, one after the other; they are folded "
+                "into their rank"
+            )
+        if count := self.notes["freed"]:
+            yield f"{count} sends are never waited for; they are given up when their rank ends"
+
+
+class _Rank:
+    """Puts the calls of one rank into a recording."""
+
+    def __init__(self, recorder: RankRecorder, naming: Naming, notes: dict[str, int]) -> None:
+        self.recorder, self.naming, self.notes = recorder, naming, notes
+
+    def record(self, table: Ints, done: Ints, origin: int) -> None:
+        """Record calls and what they complete."""
+        table, done = self._cancelled(table, done)
+        mate = _mates(table, done)
+        self._filled(table, done, mate)
+        table, done = self._freed(table, done, mate)
+        naming = self.naming
+        does = table[:, c.DOES]
+        call = naming.names(table)
+        out = (does & (c.SENDS | c.ISENDS | c.TOGETHER | c.LATER)) != 0
+        into = (does & (c.RECEIVES | c.PROBES | c.POSTS)) != 0
+        comm, to = naming.peers(self.recorder, table[:, c.OUT_COMM], table[:, c.TO], out, call)
+        other, source = naming.peers(self.recorder, table[:, c.IN_COMM], table[:, c.FROM], into,
+                                     call)  # fmt: skip
+        asks = (does & (c.ISENDS | c.POSTS | c.LATER)) != 0
+        alone = (does & (c.TOGETHER | c.LATER) != 0) & (comm == NONE)
+        call[alone] = CODES["call"]  # a collective of this rank alone, which meets nobody
+        comm[alone], to[alone], out = 0, NONE, out & ~alone
+        done = np.delete(done, _mates(table, done)[alone & (does == c.LATER)], axis=0)
+        call[_freed(table)] = CODES["request_free"]
+        record(self.recorder, Bulk(
+            call=call, start=(table[:, c.START] - origin).astype(float),
+            end=(table[:, c.END] - origin).astype(float),
+            to=to, tag=table[:, c.OUT_TAG], size=np.where(out, table[:, c.OUT_BYTES], 0.0),
+            source=source, source_tag=table[:, c.IN_TAG],
+            room=np.where(into & (does != c.PROBES), table[:, c.IN_BYTES], np.inf),
+            comm=np.where(out, comm, np.where(into, other, 0)),
+            request=np.where(asks & ~alone, table[:, c.REQUEST], NONE),
+            site=naming.sites(self.recorder, table), completed=done[:, c.ASKED],
+            by=done[:, c.PARTS],
+        ))  # fmt: skip
+
+    def _cancelled(self, table: Ints, done: Ints) -> tuple[Ints, Ints]:
+        """Leave out requests that were cancelled: there is no message behind them."""
+        gone = np.flatnonzero(done[:, c.HOW] == c.UNDONE)
+        if not len(gone):
+            return table, done
+        table, mate = table.copy(), _mates(table, done)
+        table[np.flatnonzero(np.isin(mate, gone)), c.DOES] = 0
+        return table, np.delete(done, gone, axis=0)
+
+    def _filled(self, table: Ints, done: Ints, mate: Ints) -> None:
+        """Give posted receives, and collectives, what is known at their completion."""
+        for bit, first in ((c.POSTS, c.FROM), (c.LATER, c.TO)):
+            mine = np.flatnonzero((table[:, c.DOES] & bit) != 0)
+            if len(lost := mine[mate[mine] == NONE]):
+                raise UnsupportedError(
+                    f"{self.recorder.recording.where}: rank {self.recorder.rank}, event "
+                    f"{int(lost[0])}: a request never completes, so nothing says of whom it was"
+                )
+            parts = done[mate[mine]][:, [c.PEER, c.COMM, c.TAG, c.BYTES]]
+            if bit == c.LATER:  # operation, communicator, root, bytes
+                parts = parts[:, [2, 1, 0, 3]]
+            table[mine, first : first + 4] = parts
+
+    def _freed(self, table: Ints, done: Ints, mate: Ints) -> tuple[Ints, Ints]:
+        """Give up sends that nobody waits for, at the end of the rank."""
+        asks = (table[:, c.DOES] & c.ISENDS) != 0
+        lost = np.flatnonzero(asks & (mate == NONE))
+        if not len(lost):
+            return table, done
+        self.notes["freed"] += len(lost)
+        rows = np.zeros((len(lost), c.COLUMNS), np.int64)
+        rows[:, [c.START, c.END]] = table[-1, c.END]
+        rows[:, [c.REGION, c.PARENT]] = table[lost][:, [c.REGION, c.PARENT]]
+        rows[:, c.DONE] = NONE
+        more = np.zeros((len(lost), done.shape[1]), np.int64)
+        more[:, c.ASKED] = table[lost, c.REQUEST]
+        more[:, c.PARTS] = len(table) + np.arange(len(lost))
+        return np.concatenate([table, rows]), np.concatenate([done, more])
+
+
+def _freed(table: Ints) -> Any:
+    return table[:, c.DONE] == NONE
+
+
+def _mates(table: Ints, done: Ints) -> Ints:
+    """Return the completion of each call that makes a request, by its place in ``done``."""
+    asks = np.flatnonzero((table[:, c.DOES] & (c.ISENDS | c.POSTS | c.LATER)) != 0)
+    names = np.concatenate([table[asks, c.REQUEST], done[:, c.ASKED]])
+    events = np.concatenate([asks, done[:, c.PARTS]])
+    order = np.lexsort((np.arange(len(names)), events, names))
+    found = np.full(len(table), NONE, np.int64)
+    first, second = order[:-1], order[1:]
+    pair = (first < len(asks)) & (second >= len(asks)) & (names[first] == names[second])
+    found[asks[first[pair]]] = second[pair] - len(asks)
+    return found

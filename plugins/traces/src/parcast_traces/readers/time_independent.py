@@ -1,0 +1,114 @@
+"""Time-independent traces of SimGrid: an action a line, or an index of such files.
+
+Format: SimGrid 4, ``src/smpi/internals/smpi_replay.cpp``. The traces hold work, not times:
+computation in floating-point operations, and sleeping in seconds. What one says is timed on a
+named machine. Amounts are elements: of the type that an action names, else bytes, or doubles where
+``init`` has an argument.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from parcast.errors import FileError
+from parcast_traces.readers.actions import RECEIVES, Player
+from parcast_traces.readers.text import lines, whole
+from parcast_traces.readers.wildcards import Got, Steps, counted, messages_of
+from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.recording import Recording
+
+
+def read(path: Path) -> Trace:
+    """Return the trace in a file, or in the files that an index lists.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be read, or a line is no action.
+    TraceError
+        If no run can have left it.
+    """
+    files, ranks, wild = list(_files(path)), set[int](), False
+    for rank, words, _ in _actions(files):
+        ranks.add(rank)
+        wild = wild or (words[0].lower() in RECEIVES and "-" in "".join(words[1:]))
+    if not ranks:
+        raise FileError(f"{path} has no actions")
+    size = max(ranks) + 1
+    if len(ranks) < size:
+        missing = next(rank for rank in range(size) if rank not in ranks)
+        raise FileError(
+            f"{path}: rank {missing} of 0 to {size - 1} has no actions; is its file missing?"
+        )
+    recording, notes = Recording(size, str(path)), dict[str, None]()
+    players = [Player(recorder, size) for recorder in recording.ranks]
+    if wild:
+        found = _messages(files, size)
+        notes.update(dict.fromkeys(_decided(*counted(found))))
+        for player, got in zip(players, found, strict=True):
+            player.got = deque(got)
+    for rank, words, where in _actions(files):
+        players[rank].play(words, where)
+    for player in players:
+        notes.update(player.give_up())
+    return recording.trace(timed=False, notes=tuple(notes))
+
+
+def _messages(files: Sequence[Path], size: int) -> list[list[Got]]:
+    """Return whose messages the receives got that name no source or no tag."""
+    plans = [Steps(rank) for rank in range(size)]
+    players = [Player(plan, size) for plan in plans]
+    for rank, words, where in _actions(files):
+        plans[rank].where = where
+        players[rank].play(words, where)
+    return messages_of([plan.found for plan in plans])
+
+
+def _decided(messages: int, nobody: int) -> Iterator[str]:
+    """Yield what is to be said of receives that named no source or no tag."""
+    if messages:
+        yield (
+            f"{messages:,} receives from any source or of any tag take the message that is there "
+            "first where nothing but computation takes time; the format does not say which they got"
+        )
+    if nobody:
+        yield (
+            f"{nobody:,} receives that name no source find no message, and are taken to be of "
+            "MPI_PROC_NULL, which SMPI's tracer writes alike"
+        )
+
+
+def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
+    """Yield the rank, the words and the place of every action."""
+    for file in files:
+        for line, text in lines(file):
+            words: Sequence[str] = text.split()
+            if not words or words[0].startswith("#"):
+                continue
+            where = f"{file}:{line}"
+            if len(words) < 2:
+                raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
+            yield whole(words[0], where), words[1:], where
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield the file itself, or those that it lists."""
+    first = next((text for _, text in lines(path) if text and not text.startswith("#")), "")
+    if not first or first.split()[0].isdigit():
+        yield path
+        return
+    for line, text in lines(path):
+        if text and not text.startswith("#"):
+            file = path.parent / text
+            if not _is_file(file):
+                raise FileError(f"{path}:{line}: there is no file {text[:80]!r}")
+            yield file
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no file has such a name
+        return False

@@ -1,0 +1,269 @@
+"""A recorded run as a program: its calls and what was computed between them, without waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast import Query, UnsupportedError, Workload
+from parcast.model import place
+from parcast.program import Program, Site
+from parcast.program.matching import CODE
+from parcast.program.matching import NONE as NO_RANK
+from parcast_traces.folding import Table, folded
+from parcast_traces.gaps import gaps_of, slept
+from parcast_traces.trace.calls import ALL, CODES, IRECV, ISEND, NAMES, NONBLOCKING, WAIT
+from parcast_traces.trace.columns import (
+    BYTES,
+    COUNT,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    NONE,
+    OUT,
+    SITE,
+    START,
+    Floats,
+    Ints,
+    Trace,
+)
+from parcast_traces.workload import Traced
+
+_NOTE = (
+    "a recorded run: what was computed takes as long on any machine, waiting is asked anew, and "
+    "what calls cost their rank itself is the machine's"
+)
+
+_OF_WORK = "a trace of work, which takes as long as this machine needs for it"
+
+#: Where nothing is shared a block takes a kilobyte, and a longer trace gigabytes.
+MOST_EVENTS = 1_000_000
+
+_SAME = frozenset(["send", "isend", "recv", "irecv", "sendrecv"])
+_SAME |= {"barrier", "bcast", "reduce", "gather", "scatter", "allreduce", "allgather"}
+_SAME |= {"alltoall", "reduce_scatter", "scan", "gatherv", "scatterv", "allgatherv", "alltoallv"}
+_ALIKE: Mapping[str, str] = {
+    "rsend": "send", "irsend": "isend", "alltoallw": "alltoallv",
+    "reduce_scatter_block": "reduce_scatter", "comm_split": "barrier", "comm_dup": "barrier",
+    "comm_create": "barrier",
+}  # fmt: skip
+_WAITS = frozenset(["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"])
+_NOTHING = frozenset(["init", "finalize", "call", "iprobe", "request_free", "sleep"])
+#: What a rank does by itself inside these takes as long as recorded.
+_BUSY = ("call", "iprobe", "request_free")
+
+_TO_EACH = ("alltoallv", "alltoallw", "ialltoallv", "ialltoallw")
+
+#: In which order what stands at one row comes: the gap before it, the time inside it, a start,
+#: collectives that are waited for there, waits and other calls.
+_TURNS = (0, 1, 2, 3, 4, 4)
+_LATE, _CALL = 3, 4
+
+#: What stands for calls that are no operation of the language.
+_REFUSED, _SKIPPED, _WAITING = -3, -2, -1
+
+
+def _operation(name: str) -> int:
+    """Return the code of the operation that a call is, or what stands for it."""
+    if name in _NOTHING:
+        return _SKIPPED
+    if name in _WAITS:
+        return _WAITING
+    same = _ALIKE.get(name, name)
+    return CODE[same] if same in _SAME else _REFUSED
+
+
+_OPERATIONS = np.array([_operation(name) for name in NAMES])
+#: The operation that a nonblocking collective is where it is waited for.
+_LATER = np.array([_operation(name[1:]) if name[:1] == "i" else _REFUSED for name in NAMES])
+
+
+def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+    """Return a recorded run as a ``program`` at its own number of processes.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trace is too long, its times have no unit, or the language has no such call.
+    """
+    content: Traced = given.content
+    content.check(query)
+    trace = content.trace
+    if trace.count > MOST_EVENTS:
+        raise UnsupportedError(
+            f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} become a program"
+        )
+    if trace.timed and trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    gaps, inside = gaps_of(trace) * (trace.tick or 1.0), _inside(trace)
+    offsets = trace.events.offsets
+    speed = np.repeat(place(query).speed, np.diff(offsets))  # `elapse` divides by it
+    if trace.timed:
+        if content.added is None:  # recorded: when a clock began says nothing
+            gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
+        gaps *= speed
+    starts = np.array([], np.int64) if content.starts is None else content.starts
+    table, later = _table(trace, gaps, inside * speed, starts)
+    sites = tuple(Site(name) for name in trace.sites)
+    members = [one.tolist() for one in trace.communicators]
+    made = Program(None, folded(table, sites, trace.where, members))
+    what = _NOTE if trace.timed else _OF_WORK
+    notes = (what, *trace.notes, *_unlike(trace, inside), *_overlapped(later))
+    return attrs.evolve(given, kind="program", content=made), notes
+
+
+def _inside(trace: Trace) -> Floats:
+    """Return the seconds of calls that meet no other rank, and of sleeps; 0 for all others."""
+    if not trace.timed:
+        return slept(trace)
+    busy = np.isin(trace.events.whole[:, NAME], [CODES[name] for name in _BUSY])
+    times = trace.events.times
+    found: Floats = np.where(busy, times[:, END] - times[:, START], 0.0) * (trace.tick or 1.0)
+    return found
+
+
+def _unlike(trace: Trace, inside: Floats) -> Iterator[str]:
+    """Yield what is to be said of calls of which the trace has less than the language asks."""
+    if trace.timed and (count := int(np.count_nonzero(inside))):
+        yield (
+            f"{count:,} calls that are not modeled, {inside.sum():.6g} s of all ranks together, "
+            "take as long as recorded on any machine"
+        )
+    names = trace.events.whole[:, NAME]
+    if count := int(np.isin(names, [CODES[name] for name in _TO_EACH]).sum()):
+        yield (
+            f"{count:,} calls of alltoallv send to each other rank the mean of what their rank "
+            "sends: a trace has one number for a call"
+        )
+
+
+def _overlapped(count: int) -> Iterator[str]:
+    """Yield what is to be said of nonblocking collectives."""
+    if count:
+        yield (
+            f"{count:,} nonblocking collectives take place where they are waited for, as if "
+            "nothing overlapped with them"
+        )
+
+
+def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Table, int]:
+    """Return the operations, and how many of them were nonblocking collectives."""
+    whole = trace.events.whole
+    op = _OPERATIONS[whole[:, NAME]]
+    waits, opened = _requests(trace)
+    posted = whole[:, KIND] >= ALL + NONBLOCKING
+    _refuse(trace, op, posted, opened)
+    together = posted[opened]
+    asked = np.bincount(waits[~together], minlength=trace.count) > 0
+    empty = (whole[:, COUNT] == 0) & (whole[:, NAME] == NAMES.index("waitall"))
+    parts = (  # row of the call that it stands at, row of the call that it is, operation
+        _part(np.flatnonzero(gaps > 0), CODE["compute" if trace.tick is None else "elapse"]),
+        _part(np.flatnonzero(inside > 0), CODE["elapse"]),
+        _part(starts, CODE["start"]),
+        (waits[together], opened[together], _LATER[whole[opened[together], NAME]]),
+        _part(np.flatnonzero((op == _WAITING) & (asked | empty)), CODE["waitall"]),
+        _part(rows := np.flatnonzero((op >= 0) & ~posted), op[rows]),
+    )
+    at, row, code = (np.concatenate(column) for column in zip(*parts, strict=True))
+    turn = np.repeat(_TURNS, [len(part[0]) for part in parts])
+    order = np.lexsort((row, turn, at))
+    at, row, code, turn = at[order], row[order], code[order], turn[order]
+    place_of = np.empty(trace.count, np.int64)
+    place_of[row[turn == _CALL]] = np.flatnonzero(turn == _CALL)
+    return Table(
+        offsets=np.searchsorted(at, trace.events.offsets),
+        op=code,
+        site=whole[row, SITE].astype(np.int64),
+        amount=np.select(
+            [turn == _TURNS[0], turn == _TURNS[1]],
+            [gaps[row], inside[row]],
+            trace.events.times[row, BYTES],
+        ),
+        wait=place_of[waits[~together]],
+        request=place_of[opened[~together]],
+        **_ends(trace, row, turn >= _LATE),
+    ), int(together.sum())
+
+
+def _part(rows: Ints, code: Any) -> tuple[Ints, Ints, Ints]:
+    return rows, rows, np.broadcast_to(np.int64(code), rows.shape)
+
+
+def _requests(trace: Trace) -> tuple[Ints, Ints]:
+    """Return each wait, rising, once for each request, and the call that opened it."""
+    whole, count = trace.events.whole, trace.count
+    kind = whole[:, KIND]
+    nonblocking = ((kind >= ISEND) & (kind < ISEND + 3)) | (kind == IRECV)
+    nonblocking |= kind >= ALL + NONBLOCKING
+    opens = np.flatnonzero(nonblocking)
+    waits = np.flatnonzero((_OPERATIONS[whole[:, NAME]] == _WAITING) & (kind == WAIT))
+    counts = whole[waits, COUNT].astype(np.int64)
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    slots = trace.events.slots[np.repeat(whole[waits, FIRST], counts) + inside]
+    waits = np.repeat(waits, counts)
+    most = int(trace.requests.max(initial=0)) + 1
+    rank_of = trace.events.rank_of
+    keys = (rank_of(opens) * most + whole[opens, COUNT]) * (count + 1) + opens
+    order = np.argsort(keys)
+    wanted = (rank_of(waits) * most + slots) * (count + 1) + waits  # the latest one before
+    return waits, opens[order][np.searchsorted(keys[order], wanted) - 1]
+
+
+def _refuse(trace: Trace, op: Ints, posted: Any, opened: Ints) -> None:
+    """Refuse calls that the language of programs does not have."""
+    whole = trace.events.whole
+    wrong = np.where(posted, _LATER[whole[:, NAME]], op) == _REFUSED
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise UnsupportedError(
+            f"{trace.place(row)} ({trace.name(row)}): the language of programs has no such call"
+        )
+    unwaited = posted.copy()
+    unwaited[opened] = False
+    if unwaited.any():
+        row = int(np.argmax(unwaited))
+        raise UnsupportedError(
+            f"{trace.place(row)} ({trace.name(row)}): nothing waits for it, and a program has it "
+            "where it is waited for"
+        )
+
+
+def _ends(trace: Trace, row: Ints, calls: Any) -> dict[str, Ints]:
+    """Return peers, tags, roots and communicators of operations that are calls."""
+    kind, channels = trace.events.whole[row, KIND], trace.channels
+    out, into, first = (trace.events.whole[row, column].astype(np.int64) for column in
+                        (OUT, INTO, FIRST))  # fmt: skip
+    grouped = calls & (kind >= ALL)
+    sends, receives = (calls & ~grouped & (one != NONE) for one in (out, into))
+    found = {name: np.full(len(row), NO_RANK) for name in ("dst", "src", "group")}
+    found |= {name: np.zeros(len(row), np.int64) for name in ("tag", "root")}
+    found["dst"][sends] = channels.target[out[sends]]
+    found["src"][receives] = channels.source[into[receives]]
+    tag = _tags(trace)
+    both = np.flatnonzero(sends & receives)
+    for one in row[both[tag[out[both]] != tag[into[both]]]].tolist():
+        raise UnsupportedError(
+            f"{trace.place(one)} (sendrecv): it sends and receives with two tags, and a program's "
+            "has one"
+        )
+    found["tag"][receives] = tag[into[receives]]
+    found["tag"][sends] = tag[out[sends]]
+    for number, members in enumerate(trace.communicators):
+        mine = grouped & (out == number)
+        place = np.argsort(np.argsort(members))  # roots count in the order of ranks
+        found["root"][mine] = place[np.clip(first[mine], 0, None)]
+        if len(members) < trace.size:
+            found["group"][mine] = number
+    return found
+
+
+def _tags(trace: Trace) -> Ints:
+    """Return a tag of its own for each tag and communicator; collectives have some below 0."""
+    tag = trace.channels.tag - min(0, int(trace.channels.tag.min(initial=0)))
+    found: Ints = tag * len(trace.communicators) + trace.channels.communicator
+    return found

@@ -1,0 +1,215 @@
+"""Many events of a rank at once, as columns, checked as a `RankRecorder` checks them one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast_traces.compilation import kernel
+from parcast_traces.errors import TraceError
+from parcast_traces.trace.calls import ALL, CODES, KINDS, NAMES, ROOTED, WAIT
+from parcast_traces.trace.columns import NONE, Ints
+from parcast_traces.trace.recording import RankRecorder
+
+_REQUEST_FREE = CODES["request_free"]
+_ROOTED = np.array([name in ROOTED for name in NAMES])
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Bulk:
+    """Events of one rank; peers and roots are ranks of the whole run, ``NONE`` where there is none.
+
+    Of a collective ``to`` is the root and ``comm`` the communicator. ``request`` is what a call
+    makes, ``NONE`` for none; ``completed`` and ``by`` say which requests were completed by which
+    event, in order.
+    """
+
+    call: Ints  #: places in `NAMES`
+    start: Any
+    end: Any
+    to: Ints
+    tag: Ints
+    size: Any
+    source: Ints
+    source_tag: Ints
+    room: Any
+    comm: Ints  #: numbers of the recording's communicators
+    request: Ints
+    site: Ints  #: numbers of the recording's sites
+    completed: Ints
+    by: Ints
+
+
+def record(recorder: RankRecorder, many: Bulk) -> None:
+    """Record events after those that the rank has.
+
+    Raises
+    ------
+    TraceError
+        If one cannot have happened.
+    """
+    kinds = np.array(KINDS)[many.call]
+    together = kinds >= ALL
+    _check_times(recorder, many)
+    out = _channels(recorder, many, many.to, many.tag, ~together & (many.to != NONE), sends=True)
+    into = _channels(recorder, many, many.source, many.source_tag, many.source != NONE, sends=False)
+    count, slots, firsts, counts = _requests(recorder, many)
+    waits, first = kinds == WAIT, np.zeros(len(kinds), np.int64)
+    before = len(recorder.slots)
+    first[waits], count[waits] = (before + firsts)[waits], counts[waits]
+    freed = many.call == _REQUEST_FREE
+    count[freed] = slots[firsts[freed]] + 1
+    _join(recorder, many, together, (out, into, first))
+    columns = recorder.columns
+    given = {
+        "kind": kinds, "call": many.call, "out": out, "into": into, "first": first,
+        "count": count, "site": many.site, "start": many.start, "end": many.end,
+        "bytes": many.size, "room": many.room,
+    }  # fmt: skip
+    for name, values in given.items():
+        kind = np.dtype(columns[name].typecode)
+        columns[name].frombytes(np.ascontiguousarray(values, kind).tobytes())
+    recorder.slots.frombytes(slots.astype(np.int32).tobytes())
+
+
+def _place(recorder: RankRecorder, event: int) -> str:
+    return f"rank {recorder.rank}, event {len(recorder.columns['call']) + event}"
+
+
+def _error(recorder: RankRecorder, name: str, event: int, sentence: str) -> TraceError:
+    return TraceError(name, f"{_place(recorder, event)}: {sentence}", recorder.recording.where)
+
+
+def _check_times(recorder: RankRecorder, many: Bulk) -> None:
+    wrong = np.flatnonzero(~(np.isfinite(many.start) & np.isfinite(many.end)))
+    if len(wrong):
+        raise _error(recorder, "bad_time", int(wrong[0]), "it has no finite times")
+
+
+def _channels(
+    recorder: RankRecorder, many: Bulk, peers: Ints, tags: Ints, mine: Any, *, sends: bool
+) -> Ints:
+    """Return the channel of each event on which it sends, or receives."""
+    found = np.full(len(peers), NONE, np.int64)
+    at = np.flatnonzero(mine)
+    tag_of, tag_number = np.unique(tags[at], return_inverse=True)
+    recording, rank = recorder.recording, recorder.rank
+    wide = len(tag_of) * len(recording.members)
+    key = (peers[at] * len(recording.members) + many.comm[at]) * len(tag_of) + tag_number
+    which, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    numbers = np.empty(len(which), np.int64)
+    for order in np.argsort(first).tolist():
+        peer, rest = divmod(int(which[order]), wide)
+        comm, tag = rest // len(tag_of), int(tag_of[rest % len(tag_of)])
+        _check_peer(recorder, peer, comm, int(at[first[order]]))
+        ends = (rank, peer) if sends else (peer, rank)
+        numbers[order] = recording.channel(*ends, tag, comm)
+    found[at] = numbers[inverse.reshape(-1)]
+    return found
+
+
+def _check_peer(recorder: RankRecorder, peer: int, comm: int, event: int) -> None:
+    recording = recorder.recording
+    members = recording.places(comm)
+    if not 0 <= peer < recording.size:
+        raise _error(recorder, "bad_peer", event,
+                     f"the peer is rank {peer}, and there are ranks 0 to "
+                     f"{recording.size - 1}")  # fmt: skip
+    for rank in (recorder.rank, peer):
+        if rank not in members:
+            who = "the rank" if rank == recorder.rank else f"the peer, rank {peer},"
+            raise _error(recorder, "not_in_comm", event,
+                         f"{who} is not in communicator {recording.labels[comm]}")  # fmt: skip
+
+
+def _join(recorder: RankRecorder, many: Bulk, together: Any, columns: tuple[Any, ...]) -> None:
+    """Fill what collectives have: communicator, place in it and the root's."""
+    out, into, first = columns
+    recording = recorder.recording
+    for comm in np.unique(many.comm[together]).tolist():
+        mine = np.flatnonzero(together & (many.comm == comm))
+        places = recording.places(comm)
+        if recorder.rank not in places:
+            raise _error(recorder, "not_in_comm", int(mine[0]),
+                         f"the rank is not in communicator {recording.labels[comm]}")  # fmt: skip
+        out[mine], into[mine], first[mine] = comm, places[recorder.rank], NONE
+        rooted = mine[_ROOTED[many.call[mine]]]
+        roots = many.to[rooted]
+        for root in np.unique(roots).tolist():
+            if root not in places:
+                event = int(rooted[roots == root][0])
+                raise _error(recorder, "bad_peer", event,
+                             f"{NAMES[many.call[event]]} has root {root}, which is not in "
+                             f"communicator {recording.labels[comm]}")  # fmt: skip
+            first[rooted[roots == root]] = places[root]
+
+
+def _slots(events: Any, requests: Any, opens: Any, known: Any, free: Any) -> tuple[int, int]:
+    """Give requests small numbers that are used again.
+
+    ``requests`` are dense; their slots come in their place. Return how many were in use at once,
+    or, as second, 1 + the place of the first wrong one.
+    """
+    used, spare = 0, 0
+    for at in range(len(events)):
+        request = requests[at]
+        if opens[at]:
+            if known[request] >= 0:
+                return used, at + 1
+            if spare > 0:
+                spare -= 1
+                slot = free[spare]
+            else:
+                slot = used
+                used += 1
+            known[request] = slot
+        else:
+            slot = known[request]
+            if slot < 0:
+                return used, at + 1
+            known[request] = -1
+            free[spare] = slot
+            spare += 1
+        requests[at] = slot
+    return used, 0
+
+
+_compiled_slots = kernel(_slots)
+#: Below this many the plain form is faster than to load the compiled one.
+_PLAIN = 20_000
+
+
+def _requests(recorder: RankRecorder, many: Bulk) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the slot that each event opens, those completed, and where each event's begin."""
+    made = np.flatnonzero(many.request != NONE)
+    events = np.concatenate([made, many.by])
+    opens = np.concatenate([np.ones(len(made), bool), np.zeros(len(many.by), bool)])
+    names = np.concatenate([many.request[made], many.completed])
+    order = np.argsort(events, kind="stable")
+    events, opens, names = events[order], opens[order], names[order]
+    which, dense = np.unique(names, return_inverse=True)
+    known = np.full(len(which), NONE, np.int64)
+    slots = dense.reshape(-1).astype(np.int64)
+    free = np.empty(len(events) + 1, np.int64)
+    number = _slots if len(events) < _PLAIN else _compiled_slots
+    most, wrong = number(events, slots, opens, known, free)
+    if wrong:
+        at, name = int(events[wrong - 1]), int(names[wrong - 1])
+        if opens[wrong - 1]:
+            raise _error(recorder, "request_reused", at, f"request {name} is still open")
+        raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
+    if (left := np.flatnonzero(known >= 0)).size:
+        raise TraceError(
+            "request_leak",
+            f"rank {recorder.rank} ends with request {which[left[0]]} open"
+            + (f" and {len(left) - 1} more" if len(left) > 1 else "")
+            + "; wait for it, or free it",
+            recorder.recording.where,
+        )
+    recorder.most = max(recorder.most, int(most))
+    count = np.zeros(len(many.call), np.int64)
+    count[events[opens]] = slots[opens]
+    counts = np.bincount(many.by, minlength=len(many.call))
+    return count, slots[~opens], np.cumsum(counts) - counts, counts

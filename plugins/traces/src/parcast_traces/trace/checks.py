@@ -1,0 +1,144 @@
+"""What no run can have left: times backwards, messages without partner, broken collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parcast_traces.errors import TraceError
+from parcast_traces.trace.calls import ALL, NAMES, PROBE
+from parcast_traces.trace.columns import (
+    BYTES,
+    END,
+    FIRST,
+    INTO,
+    KIND,
+    NAME,
+    NONE,
+    OUT,
+    ROOM,
+    START,
+    Trace,
+)
+
+
+def check(trace: Trace) -> None:
+    """Refuse a trace whose events cannot have happened; waiting in a ring is found later.
+
+    Raises
+    ------
+    TraceError
+        Naming the first wrong event.
+    """
+    if trace.timed:
+        _times(trace)
+    _collectives(trace)
+    _messages(trace)
+
+
+def _times(trace: Trace) -> None:
+    events = trace.events
+    start, end = events.times[:, START], events.times[:, END]
+    if len(wrong := np.flatnonzero(end < start)):
+        event = int(wrong[0])
+        raise _error(trace, "negative_duration", event,
+                     f"it ends at {end[event]:.15g}, before it starts at "
+                     f"{start[event]:.15g}")  # fmt: skip
+    earlier = start[1:] < end[:-1]
+    begins = events.offsets[1:-1]
+    earlier[begins[(begins > 0) & (begins < trace.count)] - 1] = False  # another rank's event
+    if len(wrong := np.flatnonzero(earlier)):
+        event = int(wrong[0]) + 1
+        raise _error(trace, "time_backwards", event,
+                     f"it starts at {start[event]:.15g}, before the event ahead of it "
+                     f"ends at {end[event - 1]:.15g}")  # fmt: skip
+
+
+def _messages(trace: Trace) -> None:
+    """Count and measure the messages of every channel."""
+    whole, times = trace.events.whole, trace.events.times
+    two = (whole[:, KIND] < ALL) & (whole[:, KIND] != PROBE)
+    out, into = whole[:, OUT], whole[:, INTO]
+    sends = np.flatnonzero(two & (out != NONE))
+    receives = np.flatnonzero(two & (into != NONE))
+    count = len(trace.channels.source)
+    sent, got = (np.bincount(one, minlength=count)
+                 for one in (out[sends], into[receives]))  # fmt: skip
+    for name, more, less in (("unmatched_send", sent, got), ("unmatched_recv", got, sent)):
+        if len(wrong := np.flatnonzero(more > less)):
+            raise _unmatched(trace, name, int(wrong[0]), sends, receives, (sent, got))
+    # the k-th send and the k-th receive of a channel are one message
+    by_send = sends[np.argsort(out[sends], kind="stable")]
+    by_receive = receives[np.argsort(into[receives], kind="stable")]
+    if len(wrong := np.flatnonzero(times[by_send, BYTES] > times[by_receive, ROOM])):
+        send, event = int(by_send[wrong[0]]), int(by_receive[wrong[0]])
+        raise _error(trace, "truncation", event,
+                     f"it takes {times[event, ROOM]:.15g} bytes, and {trace.place(send)} "
+                     f"({trace.name(send)}) sends {times[send, BYTES]:.15g}")  # fmt: skip
+
+
+def _unmatched(
+    trace: Trace, name: str, channel: int, sends: Any, receives: Any, counts: Sequence[Any]
+) -> TraceError:
+    side, column = (
+        (sends, trace.events.whole[:, OUT])
+        if name == "unmatched_send"
+        else (receives, trace.events.whole[:, INTO])
+    )
+    mine = side[column[side] == channel]
+    sent, got = (int(one[channel]) for one in counts)
+    event = int(mine[min(sent, got)])
+    verb = "sends" if name == "unmatched_send" else "receives"
+    return _error(trace, name, event,
+                  f"on {trace.channel(channel)} there are {sent} sends and {got} receives, so this "
+                  f"one {verb} what nobody {'receives' if verb == 'sends' else 'sends'}; is a "
+                  "rank's file missing or cut off?")  # fmt: skip
+
+
+def _collectives(trace: Trace) -> None:
+    """Compare the n-th collective of a communicator over its members."""
+    whole = trace.events.whole
+    rows = np.flatnonzero(whole[:, KIND] >= ALL)
+    order = np.lexsort((rows, whole[rows, INTO], whole[rows, OUT]))
+    rows = rows[order]
+    comms, places = whole[rows, OUT], whole[rows, INTO]
+    for number in np.unique(comms).tolist():
+        low, high = np.searchsorted(comms, [number, number + 1])
+        mine, size = rows[low:high], len(trace.communicators[number])
+        counts = np.bincount(places[low:high], minlength=size)
+        starts = np.cumsum(counts) - counts
+        least = int(counts.min())
+        table = mine[starts[:, None] + np.arange(least)[None, :]]  # member by ordinal
+        _alike(trace, number, table, whole[:, NAME], "collective_mismatch", "calls")
+        _alike(trace, number, table, whole[:, FIRST], "root_mismatch", "names a root for")
+        if counts.max() > least:
+            most, few = int(counts.argmax()), int(counts.argmin())
+            members = trace.communicators[number]
+            event = int(mine[starts[most] + least])
+            raise _error(trace, "collective_incomplete", event,
+                         f"collective {least} of communicator {trace.labels[number]} is called "
+                         f"here, and rank {members[few]} never calls it")  # fmt: skip
+
+
+def _alike(trace: Trace, number: int, table: Any, column: Any, name: str, verb: str) -> None:
+    values = column[table]
+    wrong = np.argwhere(values != values[:1])
+    if not len(wrong):
+        return
+    member, ordinal = wrong[np.lexsort((wrong[:, 0], wrong[:, 1]))[0]].tolist()
+    event, other = int(table[member, ordinal]), int(table[0, ordinal])
+    members = trace.communicators[number]
+    if name == "root_mismatch":
+        here, there = (int(members[values[one, ordinal]]) for one in (member, 0))
+        said = f"{trace.name(event)} has root {here}, and that of {trace.place(other)} has {there}"
+    else:
+        here, there = (NAMES[values[one, ordinal]] for one in (member, 0))
+        said = f"it {verb} {here}, and {trace.place(other)} {verb} {there}"
+    which = f"collective {ordinal} of communicator {trace.labels[number]}"
+    raise _error(trace, name, event, f"{said}: {which}")
+
+
+def _error(trace: Trace, name: str, event: int, sentence: str) -> TraceError:
+    return TraceError(name, f"{trace.place(event)} ({trace.name(event)}): {sentence}", trace.where)

@@ -1,0 +1,57 @@
+"""The content of ``trace`` workloads: what every rank called and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast import Query, Workload
+from parcast.errors import InvalidPointError
+from parcast_traces.trace.columns import Trace
+
+
+@attrs.frozen(eq=False)
+class Traced:
+    """A trace; that of a program knows also what the query's machine adds to it."""
+
+    trace: Trace = attrs.field(repr=False)
+    added: Any = attrs.field(default=None, repr=False)  #: `Deltas.event`; None: it was recorded
+    eager_limit: float = float("inf")
+    starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
+    io: Any = attrs.field(default=None, repr=False)  #: of the time before each event; None: none
+    fetching: Any = attrs.field(default=None, repr=False)  #: tasks of pools; as ``io``
+
+    def check(self, query: Query) -> None:
+        """Refuse a number of processes that is not the trace's own.
+
+        Raises
+        ------
+        InvalidPointError
+            If it is not.
+        """
+        if query.p != self.trace.size:
+            raise InvalidPointError(
+                f"{self.trace.where}: recorded with {self.trace.size} processes, so it cannot be "
+                f"asked at p={query.p}; give -p {self.trace.size}"
+            )
+
+
+def workload(trace: Trace, path: Path) -> Workload:
+    """Return a trace as a workload."""
+    return Workload(
+        name=path.stem,
+        kind="trace",
+        content=Traced(trace),
+        summary=f"A recorded run of {trace.size} processes, {trace.count:,} events.",
+        where=str(path),
+        processes=trace.size,
+    )
+
+
+def read(path: Path) -> Workload:
+    """Return the trace in a file as a workload."""
+    from parcast_traces.readers import read_trace
+
+    return workload(read_trace(path), path)

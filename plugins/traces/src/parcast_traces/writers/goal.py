@@ -1,0 +1,193 @@
+"""Schedules in GOAL for LogGOPSim: computation and messages, and what each requires.
+
+Format: as `parcast_traces.readers.goal` reads it. GOAL has no collectives: those of all become a
+dissemination, those with a root a binomial tree, a scan a chain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from parcast.errors import UnsupportedError
+from parcast_traces.gaps import gaps_of
+from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT, WAIT
+from parcast_traces.trace.columns import NONE, Floats, Trace
+from parcast_traces.trace.decoding import Called, brought, decoded, received
+from parcast_traces.writers.whole_files import write_lines
+
+_COLLECTIVES = "collectives are written as messages (dissemination, binomial trees, chains)"
+
+
+def write(trace: Trace, path: Path) -> tuple[str, ...]:
+    """Write a trace; return what was lost.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trace's times have no unit.
+    """
+    losses: dict[str, None] = {}
+    write_lines(path, _lines(trace, losses))
+    return tuple(losses)
+
+
+def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
+    if trace.timed:
+        losses["how long calls took; computation is in whole ns"] = None
+    gaps, got, sizes = _gaps(trace), received(trace), brought(trace)
+    tags = len(trace.communicators) + 1
+    yield f"num_ranks {trace.size}"
+    for rank in range(trace.size):
+        yield f"\nrank {rank} {{"
+        yield from _Rank(trace, rank, tags, losses, sizes).lines(gaps, got)
+        yield "}"
+
+
+def _gaps(trace: Trace) -> Floats:
+    """Return the computation before each event in ns."""
+    gaps = gaps_of(trace)
+    if trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    if trace.timed:
+        first = trace.events.offsets[:-1]
+        gaps[first[first < trace.count]] = 0.0
+    found: Floats = gaps * trace.tick * 1e9
+    return found
+
+
+class _Rank:
+    """The steps of one rank; ``last`` are the labels that the next step requires."""
+
+    def __init__(
+        self, trace: Trace, rank: int, tags: int, losses: dict[str, None], sizes: list[Floats]
+    ) -> None:
+        self.sizes = sizes  #: that `brought` returns
+        self.trace, self.rank, self.tags, self.losses = trace, rank, tags, losses
+        self.count = 0
+        self.last: list[str] = []
+        self.begun: list[str] = []  #: that must have begun only
+        self.open: dict[int, list[str]] = {}
+        self.calls = Counter[int]()
+
+    def lines(self, gaps: Floats, got: Floats) -> Iterator[str]:
+        for one in decoded(self.trace, self.rank, got):
+            if round(gaps[one.row]) > 0:
+                yield from self._then(f"calc {gaps[one.row]:.0f}")
+            yield from self._event(one)
+
+    def _step(self, text: str, ended: list[str], begun: list[str]) -> Iterator[str]:
+        """Yield a step and what it requires; its label is in ``self.made``."""
+        self.count += 1
+        self.made = f"l{self.count}"
+        yield f"{self.made}: {text}"
+        for word, labels in (("requires", ended), ("irequires", begun)):
+            yield from (f"{self.made} {word} {label}" for label in labels)
+
+    def _then(self, text: str) -> Iterator[str]:
+        """Yield a step that comes after all before it."""
+        yield from self._step(text, self.last, self.begun)
+        self.last, self.begun = [self.made], []
+
+    def _event(self, one: Called) -> Iterator[str]:
+        if one.kind == WAIT:
+            if one.completed:
+                needs = [label for request in one.completed for label in self.open.pop(request)]
+                self.last = [*self.last, *needs]
+                yield from self._then("calc 0")
+        elif one.kind >= ALL:
+            yield from self._together(one)
+        elif one.name == "probe":
+            self.losses["probes"] = None
+        elif one.to != NONE or one.source != NONE:
+            yield from self._messages(one)
+
+    def _messages(self, one: Called) -> Iterator[str]:
+        made = []
+        before, begun = self.last, self.begun
+        if one.name not in ("send", "isend", "recv", "irecv", "sendrecv"):
+            self.losses["synchronous, buffered and ready sends are plain ones"] = None
+        if one.to != NONE:
+            yield from self._step(self._sends(one.to, one.size, self._tag(one, one.tag)), before,
+                                  begun)  # fmt: skip
+            made.append(self.made)
+        if one.source != NONE:
+            text = self._receives(one.source, one.got, self._tag(one, one.source_tag))
+            yield from self._step(text, before, begun)
+            made.append(self.made)
+        if one.request != NONE:  # others may begin once it has
+            self.open[one.request] = made
+            self.begun = [*begun, *made]
+        else:
+            self.last, self.begun = made, []
+
+    def _tag(self, one: Called, tag: int) -> int:
+        return tag * self.tags + one.comm
+
+    def _sends(self, to: int, size: float, tag: int) -> str:
+        return f"send {self._size(size)}b to {to} tag {tag}"
+
+    def _receives(self, source: int, size: float, tag: int) -> str:
+        return f"recv {self._size(size)}b from {source} tag {tag}"
+
+    def _size(self, size: float) -> int:
+        if size < 1:
+            self.losses["messages of no bytes have one"] = None
+        return max(1, round(size))
+
+    def _together(self, one: Called) -> Iterator[str]:
+        self.losses[_COLLECTIVES] = None
+        members = self.trace.communicators[one.comm].tolist()
+        tag = self.calls[one.comm] * self.tags + len(self.trace.communicators)
+        tag = tag * len(self.trace.communicators) + one.comm
+        sizes = self.sizes[one.comm][self.calls[one.comm]]
+        self.calls[one.comm] += 1
+        place, kind = members.index(self.rank), one.kind
+        kind -= NONBLOCKING if kind > EXSCAN else 0
+        if one.request != NONE:
+            self.losses["collectives that do not block are done where they are called"] = None
+            self.open[one.request] = []
+        for sends, receives in _stages(kind, place, len(members), one, members):
+            before, begun, made = self.last, self.begun, []
+            for peer in sends:
+                yield from self._step(self._sends(members[peer], one.size, tag), before, begun)
+                made.append(self.made)
+            for peer in receives:
+                yield from self._step(
+                    self._receives(members[peer], sizes[peer], tag), before, begun
+                )
+                made.append(self.made)
+            self.last, self.begun = made, []
+
+
+def _stages(
+    kind: int, place: int, size: int, one: Called, members: list[int]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield to whom a member sends and from whom it receives, stage by stage."""
+    steps = [1 << k for k in range(max(0, size - 1).bit_length())]
+    if kind in (SCAN, EXSCAN):
+        if place > 0:
+            yield [], [place - 1]
+        if place < size - 1:
+            yield [place + 1], []
+        return
+    if kind not in (FROM_ROOT, TO_ROOT):
+        for step in steps:
+            yield [(place + step) % size], [(place - step) % size]
+        return
+    root = members.index(one.root)
+    mine = (place - root) % size
+    down = [(mine + step + root) % size for step in steps if mine < step and mine + step < size]
+    highest = 1 << (mine.bit_length() - 1) if mine else 0
+    up = [(mine - highest + root) % size] if mine else []
+    if kind == FROM_ROOT:
+        if up:
+            yield [], up
+        for child in down:
+            yield [child], []
+        return
+    for child in reversed(down):
+        yield [], [child]
+    if up:
+        yield up, []

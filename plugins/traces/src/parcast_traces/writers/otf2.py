@@ -1,0 +1,227 @@
+"""OTF2 archives, for Vampir, Score-P's tools and others: a folder with ``traces.otf2`` in it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.trace.calls import ALL, WAIT
+from parcast_traces.trace.columns import NONE, START, Trace
+from parcast_traces.trace.decoding import Called, decoded, received
+
+#: OTF2's number for a root where a collective has none.
+_UNDEFINED = 2**32 - 1
+
+#: Ticks a second, where the trace's own are no whole number.
+_FINE = 1_000_000_000
+
+#: OTF2's number for the message of a probe that does not match it.
+_NO_MESSAGE = 2**64 - 1
+
+#: Regions with such names are calls.
+_MPI = "MPI_"
+
+_HANDLES = ("comm_split", "comm_dup", "comm_create")
+
+
+def write(trace: Trace, path: Path) -> tuple[str, ...]:
+    """Write a trace as an archive, a new folder; return what was lost.
+
+    Raises
+    ------
+    FileError
+        If the folder is there already, or cannot be written.
+    UnsupportedError
+        If the package is not installed, or the trace has no times or no unit.
+    """
+    try:
+        import otf2
+    except ImportError:
+        raise UnsupportedError(
+            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+        ) from None
+    if not trace.timed or trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
+    if path.exists():
+        raise FileError(f"{path} is there already; name a new folder")
+    from parcast_traces.readers.otf2.records import hush
+
+    errors, _ = hush()
+    errors.clear()
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            made = _Archive(trace, otf2)
+            made.write(Path(folder) / "archive")
+            if errors:  # of which the package does not tell, such as a full disk
+                raise FileError(f"{path} cannot be written: {errors[0]}")
+            shutil.move(Path(folder) / "archive", path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+    except otf2.error.Error as error:
+        raise FileError(f"{path} cannot be written: {shorten(error)}") from None
+    return tuple(made.losses)
+
+
+class _Archive:
+    def __init__(self, trace: Trace, library: Any) -> None:
+        self.trace, self.library = trace, library
+        self.losses: dict[str, None] = {}
+        self.regions: dict[str, Any] = {}
+        assert trace.tick is not None
+        rate = 1.0 / trace.tick
+        times = trace.events.times[:, :2]
+        self.origin = float(times[:, START].min()) if trace.count else 0.0
+        if self.origin > 0:
+            self.losses["the time before the first call"] = None
+        exact = round(rate) >= 1 and abs(rate - round(rate)) < 1e-6 * rate
+        if exact and bool((times == times.round()).all()):
+            self.rate, self.scale = round(rate), 1.0
+        else:
+            self.rate, self.scale = _FINE, trace.tick * _FINE
+            self.losses["times are in whole ns"] = None
+        if trace.comparable:
+            self.losses["that the clocks of all ranks are one"] = None
+
+    def write(self, folder: Path) -> None:
+        """Write definitions, and the records of every rank."""
+        with self.library.writer.open(str(folder), timer_resolution=self.rate) as archive:
+            self.definitions = archive.definitions
+            locations = self._locations()
+            self._communicators(locations)
+            got = received(self.trace)
+            for rank, location in enumerate(locations):
+                writer = _Rank(self, archive.event_writer_from_location(location))
+                for one in decoded(self.trace, rank, got):
+                    writer.write(one)
+                writer.around("", writer.last)
+
+    def _locations(self) -> list[Any]:
+        root = self.definitions.system_tree_node("run")
+        return [
+            self.definitions.location(
+                "Master thread",
+                group=self.definitions.location_group(f"MPI Rank {rank}", system_tree_parent=root),
+            )
+            for rank in range(self.trace.size)
+        ]
+
+    def _communicators(self, locations: list[Any]) -> None:
+        kinds, mpi = self.library.GroupType, self.library.Paradigm.MPI
+        self.definitions.group("", kinds.COMM_LOCATIONS, paradigm=mpi, members=locations)
+        self.comms, self.places = [], []
+        for label, members in zip(self.trace.labels, self.trace.communicators, strict=True):
+            listed = members.tolist()
+            group = self.definitions.group(
+                label, kinds.COMM_GROUP, paradigm=mpi, members=[locations[one] for one in listed]
+            )
+            self.comms.append(self.definitions.comm(label, group))
+            self.places.append({rank: place for place, rank in enumerate(listed)})
+
+    def region(self, name: str) -> Any:
+        """Return a region; those of calls are of MPI."""
+        if name not in self.regions:
+            paradigms = self.library.Paradigm
+            paradigm = paradigms.MPI if name.startswith(_MPI) else paradigms.USER
+            self.regions[name] = self.definitions.region(name, paradigm=paradigm)
+        return self.regions[name]
+
+    def time(self, ticks: float) -> int:
+        return round((ticks - self.origin) * self.scale)
+
+
+class _Rank:
+    """Writes the records of one rank: messages leave at a call's start and are there at its end."""
+
+    def __init__(self, archive: _Archive, writer: Any) -> None:
+        self.archive, self.writer = archive, writer
+        self.open: dict[int, Callable[[int], None]] = {}  #: what writes a request's completion
+        self.sends: set[int] = set()
+        self.inside, self.last = "", 0  #: the region that the last call was in, and its end
+
+    def write(self, one: Called) -> None:
+        if one.name == "request_free":
+            self._given_up(one)
+            return
+        start, end = self.archive.time(one.start), self.archive.time(one.end)
+        self.around(one.region, start)
+        name = f"{_MPI}{one.name[0].upper()}{one.name[1:]}"
+        tail = f" in {one.region}" if one.region else ""
+        if one.site not in (f"{name}{tail}", f"{one.name}{tail}"):
+            self.archive.losses["call sites"] = None
+        region = self.archive.region(name)
+        self.writer.enter(start, region)
+        if one.kind == WAIT:
+            for request in one.completed:
+                self.open.pop(request)(end)
+        elif one.kind >= ALL:
+            self._together(one, start, end)
+        else:
+            self._messages(one, start, end)
+        self.writer.leave(end, region)
+        self.last = end
+
+    def around(self, name: str, start: int) -> None:
+        """Leave the region that the last call was in and enter another, unless it is the same."""
+        if name.startswith(_MPI):  # which says of a region that it is a call
+            self.archive.losses["regions that are called as MPI's calls are"] = None
+            name = ""
+        if name == self.inside:
+            return
+        if self.inside:
+            self.writer.leave(self.last, self.archive.region(self.inside))
+        if name:
+            self.writer.enter(start, self.archive.region(name))
+        self.inside = name
+
+    def _given_up(self, one: Called) -> None:
+        """Leave a send without completion; a receive says only at its own from whom it got."""
+        del self.open[one.request]
+        if one.request not in self.sends:
+            trace = self.archive.trace
+            raise UnsupportedError(f"{trace.where}: {trace.place(one.row)}: what is given up here "
+                                   "is no send, and OTF2 cannot say whose it was")  # fmt: skip
+        self.archive.losses["when requests are given up"] = None
+
+    def _messages(self, one: Called, start: int, end: int) -> None:
+        comm, places = self.archive.comms[one.comm], self.archive.places[one.comm]
+        writer, request = self.writer, one.request
+        if one.to != NONE:
+            sent = (places[one.to], comm, one.tag, round(one.size))
+            if request == NONE:
+                writer.mpi_send(start, *sent)
+            else:
+                writer.mpi_isend(start, *sent, request)
+                self.open[request] = lambda time: writer.mpi_isend_complete(time, request)
+                self.sends.add(request)
+        if one.source != NONE:
+            if one.name == "probe":
+                writer.mpi_probe(end, places[one.source], comm, one.source_tag, _NO_MESSAGE)
+                return
+            got = (places[one.source], comm, one.source_tag, round(one.got))
+            if one.room not in (one.got, float("inf")):
+                self.archive.losses["how much a receive had room for"] = None
+            if request == NONE:
+                writer.mpi_recv(end, *got)
+            else:
+                writer.mpi_irecv_request(start, request)
+                self.open[request] = lambda time: writer.mpi_irecv(time, *got, request)
+
+    def _together(self, one: Called, start: int, end: int) -> None:
+        places, size = self.archive.places[one.comm], round(one.size)
+        word = "CREATE_HANDLE" if one.name in _HANDLES else one.blocking.upper()
+        root = places[one.root] if one.root != NONE else _UNDEFINED
+        said = (getattr(self.archive.library.CollectiveOp, word), self.archive.comms[one.comm],
+                root, size, size)  # fmt: skip
+        if one.request == NONE:
+            self.writer.mpi_collective_begin(start)
+            self.writer.mpi_collective_end(end, *said)
+            return
+        writer, request = self.writer, one.request
+        writer.non_blocking_collective_request(start, request)
+        self.open[request] = lambda time: writer.non_blocking_collective_complete(
+            time, *said, request
+        )

@@ -1,0 +1,164 @@
+"""Time-independent traces for SimGrid's replay: work and messages, without times.
+
+Format: as `parcast_traces.readers.time_independent` reads it. Sizes are in bytes; computation is
+written as operations, `RATE` of them a second.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from parcast.errors import UnsupportedError
+from parcast_traces.gaps import gaps_of
+from parcast_traces.trace.calls import ALL, WAIT
+from parcast_traces.trace.columns import NONE, Floats, Trace
+from parcast_traces.trace.decoding import Called, brought, decoded, received
+from parcast_traces.writers.whole_files import write_lines
+
+#: Operations that a second of computation becomes.
+RATE = 1e9
+
+#: Collectives by the arguments that follow their bytes.
+_TOGETHER = {
+    "barrier": "", "bcast": "{size} {root}", "reduce": "{size} 0 {root}", "allreduce": "{size} 0",
+    "alltoall": "{size} {size}", "allgather": "{size} {size}", "gather": "{size} {size} {root}",
+    "scatter": "{size} {size} {root}", "scan": "{size} 0", "exscan": "{size} 0",
+    "allgatherv": "{size} {sizes}", "gatherv": "{size} {sizes} {root}",
+    "scatterv": "{sizes} {size} {root}", "alltoallv": "{all} {same} {sum} {sizes}",
+    "reducescatter": "{same} 0",
+}  # fmt: skip
+_ALIKE = {
+    "alltoallw": "alltoallv", "reduce_scatter": "reducescatter",
+    "reduce_scatter_block": "reducescatter", "comm_split": "barrier", "comm_dup": "barrier",
+    "comm_create": "barrier",
+}  # fmt: skip
+
+
+def write(trace: Trace, path: Path) -> tuple[str, ...]:
+    """Write a trace; return what was lost.
+
+    Raises
+    ------
+    UnsupportedError
+        If a call has no action in this format.
+    """
+    writer = _Writer(trace)
+    write_lines(path, writer.lines())
+    return tuple(writer.losses)
+
+
+class _Writer:
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.work = _work(trace)
+        self.got = received(trace)
+        self.losses = dict.fromkeys(
+            ["how long calls took", f"computation is {RATE:g} operations a second"]
+            if trace.timed
+            else []
+        )
+        self.open: dict[int, tuple[int, int, int]] = {}
+        self.brought = brought(trace)
+        self.met = Counter[int]()  #: collectives of each communicator that the rank has come to
+
+    def lines(self) -> Iterator[str]:
+        for rank in range(self.trace.size):
+            yield f"{rank} init"
+            self.open, self.met = {}, Counter()
+            for one in decoded(self.trace, rank, self.got):
+                if self.work[one.row] > 0:
+                    yield f"{rank} compute {_shortest(self.work[one.row])}"
+                yield from (f"{rank} {action}" for action in self._actions(rank, one))
+            yield f"{rank} finalize"
+
+    def _actions(self, rank: int, one: Called) -> Iterator[str]:
+        if one.kind == WAIT:
+            yield from map(self._wait, one.completed)
+            if len(one.completed) > 1:
+                self.losses["a wait for several requests is several"] = None
+            if not one.completed:
+                self.losses["waits and tests that completed nothing"] = None
+        elif one.name == "sleep":
+            yield f"sleep {_shortest(one.size)}"
+        elif one.kind >= ALL:
+            yield self._together(one)
+        elif one.name == "sendrecv":  # the format's own has no tags
+            yield f"irecv {one.source} {self._tag(one, one.source_tag)} {_whole(one.got)}"
+            yield f"send {one.to} {self._tag(one, one.tag)} {_whole(one.size)}"
+            yield f"wait {one.source} {rank} {self._tag(one, one.source_tag)}"
+        elif one.to != NONE or one.source != NONE:
+            yield from self._message(rank, one)
+        elif one.name == "request_free":
+            self.losses["requests that are given up are not told from others"] = None
+
+    def _wait(self, request: int) -> str:
+        key = self.open.pop(request)
+        if key in (self.open[earlier] for earlier in self.open if earlier < request):
+            self.losses["which of several messages with one peer and tag is waited for"] = None
+        return f"wait {key[0]} {key[1]} {key[2]}"
+
+    def _message(self, rank: int, one: Called) -> Iterator[str]:
+        sends = one.to != NONE
+        if one.name == "probe":
+            self.losses["probes"] = None
+            return
+        tag = self._tag(one, one.tag if sends else one.source_tag)
+        peer, size = (one.to, one.size) if sends else (one.source, one.got)
+        if one.request != NONE:
+            self.open[one.request] = (rank, peer, tag) if sends else (peer, rank, tag)
+        word = ("send" if sends else "recv") if one.request == NONE else "isend"
+        if not sends and one.request != NONE:
+            word = "irecv"
+        if one.name not in ("send", "isend", "recv", "irecv"):
+            self.losses["synchronous, buffered and ready sends are plain ones"] = None
+        yield f"{word} {peer} {tag} {_whole(size)}"
+
+    def _tag(self, one: Called, tag: int) -> int:
+        """Return a tag of its own for each tag and communicator."""
+        return tag * len(self.trace.communicators) + one.comm
+
+    def _together(self, one: Called) -> str:
+        name = _ALIKE.get(one.name, one.name)
+        members = self.trace.communicators[one.comm].tolist()
+        if name not in _TOGETHER or members != list(range(self.trace.size)):
+            why = "" if name in _TOGETHER else " that do not block"
+            raise UnsupportedError(
+                f"{self.trace.place(one.row)} ({one.name}): time-independent traces have no "
+                f"collectives{why or ' of some of the ranks'}"
+            )
+        if name == "barrier" and one.size:
+            self.losses["bytes of barriers"] = None
+        if name != one.name and name != one.name.replace("_", ""):
+            self.losses[f"{one.name} is written as {name}"] = None
+        sizes = [round(each) for each in self.brought[one.comm][self.met[one.comm]]]
+        size = round(one.size)
+        self.met[one.comm] += 1
+        given = {
+            "size": size, "root": one.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
+            "same": " ".join([str(size)] * len(sizes)), "all": size * len(sizes),
+        }  # fmt: skip
+        return f"{name} {_TOGETHER[name].format(**given)}".rstrip()
+
+
+def _work(trace: Trace) -> Floats:
+    """Return the operations before each event."""
+    gaps = gaps_of(trace)
+    if not trace.timed:
+        return gaps
+    if trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    first = trace.events.offsets[:-1]
+    gaps[first[first < trace.count]] = 0.0  # when a clock began says nothing
+    found: Floats = gaps * trace.tick * RATE
+    return found
+
+
+def _shortest(amount: float) -> str:
+    """Return a number that reads back as the same."""
+    return repr(float(amount)).removesuffix(".0")
+
+
+def _whole(size: float) -> str:
+    return f"{size:.0f}"
