@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -24,6 +25,8 @@ _STEPS = (0, 1, 2, 3, 1, 2, 3, 4)
 _MOST = 97
 #: Of so many draws a point one at least must fit what the model assumes.
 _DRAWS = 12
+#: Counts that are refused may have been so for the times drawn with them.
+_TRIES = 2
 #: The types of what is measured, not counted
 _MEASURED = frozenset({"real", "time", "bytes", "flop", "rate", "prob", "bool"})
 
@@ -47,19 +50,21 @@ def points(model: Model, count: int, seed: int) -> Iterator[Point]:
     Where no such point fits what the model assumes, whatever is no count keeps its default.
     """
     draw = random.Random(seed)  # noqa: S311  (points of a test)
-    seen: set[str] = set()
+    tried: Counter[str] = Counter()
     left = count
     for defaults in (False, True):
         for _ in range(_DRAWS * count):
             try:
                 given = _given(model, draw, defaults=defaults)
                 counts = [v for name, v in given.items() if model.parameters[name].type == "int"]
-                if (key := repr(counts or given)) in seen:
+                key = repr(counts or given)
+                if tried[key] == _TRIES:
                     continue  # other times at the same counts find little more
+                tried[key] += 1
                 bound = bind(model, given)
             except ParcastError:
                 continue
-            seen.add(key)
+            tried[key] = _TRIES
             yield Point(given, bound, _size(counts))
             left -= 1
             if not left:
