@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,23 @@ def test_a_source_takes_what_its_loops_take(name):
         assert found.bound == expected, (n, p)
         took = run(unfold(model, {"N": n, "P": p, **TIMES})).time
         assert took >= found.bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["block", "cyclic"])
+def test_a_transpose_is_a_formula_in_n_and_p(kind):
+    """Neither loops nor guards are left; a processor sends all but its own share, and takes it."""
+    compiled = compile_model(generated(f"transpose-{kind}"))
+    assert residual(compiled) == []
+    assert compiled.guards == ()
+    if kind == "block":
+        assert repr(compiled.bound) == "N^2*tg/P + N^2*tl0*min(4, N)/P^2 - N^2*tg/P^2"
+    for n, p in product(range(1, 14), range(1, 7)):
+        for times in (TIMES, {"tc": 1, "tl0": 5, "tg": 2}):  # each kind of move the dearer one
+            if kind == "cyclic" or n % p == 0:
+                point = {"N": n, "P": p, **times}
+                found, expected = compiled.values(point), enumerate_bounds(compiled.model, point)
+                for name in ("critical_path", "contention", "bound", "upper"):
+                    assert getattr(found, name) == getattr(expected, name), (name, point)
 
 
 @pytest.mark.parametrize(

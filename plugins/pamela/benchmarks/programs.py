@@ -105,11 +105,27 @@ def figure(folder, number, title, curves) -> Iterator[str]:
         yield f"| {label}, T^l [s] | " + " | ".join(f"{one:.4g}" for one in times) + " |"
     yield from ("", f"![Figure {number}](figure-{number}.svg)", "")
     for name in dict.fromkeys(name for _, name, _, _ in rows):
-        compiled = next(one for _, own, one, _ in rows if own == name)
-        model = model_text(name).partition("import")[2]
-        yield from (f"`{name}.py` is", "", "```")
-        yield f"import{model}```".rstrip()
-        yield from ("", f"T^l = `{compiled.bound!r}`", "")
+        yield from source(name, next(one for _, own, one, _ in rows if own == name))
+
+
+def source(name, compiled) -> Iterator[str]:
+    """Yield a source's model and its formula."""
+    model = model_text(name).partition("import")[2]
+    yield from (f"`{name}.py` is", "", "```")
+    yield f"import{model}```".rstrip()
+    yield from ("", f"T^l = `{compiled.bound!r}`", "")
+
+
+def transpose() -> Iterator[str]:
+    """Yield the lines of an exchange of all with all, which the paper does not have."""
+    yield from (
+        "## A transpose", "",
+        ("Each processor sends every other one its share; the paper does not have it. T^l is the "
+         "demand on a processor: N^2/P elements, of which 1/P are its own. Dealt cyclically, P "
+         "need not divide N."), "",
+    )  # fmt: skip
+    for name in ("transpose-block", "transpose-cyclic"):
+        yield from source(name, compile_model(linked(name)))
 
 
 def each_call(function, points):
@@ -183,7 +199,7 @@ def main():
     )
     pages = [line for one in FIGURES for line in figure(folder, *one)]
     (folder / "programs.md").write_text(
-        "\n".join(["# Data-parallel programs", "", intro, "", *pages, *lines, ""])
+        "\n".join(["# Data-parallel programs", "", intro, "", *pages, *transpose(), *lines, ""])
     )
 
 

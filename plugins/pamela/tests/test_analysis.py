@@ -124,7 +124,7 @@ def test_a_parameter_without_default_is_checked_too(monkeypatch):
     "text",
     [
         "param N : int >= 9\nassume N == 1000\nL = seq (i = 1, N) delay(i)",
-        "param N : int >= 9000\nL = seq (i = 1, N) delay(i)",
+        "param N : int >= 90000\nL = seq (i = 1, N) delay(i)",
     ],
 )
 def test_where_nothing_can_be_checked_a_note_says_so(text):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from parcast.cli import main
+from parcast_pamela.compilation.compiler import Compiled
 
 MRM = """// The machine repair model.
 param P : int >= 1 = 4, N : int >= 1 = 100, tl : time = 3 s, ts : time = 1 s
@@ -169,6 +170,37 @@ def test_the_line_is_shown_with_a_caret(command, tmp_path, capsys):
     assert lines[0] == "L = use(t, 1)"
     assert lines[1] == "    ^"
     assert lines[2].endswith("bad.pam:2:5: no resource is called 't'.")
+
+
+#: Without a closed form, and some 10^7 steps at its defaults
+LONG = """param N : int >= 1 = 1344, P : int >= 1 = 8, ts : time = 1, tz : time = 2
+resource cpu[0..P-1], s
+L = { par (i = 0, N-1) seq (j = 0, N-1) use(cpu[(i*j*j) mod P], ts) } || use(s, tz)
+"""
+
+
+def test_a_value_that_takes_too_many_steps_is_left_out_with_a_note(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Compiled.values_at, "__defaults__", (20_000,))
+    path = tmp_path / "long.pam"
+    path.write_text(LONG)
+    assert main(["pamela", "compile", str(path)]) == 0
+    assert (
+        "no values: long: sums without a closed form take more than 20,000 steps here; --set"
+        in (capsys.readouterr().out)
+    )
+    assert main(["pamela", "compile", str(path), "--set", "N=1000"]) == 2
+    assert "take more than 20,000 steps here" in capsys.readouterr().err
+
+
+def test_tolerances_of_many_steps_are_left_out_with_a_note(tmp_path, capsys):
+    path = tmp_path / "long.pam"
+    path.write_text(LONG)
+    assert main(["pamela", "compile", str(path), "--set", "N=20"]) == 0
+    found = capsys.readouterr().out
+    assert "no sensitivity and no tolerance: a value of the bound takes " in found
+    assert "tolerance  " not in found
+    assert main(["pamela", "compile", str(path), "--set", "N=5"]) == 0
+    assert "tolerance      tz may grow" in capsys.readouterr().out
 
 
 def test_import_is_light():

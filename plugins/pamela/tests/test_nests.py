@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from random import Random
 
 import pytest
 
+from parcast_pamela.algebra import brackets, extremes, patterns, signs, sums
+from parcast_pamela.algebra.kernel import Kernel
+from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.errors import ModelError, ModelValueError, TooLargeError
@@ -67,6 +71,7 @@ def test_formulas_of_nests_equal_their_loops(chunk):
         check(node, [draw_point(draw) for _ in range(POINTS)])
 
 
+DECLARED = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400], ring[0..P-1]\n"
 #: A time by one index on an instance by another, and the values of N, P and tb
 FOUND = {
     # a minimum to the first and second power was taken for one factor of it, which is 0
@@ -103,6 +108,58 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_wrong_in_a_nest(name, make):
     source, point, contention, bound = FOUND[name]
-    declared = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400], ring[0..P-1]\n"
-    found = make(model_of(declared + source)).values(point)
+    found = make(model_of(DECLARED + source)).values(point)
     assert (found.contention, found.bound) == (contention, bound)
+
+
+def first_power(kernel, one, atom):
+    """`terms.split` as it was: every power of a factor taken for one of it."""
+    factor, rest = [], []
+    for monomial, coefficient in one.terms:
+        others = tuple(pair for pair in monomial if pair[0] is not atom)
+        part = kernel.monomial(others, coefficient)
+        (factor if len(others) < len(monomial) else rest).append(part)
+    return kernel.total(factor), kernel.total(rest)
+
+
+def index_of_range(self, index, low, high, *_):
+    """`Sums.index_over` as it was: of what the bodies hold nothing is avoided."""
+    return self.kernel.index(low, high, [*low.free, *high.free, index])
+
+
+def index_of_level(self, low, high, avoiding=(), right=Kernel.index):
+    """`Kernel.index` as it was used for labels and for what is bound: it avoids nothing."""
+    return right(self, low, high)
+
+
+#: Mistakes that were mended, put back, and what they make wrong
+MISTAKES = {
+    "powers": (
+        [(module, "split", first_power) for module in (brackets, extremes, patterns, signs, sums)],
+        {"triangle", "squares"},
+    ),
+    "ranges": ([(sums.Sums, "index_over", index_of_range)], {"blocks", "equal loops"}),
+    "names": ([(Kernel, "index", index_of_level)], {"blocks", "same range"}),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_compiler_finds_a_mistake_by_its_own_check(mistake, name, monkeypatch):
+    places, wrong = MISTAKES[mistake]
+    for owner, attribute, function in places:
+        monkeypatch.setattr(owner, attribute, function)
+    source, point, *values = FOUND[name]
+    model = model_of(DECLARED + source)
+    found = compile_model(model).values(point)
+    assert ([found.contention, found.bound] != values) == (name in wrong)
+    for seed in range(3) if name in wrong else ():
+        assert re.search("simplified formula was wrong at {|differ from enum", verdict(model, seed))
+
+
+def verdict(model, seed):
+    """Return the note of the check, or the refusal where the plain form is wrong too."""
+    try:
+        return compile_checked(model, seed=seed).notes[0]
+    except ModelError as error:
+        return str(error)

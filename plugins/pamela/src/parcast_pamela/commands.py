@@ -89,7 +89,7 @@ def compile_(
     elif chosen & {"latex", "sympy"}:
         print("\n".join(_formulas(compiled, chosen.pop())))
     else:
-        values = _values(compiled, given, wanted=bool(given))
+        compiled, values = _values(compiled, given)
         if as_json:
             print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
         else:
@@ -244,16 +244,26 @@ def _over(text: str) -> tuple[str, tuple[int, ...]]:
     return name, parse_numbers(f"--over {name}", numbers)
 
 
-def _values(compiled: Compiled, given: Mapping[str, Any], *, wanted: bool) -> Any:
-    """Return the values where all parameters have one; an error only if they were asked for."""
-    from parcast_pamela.errors import ModelValueError
+def _values(compiled: Compiled, given: Mapping[str, Any]) -> tuple[Compiled, Any]:
+    """Return the values where all parameters have one; an error only if they were asked for.
+
+    Where defaults take too many steps a note says so.
+    """
+    import attrs
+
+    from parcast_pamela.errors import ModelValueError, TooManyStepsError
 
     try:
-        return compiled.values(given)
-    except ModelValueError:
-        if wanted:
+        return compiled, compiled.values(given)
+    except TooManyStepsError as error:
+        if given:
             raise
-        return None
+        note = f"no values: {error}; --set gives parameters smaller ones"
+        return attrs.evolve(compiled, notes=(*compiled.notes, note)), None
+    except ModelValueError:
+        if given:
+            raise
+        return compiled, None
 
 
 def _source(compiled: Compiled, target: str) -> str:

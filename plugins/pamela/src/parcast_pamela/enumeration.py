@@ -5,14 +5,14 @@ This is the meaning of the compiled formulas: slow, plain, and what they are hel
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import attrs
 
-from parcast_pamela.bindings import bind
+from parcast_pamela.bindings import Bound, bind
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
 from parcast_pamela.language.functions import Exact, exact
@@ -22,13 +22,17 @@ from parcast_pamela.language.tree import (
     Delay,
     If,
     Loop,
+    Name,
     Parallel,
     Process,
     Sequence,
     Use,
+    walk,
 )
 
 Instance = tuple[str, tuple[int, ...]]
+#: So many parts are remembered, one for each value of the names that it depends on.
+_REMEMBERED = 1000
 
 
 @attrs.frozen
@@ -53,7 +57,7 @@ class _Part:
     path: Exact = 0
     bound: Exact = 0
     weighed: Exact = 0  #: the longest path with use(r, t) weighing t (1 - 1/|r|)
-    demand: Mapping[Instance, Exact] = attrs.field(factory=Counter)
+    demand: Mapping[Instance, Exact] = attrs.field(factory=dict)
     load: Exact = 0  #: the sum of all demands per server
 
 
@@ -78,12 +82,19 @@ def enumerate_bounds(
     ModelValueError
         If the model has no value there, or takes more steps.
     """
-    walk = _Enumeration(model, Evaluator(model, bind(model, given), most), transfers)
-    whole = walk.part(model.equations[model.root].body, {})
+    return bounds_at(model, bind(model, given), most=most, transfers=transfers)
+
+
+def bounds_at(
+    model: Model, bound: Mapping[str, Bound], *, most: int = MOST_STEPS, transfers: str = ""
+) -> Bounds:
+    """Return the same at parameters that are bound already."""
+    enumeration = _Enumeration(model, Evaluator(model, bound, most), transfers)
+    whole = enumeration.part(model.equations[model.root].body, {})
     return Bounds(
         critical_path=whole.path,
         demand={key: value for key, value in whole.demand.items() if value},
-        contention=walk.contention(whole.demand),
+        contention=enumeration.contention(whole.demand),
         bound=whole.bound,
         upper=exact(whole.weighed + whole.load),
     )
@@ -93,6 +104,8 @@ class _Enumeration:
     def __init__(self, model: Model, evaluator: Evaluator, transfers: str) -> None:
         self.model, self.evaluator, self.transfers = model, evaluator, transfers
         self.servers: dict[Instance, Exact] = {}
+        self._names: dict[int, frozenset[str]] = {}
+        self._parts: dict[tuple[Any, ...], _Part] = {}
 
     def contention(self, demand: Mapping[Instance, Exact]) -> Exact:
         """Return the largest demand per server."""
@@ -115,7 +128,7 @@ class _Enumeration:
                 return self._all_at_once([self.part(one, local) for one in node.parts])
             case Loop():
                 span = self.evaluator.range(node.first, node.last, node.step, local, node.place)
-                parts = [self.part(node.body, {**local, node.index: i}) for i in span]
+                parts = self._iterations(node, span, local)
                 return self._all_at_once(parts) if node.parallel else _one_after_another(parts)
             case If():
                 return self._either(node, local)
@@ -123,9 +136,33 @@ class _Enumeration:
                 self.evaluator.spend(1, node.place)
                 values = [self.evaluator.value(one, local) for one in node.arguments]
                 equation = self.model.equations[node.name]
-                part = self.part(equation.body, dict(zip(equation.formals, values, strict=True)))
+                inner = dict(zip(equation.formals, values, strict=True))
+                part = self._remembered(equation.body, inner, tuple(values))
                 own = node.name == self.transfers
                 return attrs.evolve(part, path=part.bound) if own else part
+
+    def _iterations(self, node: Loop, span: range, local: Local) -> list[_Part]:
+        """Return a part for each iteration; those that differ in no name they use are one."""
+        names = self._names.get(id(node))
+        if names is None:
+            found = (one.name for one in walk(node.body) if isinstance(one, Name))
+            names = self._names[id(node)] = frozenset(found)
+        outer = {name: value for name, value in local.items() if name in names}
+        values = tuple(outer.values())
+        if node.index not in names:
+            return [self._remembered(node.body, outer, values)] * len(span) if span else []
+        if len(outer) == len(local):
+            return [self.part(node.body, {**local, node.index: i}) for i in span]
+        return [self._remembered(node.body, {**outer, node.index: i}, (*values, i)) for i in span]
+
+    def _remembered(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
+        key = id(node), values
+        found = self._parts.get(key)
+        if found is None:
+            if len(self._parts) >= _REMEMBERED:
+                self._parts.clear()
+            found = self._parts[key] = self.part(node, local)
+        return found
 
     def _time(self, node: Use | Delay, local: Local) -> Exact:
         time = self.evaluator.value(node.time, local)
@@ -141,12 +178,11 @@ class _Enumeration:
             self.servers[key] = self.evaluator.servers(
                 node.resource, node.indices, local, node.place
             )
-        demand: Counter[Any] = Counter({key: time})
         share = exact(time * self._share(key))
-        return _Part(time, time, exact(time - share), demand, share)
+        return _Part(time, time, exact(time - share), {key: time}, share)
 
     def _all_at_once(self, parts: list[_Part]) -> _Part:
-        demand = _sum(one.demand for one in parts)
+        demand = _total(parts)
         longest = max((one.bound for one in parts), default=0)
         return _Part(
             max((one.path for one in parts), default=0),
@@ -171,7 +207,7 @@ class _Enumeration:
             mean(one.path, other.path),
             mean(one.bound, other.bound),
             max(one.weighed, other.weighed),
-            Counter({key: mean(one.demand.get(key, 0), other.demand.get(key, 0)) for key in keys}),
+            {key: mean(one.demand.get(key, 0), other.demand.get(key, 0)) for key in keys},
             max(one.load, other.load),
         )
 
@@ -181,14 +217,19 @@ def _one_after_another(parts: list[_Part]) -> _Part:
         exact(sum(one.path for one in parts)),
         exact(sum(one.bound for one in parts)),
         exact(sum(one.weighed for one in parts)),
-        _sum(one.demand for one in parts),
+        _total(parts),
         exact(sum(one.load for one in parts)),
     )
 
 
-def _sum(demands: Any) -> Counter[Any]:
-    found: Counter[Any] = Counter()
-    for one in demands:
-        for key, value in one.items():
-            found[key] += value
-    return found
+def _total(parts: list[_Part]) -> Mapping[Instance, Exact]:
+    """Return the demands of parts together, those that stand in a row again and again at once."""
+    if len(parts) == 1:
+        return parts[0].demand
+    total: dict[Instance, Exact] = {}
+    for _, same in groupby(parts, id):
+        one, *others = same
+        times = 1 + len(others)
+        for key, value in one.demand.items():
+            total[key] = total.get(key, 0) + times * value
+    return total

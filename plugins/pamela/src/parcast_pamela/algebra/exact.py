@@ -11,8 +11,8 @@ from typing import Any
 from parcast_pamela.algebra.polynomials import BINDERS, BRACKETS, Atom, Polynomial, Symbol
 from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
 
-#: Residual sums of more terms are refused.
-MOST_STEPS = 50_000_000
+#: Residual sums of more terms are refused: so many take a quarter of a minute.
+MOST_STEPS = 1_000_000
 
 
 class StepsRefusedError(ArithmeticRefusedError):
@@ -35,7 +35,7 @@ class ExactValues:
         Raises
         ------
         ArithmeticRefusedError
-            If it has none, or takes more than ``most`` steps, by default 50 million.
+            If it has none, or takes more than ``most`` steps, by default a million.
         """
         known = self._store(one.free)
         found = known.get(one)
@@ -68,7 +68,8 @@ class ExactValues:
         return found
 
     def _term(self, monomial: Any, coefficient: Exact) -> Exact:
-        result: Exact = coefficient
+        # one quotient of whole numbers, since a product of fractions divides again and again
+        top, bottom = coefficient.numerator, coefficient.denominator
         for atom, _ in monomial:  # where a bracket is 0 the others need not have a value
             if atom.kind in BRACKETS and not self._atom(atom):
                 return 0
@@ -76,10 +77,15 @@ class ExactValues:
             if atom.kind in BRACKETS:
                 continue
             base = self._atom(atom)
-            if exponent < 0 and base == 0:
+            if exponent > 0:
+                top *= base.numerator**exponent
+                bottom *= base.denominator**exponent
+            elif base:
+                top *= base.denominator**-exponent
+                bottom *= base.numerator**-exponent
+            else:
                 raise ArithmeticRefusedError("this divides by zero")
-            result = result * (base if exponent == 1 else Fraction(base) ** exponent)
-        return result
+        return Fraction(top, bottom) if top % bottom else top // bottom
 
     def _atom(self, atom: Atom) -> Exact:
         kind, arguments = atom.kind, atom.arguments

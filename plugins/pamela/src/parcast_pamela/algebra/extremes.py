@@ -37,6 +37,11 @@ class Extremes:
         if self._convex(body, index):
             ends = [self.rules.replaced(body, index, end) for end in (low, high)]
             return some * self.rules.maximum(ends)
+        if self._by_one_atom(body, index):
+            ends = [self.rules.replaced(body, index, end) for end in (low, high)]
+            return some * self.rules.maximum(ends)
+        if (turn := self._first_period(body, index)) is not None:
+            return self.top(turn, self.rules.replaced(body, index, self.kernel.value(turn)))
         if some.constant == 1:
             still, moving = self._apart(body, index)
             if still.terms and self.signs.nonneg(moving):
@@ -88,6 +93,43 @@ class Extremes:
         after = self.kernel.substitute(body, {index: i + 1})
         before = self.kernel.substitute(body, {index: i - 1})
         return self.signs.nonneg(after + before - 2 * body)
+
+    def _by_one_atom(self, body: Polynomial, index: Symbol) -> bool:
+        """Return whether the index comes in by one monotone atom, so that an end is largest.
+
+        Then the body is linear in the atom, or the atom a floor of two values at most: what it is
+        the floor of changes by less than 1 over the range.
+        """
+        moving = {a for m, _ in body.terms for a, _ in m if index in a.free}
+        if len(moving) != 1:
+            return False
+        (atom,) = moving
+        value = self.kernel.power(atom, 1)
+        if atom.kind not in {"sym", "floor"} or self.signs.direction(value, index) is None:
+            return False
+        if split(self.kernel, body, atom) is not None:
+            return True
+        if atom.kind != "floor":
+            return False
+        line = self.sums.linear(atom.arguments[0], index)
+        if line is None:
+            return False
+        change = line.factor * (index.high - index.low)
+        return self.signs.positive(1 - change) and self.signs.positive(1 + change)
+
+    def _first_period(self, body: Polynomial, index: Symbol) -> Symbol | None:
+        """Return an index over less of the range that has every value of a periodic body."""
+        moving = {a for m, _ in body.terms for a, _ in m if index in a.free}
+        for atom in sorted(moving, key=lambda atom: atom.serial):
+            block = self.sums.block(atom.arguments[0], index) if atom.kind == "floor" else None
+            if block is None:
+                continue
+            period = block[2]
+            last = self.rules.minimum([index.high, index.low + period - 1])
+            after = self.kernel.value(index) + period
+            if last is not index.high and self.rules.replaced(body, index, after) is body:
+                return self.sums.index_over(index, index.low, last, body)
+        return None
 
     def _apart(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
         """Return the terms free of the index, and the others."""

@@ -39,6 +39,7 @@ class Signs:
         self._known: dict[Polynomial, bool] = {}
         self._signs: dict[Monomial, bool] = {}
         self._shifted: dict[Symbol, Polynomial] = {}
+        self._unshifted: dict[Symbol, Polynomial] = {}
         self._origins: dict[Symbol, Polynomial] = {}
         self._left, self._nested = _MOST, 0
         self._samples = self._fitting()
@@ -162,6 +163,7 @@ class Signs:
                         f"{symbol.name}-{low}", integer=symbol.integer, low=0
                     )
                     self._shifted[symbol] = self.kernel.value(above) + low
+                    self._unshifted[above] = self.kernel.value(symbol) - low
                     self._origins[above] = self.kernel.value(symbol) - low
                 values[symbol] = self._shifted[symbol]
         return self.kernel.substitute(one, values) if values else one
@@ -237,7 +239,8 @@ class Signs:
                 if choose(self._prove(arm, facts, depth) for arm in arms):
                     return True
             elif atom.kind == "floor":
-                bounds = self._floor_bounds(self._shift(atom.arguments[0]), rising)
+                exact = factor.constant == 1 and self.integer(rest)
+                bounds = self._floor_bounds(self._shift(atom.arguments[0]), rising, exact)
                 if any(self._prove(factor * bound + rest, facts, depth) for bound in bounds):
                     return True
             elif self._by_bracket(atom, factor, rest, facts, depth):
@@ -261,12 +264,18 @@ class Signs:
             return True
         return False if self._prove(-factor, facts, min(depth, 2)) else None
 
-    def _floor_bounds(self, inner: Polynomial, below: bool) -> list[Polynomial]:
+    def _floor_bounds(self, inner: Polynomial, below: bool, exact: bool) -> list[Polynomial]:
+        """Return bounds of a floor; ``exact`` if it is compared with a whole number.
+
+        floor(x) >= n just where x >= n.
+        """
         if not below:
             negative = [self.kernel.number(-1)] if self.positive(-inner) else []
             return [inner, *negative]
         under, least = denominators(self.kernel, inner), inner - 1
-        if self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
+        if exact:
+            least = inner
+        elif self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
             self.kernel.expanded(under) - 1
         ):
             least = inner - 1 + self.kernel.inverse(under)
@@ -281,9 +290,11 @@ class Signs:
             if any(a is not atom and index in a.free for m, _ in one.terms for a, _ in m):
                 rising = self.direction(one, index)
                 if rising:
-                    end = self._shift(index.low if rising > 0 else index.high)
+                    end = index.low if rising > 0 else index.high
+                    # as it was before shifting: floor((P B - 1)/B) is P - 1, a product stays whole
+                    plain = self.kernel.substitute(one, self._unshifted)
                     try:
-                        moved = self.kernel.rebuilt(one, {index: end}, self.make)
+                        moved = self._shift(self.kernel.rebuilt(plain, {index: end}, self.make))
                     except ZeroDivisionError:
                         return False  # no value there, so it bounds nothing
                     return self._prove(moved, facts, depth)

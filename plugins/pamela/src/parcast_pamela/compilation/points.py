@@ -2,72 +2,109 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+import attrs
+
 from parcast.errors import ParcastError
-from parcast_pamela.bindings import Bindings, bind
+from parcast_pamela.bindings import Bindings, Bound, bind
 from parcast_pamela.evaluation import Evaluator
 from parcast_pamela.language.functions import Exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Number, Parameter
 
-Point = dict[str, Any]
-#: How far a whole parameter lies above its least value; the first are as likely as all others.
-_STEPS = (0, 1, 2, 3, 1, 2, 3, 4, 5, 7)
+#: How far a count lies above its least value. What goes wrong in long loops does so in short ones,
+#: which take fewer steps.
+_STEPS = (0, 1, 2, 3, 1, 2, 3, 4)
+#: What is measured is a whole number up to this, cheap to add, that cancels another by no chance.
+_MOST = 97
 #: Of so many draws a point one at least must fit what the model assumes.
-_DRAWS = 24
+_DRAWS = 12
+#: Counts that are refused may have been so for the times drawn with them.
+_TRIES = 2
+#: The types of what is measured, not counted
+_MEASURED = frozenset({"real", "time", "bytes", "flop", "rate", "prob", "bool"})
+
+
+@attrs.frozen
+class Point:
+    """Parameters as a user gives them, and bound."""
+
+    given: Mapping[str, Any]
+    bound: Mapping[str, Bound]
+    size: int  #: the sum of all counts
+
+    def __str__(self) -> str:
+        return str(self.given)
 
 
 def points(model: Model, count: int, seed: int) -> Iterator[Point]:
     """Yield different points, up to ``count``, that fit a model.
 
-    Whole parameters come from a box at their least values. What has no default is a random
-    rational, so that no two times cancel by chance; other parameters keep their defaults.
+    Counts come from a box at their least values; real numbers without a unit keep their default.
+    Where no such point fits what the model assumes, whatever is no count keeps its default.
     """
     draw = random.Random(seed)  # noqa: S311  (points of a test)
-    seen: list[Point] = []
-    for _ in range(_DRAWS * count):
-        try:
-            point = _point(model, draw)
-            bind(model, point)
-        except ParcastError:
-            continue
-        if point in seen:
-            continue
-        seen.append(point)
-        yield point
-        if len(seen) == count:
+    tried: Counter[str] = Counter()
+    left = count
+    for defaults in (False, True):
+        for _ in range(_DRAWS * count):
+            try:
+                given = _given(model, draw, defaults=defaults)
+                counts = [v for name, v in given.items() if model.parameters[name].type == "int"]
+                key = repr(counts or given)
+                if tried[key] == _TRIES:
+                    continue  # other times at the same counts find little more
+                tried[key] += 1
+                bound = bind(model, given)
+            except ParcastError:
+                continue
+            tried[key] = _TRIES
+            yield Point(given, bound, _size(counts))
+            left -= 1
+            if not left:
+                return
+        if left < count:
             return
 
 
-def _point(model: Model, draw: random.Random) -> Point:
-    point: Point = {}
+def _size(counts: Any) -> int:
+    return sum(map(_size, counts)) if isinstance(counts, list) else int(counts)
+
+
+def _given(model: Model, draw: random.Random, *, defaults: bool) -> dict[str, Any]:
+    kept = _MEASURED if defaults else {"real"}
+    given: dict[str, Any] = {}
     for name, one in model.parameters.items():
-        if not one.dims and (one.type == "int" or one.default is None):
-            point[name] = _number(one, draw)
+        if not one.dims and (one.default is None or one.type not in kept):
+            given[name] = _number(one, draw)
     for name, one in model.parameters.items():
         if one.dims and one.default is None:
-            point[name] = _items(one, _sizes(model, one, point), draw)
-    return point
+            given[name] = _items(one, _sizes(model, one, given), draw)
+    return given
 
 
 def _number(parameter: Parameter, draw: random.Random) -> Exact:
     low = parameter.low
-    least = low.value if isinstance(low, Number) else Fraction(1 if parameter.type == "int" else 0)
+    least = low.value if isinstance(low, Number) else Fraction(0)
     if parameter.type == "int":
-        return int(least) + draw.choice(_STEPS)
+        return int(least if isinstance(low, Number) else 1) + draw.choice(_STEPS)
     if parameter.type == "bool":
         return draw.randrange(2)
     if parameter.type == "prob":
         return Fraction(draw.randrange(8), 7)
-    return least + Fraction(draw.randint(1, 60), draw.choice((2, 3, 5, 7)))
+    if parameter.type == "real":
+        return least + Fraction(draw.randint(1, 60), draw.choice((2, 3, 5, 7)))
+    return math.ceil(least) + draw.randint(1, _MOST)
 
 
-def _sizes(model: Model, parameter: Parameter, point: Point) -> list[int]:
-    evaluator = Evaluator(model, Bindings(model, point))
+def _sizes(model: Model, parameter: Parameter, given: Mapping[str, Any]) -> list[int]:
+    evaluator = Evaluator(model, Bindings(model, given))
     ends = ((evaluator.value(e, {}) for e in (one.first, one.last)) for one in parameter.dims)
     return [max(0, int(last) - int(first) + 1) for first, last in ends]
 

@@ -20,10 +20,13 @@ class ArithmeticRefusedError(Exception):
 
 def exact(value: Any) -> Exact:
     """Return a number as int where it is whole, else as Fraction."""
-    if isinstance(value, float) and not math.isfinite(value):
+    kind = type(value)
+    if kind is int:
+        return value  # type: ignore[no-any-return]
+    if kind is float and not math.isfinite(value):
         raise ArithmeticRefusedError(f"{value} is not a finite number")
-    found = value if isinstance(value, int) else Fraction(value)
-    return int(found) if found.denominator == 1 else found
+    found = value if kind is Fraction else Fraction(value)
+    return int(found.numerator) if found.denominator == 1 else found
 
 
 def size(value: Exact) -> Exact:
@@ -34,12 +37,16 @@ def size(value: Exact) -> Exact:
 def _quotient(a: Exact, b: Exact) -> Exact:
     if b == 0:
         raise ArithmeticRefusedError("this divides by zero")
+    if type(a) is int is type(b):
+        return Fraction(a, b) if a % b else a // b
     return exact(Fraction(a) / b)
 
 
 def _floor_quotient(a: Exact, b: Exact) -> int:
     if b < 0:
         raise ArithmeticRefusedError("div and mod take a divisor above 0")
+    if b and type(a) is int is type(b):
+        return a // b
     return math.floor(_quotient(a, b))
 
 

@@ -14,6 +14,9 @@ from parcast_pamela.compilation.compiler import Compiled, Values
 from parcast_pamela.solvers.accuracy import estimate
 from parcast_pamela.solvers.bound import binds
 
+#: Tolerances take some hundred values of T^l, which may take so many steps each.
+_MOST_STEPS = 2_000
+
 
 def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Iterator[str]:
     """Yield lines about the value of T^l at a point."""
@@ -21,6 +24,13 @@ def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Itera
     evaluate = ExactValues(bound)
     demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
     yield f"{'binds':14} {binds(values, demands)}"
+    evaluate.value(compiled.bound)
+    if evaluate.steps > _MOST_STEPS:
+        yield (
+            f"no sensitivity and no tolerance: a value of the bound takes {evaluate.steps:,} steps "
+            f"without a closed form, more than {_MOST_STEPS:,}"
+        )
+        return
     found = regime(compiled, bound)
     yield f"{'here':14} {found.active!r}"
     theta = values.theta
