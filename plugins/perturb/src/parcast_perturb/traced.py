@@ -55,6 +55,15 @@ ZERO = Recorded(latency=0.0, per_byte=0.0)
 
 
 @attrs.frozen(eq=False)
+class Spells:
+    """Stretches of the gaps before calls that are no computation."""
+
+    event: Ints  #: before which event each is
+    after: Floats  #: seconds of that gap that come before it
+    seconds: Floats
+
+
+@attrs.frozen(eq=False)
 class Traced:
     """A trace; that of a program knows also what the query's machine adds to it."""
 
@@ -62,8 +71,8 @@ class Traced:
     added: Any = attrs.field(default=None, repr=False)  #: `Deltas.event`; None: it was recorded
     eager_limit: float = float("inf")
     starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
-    io: Any = attrs.field(default=None, repr=False)  #: of the time before each event; None: none
-    fetching: Any = attrs.field(default=None, repr=False)  #: tasks of pools; as ``io``
+    io: Spells | None = attrs.field(default=None, repr=False)  #: at files
+    fetching: Spells | None = attrs.field(default=None, repr=False)  #: of tasks of pools
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.
@@ -137,7 +146,7 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
         *(
-            _some(_gaps(columns, kept, np.where(np.isin(of, codes), seconds, 0.0)))
+            _spells(columns, kept, seconds, np.isin(of, codes))
             for codes in (_STORED_CODES, (CODE["pool"],))
         ),
     )
@@ -163,10 +172,6 @@ def of_work(query: Query) -> Query:
     )
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
-
-
-def _some(seconds: Floats) -> Floats | None:
-    return seconds if seconds.any() else None
 
 
 def _refuse(query: Query, costs: Costs, unrolled: Unrolled) -> None:
@@ -319,6 +324,19 @@ def _gaps(columns: Columns, kept: Ints, seconds: Floats) -> Floats:
     busy = np.flatnonzero(seconds)
     np.add.at(gaps, np.searchsorted(kept, busy) + columns.rank_of(busy), seconds[busy])
     return gaps
+
+
+def _spells(columns: Columns, kept: Ints, seconds: Floats, which: Any) -> Spells | None:
+    """Return where in the gaps some operations are, or None where they take no time."""
+    if not (seconds[which] > 0).any():
+        return None
+    busy = np.flatnonzero(seconds)
+    event = np.searchsorted(kept, busy) + columns.rank_of(busy)
+    before = np.cumsum(seconds[busy]) - seconds[busy]
+    first = np.flatnonzero(np.diff(event, prepend=-1))
+    after = before - np.repeat(before[first], np.diff(first, append=len(busy)))
+    some = which[busy]
+    return Spells(event[some], after[some], seconds[busy][some])
 
 
 def _added(columns: Columns, costs: Costs, kept: Ints, trace: Trace) -> Floats:
