@@ -167,9 +167,7 @@ def of_work(query: Query) -> Query:
     made, notes = program(query.workload, query)
     timed, decided = of_program(made, attrs.evolve(query, workload=made))
     content: Traced = timed.content
-    trace = attrs.evolve(
-        content.trace, notes=(*work.trace.notes, *warned(work.trace), *notes, *decided)
-    )
+    trace = attrs.evolve(content.trace, notes=(*notes, *warned(work.trace), *decided))
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
 
