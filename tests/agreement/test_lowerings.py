@@ -14,7 +14,7 @@ REGISTRY = Registry()
 
 def test_a_program_that_was_a_trace_between_ends_when_it_does(programs):
     for seed in range(programs // 4):
-        made = random_program(seed, contention="none", without=["io"])  # a trace has no files
+        made = random_program(seed, contention="none")
         through = lower(REGISTRY.lowerings, made.query, "trace")[0]
         back: Query = lower(REGISTRY.lowerings, through, "program")[0]
         unrolled = matched(back).unrolled

@@ -1,5 +1,7 @@
 """spmd on a balanced program that overlaps nothing equals the reference (row 12)."""
 
+from random import Random
+
 import pytest
 
 from parcast import Registry
@@ -57,3 +59,36 @@ def program(rank, size):
     assert row.time == reference.time
     assert row.parts.compute == reference.mean_parts.compute
     assert row.parts.communication == reference.mean_parts.communication
+
+
+def balanced(random):
+    """Return the source of a random program whose processes are alike and overlap nothing."""
+    bodies = []
+    for _ in range(random.randint(1, 3)):
+        exchange = random.choice(list(EXCHANGES.values()))
+        exchange = exchange.replace("rank ^ 1", "(rank + 1 - 2 * (rank % 2))").split("\n")
+        work = [
+            random.choice([f"compute({random.randint(0, 8)} * 2**20 / size)", "elapse(2**-5)"]),
+            "if size > 1:",
+            *(f"    {line.strip()}" for line in exchange if line.strip()),
+        ]
+        bodies += [f"for step in range({random.randint(0, 5)}):", *(f"    {one}" for one in work)]
+    return "\n    ".join(["def program(rank, size):", *bodies]) + "\n"
+
+
+def test_spmd_equals_the_reference_on_random_balanced_programs(programs):
+    for seed in range(programs // 10):
+        random = Random(seed)
+        source, p = balanced(random), random.choice([1, 2, 4, 8, 16])
+        limit = random.choice([{}, {"eager_limit": random.choice([0, 512, 2048])}])
+        asked = machine(
+            overhead=random.choice([0, 2.0**-8]),
+            overhead_per_byte=random.choice([0, 2.0**-21]),
+            **limit,
+        )
+        workload = read_source(source)
+        (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
+        assert row.status.value == "ok", (row.message, source)
+        query = Query(workload=workload, machine=asked, p=p)
+        reference = by_sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
+        assert row.time == pytest.approx(reference.time, rel=1e-12), source

@@ -172,6 +172,16 @@ def test_a_late_message_flies_once_both_sides_are_there(command):
     assert found["makespan"]["clocked"]["mean"] == json.loads(row)["rows"][0]["time"]
 
 
+def test_each_note_is_given_once(command, tmp_path):
+    (tmp_path / "any.tit").write_text(
+        "0 init\n1 init\n0 send 1 0 1000 6\n1 recv -333 0 1000 6\n0 finalize\n1 finalize\n"
+    )
+    ask = ("any.tit", "--machine", "cluster.toml", "--json")
+    notes = json.loads(command("perturb", "run", *ask))["notes"]
+    assert any("1 receives from any source" in note for note in notes)
+    assert len(notes) == len(set(notes))
+
+
 @pytest.mark.parametrize("words", [
     ["run"], ["latency"], ["slowest"], ["sweep", "--to", "1ms"], ["convert", "-o", "a.trace"],
 ])  # fmt: skip

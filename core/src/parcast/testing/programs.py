@@ -151,6 +151,7 @@ def random_program(
         wildcards=wildcards,
         pools=pools,
         algorithms=machine.network.collectives or "",
+        eager=machine.network.eager_limit is None,
         numbers=DECIMAL if decimal else DYADIC,
     )
     dealt = [rank // machine.nodes.cores for rank in range(size)]

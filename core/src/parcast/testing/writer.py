@@ -48,10 +48,11 @@ def write(
     wildcards: bool,
     pools: bool,
     algorithms: str,
+    eager: bool,
     numbers: Numbers,
 ) -> str:
     """Return the source of a program for ``size`` processes (see `random_program`)."""
-    written = _Writer(random, size, features, algorithms, numbers)
+    written = _Writer(random, size, features, algorithms, eager, numbers)
     written.kinds += [written.collect] * (3 * (wildcards and size > 1))
     written.kinds += [written.pool, written.pool, written.pool, written.assign] * pools
     return written.program(steps)
@@ -70,6 +71,7 @@ class _Writer:
         size: int,
         features: Collection[str],
         named: str,
+        eager: bool,
         numbers: Numbers,
     ) -> None:
         self.random = random
@@ -78,6 +80,7 @@ class _Writer:
         self.size = size
         self.features = features
         self.named = named  #: the algorithms of collectives
+        self.eager = eager  #: no message waits for its receive
         self.loops: list[str] = []  #: the variables of the loops around
         self.handles = 0
         self.wildcard_tag = 2  #: beyond all others; every use takes a new one
@@ -297,21 +300,30 @@ class _Writer:
 
     def collect(self) -> list[str]:
         """Return a rank that takes a message of every other one, whichever comes first."""
-        if self.loops:  # a fast sender could fill the place of a slow one's next round
-            return []
         root, each = self.random.randrange(self.size), self.random.randint(1, 2)
-        self.wildcard_tag += 1
+        tag = self.round_tag()
         work = [f"    {line}" for line in self.compute()] if "compute" in self.features else []
         return [
             f"if rank == {root}:",
             f"    for k in range({each} * (size - 1)):",
-            f"        recv(ANY, {self.wildcard_tag})",
+            f"        recv(ANY, {tag})",
             *_indented(work),
             "else:",
             f"    for k in range({each}):",
-            f"        send({root}, {self.amount()}, {self.wildcard_tag})",
+            f"        send({root}, {self.amount()}, {tag})",
             *_indented(work),
         ]
+
+    def round_tag(self) -> str:
+        """Return a tag of this step alone, and of this round of the loops around.
+
+        Where no send waits, all rounds may share it: a fast sender's next message may then take
+        the place of a slow one's, which would wait for ever if it waited for its receive.
+        """
+        first, self.wildcard_tag = self.wildcard_tag + 1, self.wildcard_tag + 9
+        if not self.loops or (self.eager and self.chance(0.5)):
+            return str(first)
+        return " + ".join([str(first), *(f"{3**n} * {i}" for n, i in enumerate(self.loops))])
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -37,7 +37,7 @@ from parcast_traces.trace.columns import (
     Ints,
     Trace,
 )  # fmt: skip
-from parcast_traces.workload import Traced
+from parcast_traces.workload import Spells, Traced
 
 #: Calls of the language as a trace names them; computation becomes the gaps between them.
 _NAMES = {
@@ -90,7 +90,7 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
         *(
-            _some(_gaps(columns, kept, np.where(np.isin(of, codes), seconds, 0.0)))
+            _spells(columns, kept, seconds, np.isin(of, codes))
             for codes in (_STORED_CODES, (CODE["pool"],))
         ),
     )
@@ -111,15 +111,9 @@ def of_work(query: Query) -> Query:
     made, notes = program(query.workload, query)
     timed, decided = of_program(made, attrs.evolve(query, workload=made))
     content: Traced = timed.content
-    trace = attrs.evolve(
-        content.trace, notes=(*work.trace.notes, *warned(work.trace), *notes, *decided)
-    )
+    trace = attrs.evolve(content.trace, notes=(*notes, *warned(work.trace), *decided))
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
-
-
-def _some(seconds: Floats) -> Floats | None:
-    return seconds if seconds.any() else None
 
 
 def _refuse(query: Query, costs: Costs, unrolled: Unrolled) -> None:
@@ -272,6 +266,19 @@ def _gaps(columns: Columns, kept: Ints, seconds: Floats) -> Floats:
     busy = np.flatnonzero(seconds)
     np.add.at(gaps, np.searchsorted(kept, busy) + columns.rank_of(busy), seconds[busy])
     return gaps
+
+
+def _spells(columns: Columns, kept: Ints, seconds: Floats, which: Any) -> Spells | None:
+    """Return where in the gaps some operations are, or None where they take no time."""
+    if not (seconds[which] > 0).any():
+        return None
+    busy = np.flatnonzero(seconds)
+    event = np.searchsorted(kept, busy) + columns.rank_of(busy)
+    before = np.cumsum(seconds[busy]) - seconds[busy]
+    first = np.flatnonzero(np.diff(event, prepend=-1))
+    after = before - np.repeat(before[first], np.diff(first, append=len(busy)))
+    some = which[busy]
+    return Spells(event[some], after[some], seconds[busy][some])
 
 
 def _added(columns: Columns, costs: Costs, kept: Ints, trace: Trace) -> Floats:

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from parcast import Parts
+from parcast.program.reference.instants import SAME
 from parcast_traces.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
 from parcast_traces.trace.columns import (
     BYTES,
@@ -29,7 +30,7 @@ from parcast_traces.trace.columns import (
 )
 
 if TYPE_CHECKING:
-    from parcast_traces.workload import Traced
+    from parcast_traces.workload import Spells, Traced
 
 
 @attrs.frozen(eq=False)
@@ -73,9 +74,14 @@ def parts_of(content: Traced, delays: Floats) -> Parts:
     last = trace.events.offsets[1:] - 1
     ends = clocks.end[last]
     busy = spent(clocks.before, clocks.start)
-    stored, fetching = (
-        0.0 if some is None else float(some.sum()) for some in (content.io, content.fetching)
-    )
+
+    def inside(spells: Spells | None) -> float:
+        if spells is None:
+            return 0.0
+        since = clocks.before[spells.event] + spells.after
+        return spent(since, since + spells.seconds)
+
+    stored, fetching = inside(content.io), inside(content.fetching)
     whole = (
         busy - stored - fetching,
         fetching + spent(clocks.start, clocks.clock) + spent(turn, clocks.end),
@@ -149,10 +155,15 @@ def _caller(rows: Ints, kind: Any, own: tuple[int, ...], later: int, waits: Ints
 def _turns(clock: Floats, awaited: _Awaited) -> Floats:
     """Return when each call's waiting turns into communication."""
     found = clock.copy()
-    order = np.lexsort((-awaited.flight, awaited.arrival, awaited.call))
-    call = awaited.call[order]
-    last = order[np.flatnonzero(np.diff(call, append=-2))]
-    tight = awaited.arrival[last] > clock[awaited.call[last]]
-    rows = awaited.call[last][tight]
-    found[rows] = np.maximum(clock[rows], awaited.flight[last][tight])
+    if not len(awaited.call):
+        return found
+    order = np.argsort(awaited.call, kind="stable")
+    first = np.flatnonzero(np.diff(awaited.call[order], prepend=-1))
+    call = awaited.call[order[first]]
+    arrival, flight = awaited.arrival[order], awaited.flight[order]
+    last = np.maximum.reduceat(arrival, first)
+    alike = arrival * (1.0 + SAME) >= np.repeat(last, np.diff(first, append=len(order)))
+    left = np.minimum.reduceat(np.where(alike, flight, np.inf), first)
+    late = last > clock[call]
+    found[call[late]] = np.maximum(clock[call], left)[late]
     return found

@@ -79,8 +79,7 @@ class _Solver:
         replications = options.replications if asked.random else 1
         content: Traced = query.workload.content
         warm_up = content.starts is not None and len(content.starts) > 0
-        cut = warm_up and (content.io is not None or content.fetching is not None)
-        split = asked.known and self.policy == "clocked" and not cut
+        split = asked.known and self.policy == "clocked"
 
         def under(policy: str) -> Delays:
             return propagate(

@@ -9,7 +9,16 @@ import attrs
 
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
-from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.columns import Floats, Ints, Trace
+
+
+@attrs.frozen(eq=False)
+class Spells:
+    """Stretches of the gaps before calls that are no computation."""
+
+    event: Ints  #: before which event each is
+    after: Floats  #: seconds of that gap that come before it
+    seconds: Floats
 
 
 @attrs.frozen(eq=False)
@@ -20,8 +29,8 @@ class Traced:
     added: Any = attrs.field(default=None, repr=False)  #: `Deltas.event`; None: it was recorded
     eager_limit: float = float("inf")
     starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
-    io: Any = attrs.field(default=None, repr=False)  #: of the time before each event; None: none
-    fetching: Any = attrs.field(default=None, repr=False)  #: tasks of pools; as ``io``
+    io: Spells | None = attrs.field(default=None, repr=False)  #: at files
+    fetching: Spells | None = attrs.field(default=None, repr=False)  #: of tasks of pools
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.
