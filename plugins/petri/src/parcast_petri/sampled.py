@@ -137,19 +137,16 @@ def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array
     Multiples of the demand that are taken with a probability of their own stand there twice: with
     the probability to end before, and by then.
     """
-    last = core.quantile(demand, 1 - _TAIL, idle=idle)
-    beyond = (last - demand) * np.linspace(0, 1, _POINTS) ** 2
-    near = demand * core.smooth_from(demand)
-    part = demand / max(2, math.ceil(_POINTS * demand / near))  # what terms have in common
-    summed = (beyond > demand) & (beyond < near)
-    times = demand + np.where(summed, part * np.round(beyond / part), beyond)
+    law = core.distribution(demand, 1 - _TAIL, idle=idle)
+    last = law.quantile(1 - _TAIL)
+    times = demand + (last - demand) * np.linspace(0, 1, _POINTS) ** 2
     atom, ratio = core.atoms(demand, idle=idle)
     jumps = atom * ratio ** np.arange(1, max(2, math.floor(last / demand)))
     jumps = jumps[jumps > _TAIL]
     after = demand * np.arange(2, 2 + len(jumps))
     apart = [np.abs(times - one) > 1e-9 * one for one in after]
     times = np.sort(np.append(times[np.all(apart, axis=0)], after))
-    reached = np.maximum.accumulate(core.probability(demand, times, idle=idle))
+    reached = np.maximum.accumulate(law.probability(times))
     at = np.searchsorted(times, after, side="right") - 1
     return np.insert(reached, at, np.maximum(reached[at] - jumps, 0)), np.insert(times, at, after)
 
