@@ -13,6 +13,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast.expressions import Call, Expr, Name, Num
+from parcast.program.instants import SAME
 from parcast_petri.arrays import Form, arrays
 from parcast_petri.net import Net, Number, Tokens
 from parcast_petri.programs.sketch import Sketch
@@ -72,7 +73,7 @@ def paper_net(
         one.draw(process)
     for one in drawn:  # among what is due at one time, computations come first
         one.draw_sends()
-    return sketch.net("segments"), [one.last for one in drawn]
+    return sketch.net("segments", SAME), [one.last for one in drawn]
 
 
 @attrs.define(eq=False)

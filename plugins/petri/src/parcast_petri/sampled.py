@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 _MOST_LENGTHS = 500
 #: Tails beyond which the law is cut, and points of its table.
 _TAIL, _POINTS = 1e-7, 161
+#: With more phases the closed form of a long demand takes minutes.
+_MOST_PHASES = 16
 
 
 class Sampled:
@@ -97,9 +99,13 @@ def unsolved(load: Load) -> str | None:
         return f"has the scheduling {load.scheduling!r}, and the law is that of equal shares"
     if load.arrivals.law != "exp":
         return f"has arrivals of law {load.arrivals.law!r}, and the law is for exponential ones"
+    phases = 0
     for law in load.demands:
-        if law.phases() is None:
+        if (found := law.phases()) is None:
             return f"has demands of law {law.law!r}, which is not of phase type"
+        phases += len(found[0])
+    if phases > _MOST_PHASES:
+        return f"has demands of {phases} phases, and the law is for {_MOST_PHASES} at most"
     return None
 
 

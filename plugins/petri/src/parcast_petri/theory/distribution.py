@@ -18,7 +18,7 @@ import numpy as np
 
 from parcast_petri.theory.inversion import LEAST_TERMS, Array, Complex, points, weights
 
-#: Terms smaller than the first are left out; the inversion has errors of some 1e-8, so that a series
+#: Terms smaller than the first are left out; the inversion has errors of some 1e-8, so a series
 #: whose last coefficients are together less than the second is long enough.
 _NOTHING, _CLOSE = 1e-11, 3e-8
 #: Times so near a multiple of the demand, relative to themselves, are that multiple.
@@ -32,11 +32,17 @@ _HELD = 30_000
 class Core(Protocol):
     """What a distribution asks of a shared core."""
 
-    def spread(self, demand: float) -> float: ...
+    def spread(self, demand: float) -> float:
+        """Return the standard deviation of a long demand's time."""
+        ...
 
-    def atoms(self, demand: float, *, idle: bool) -> tuple[float, float]: ...
+    def atoms(self, demand: float, *, idle: bool) -> tuple[float, float]:
+        """Return the probability of the demand's own length, and a ratio."""
+        ...
 
-    def parts(self, demand: float, s: Complex, *, idle: bool) -> tuple[Complex, Complex]: ...
+    def parts(self, demand: float, s: Complex, *, idle: bool) -> tuple[Complex, Complex]:
+        """Return G_0 and Q at each s."""
+        ...
 
 
 @attrs.frozen(eq=False, slots=False)
