@@ -68,7 +68,7 @@ class Jobs:
         norm = seconds * float((rates + exits * np.abs(renewed).sum(axis=1).max(initial=0)).max())
         norm += seconds * float(above.max(initial=0.0))
         steps = max(1, math.ceil(norm / _STEP))
-        if order > 1 and steps * _TAYLOR < (14 + math.log2(1 + norm)) * order**2 / 4:
+        if order > 1 and steps * _TAYLOR < (14 + math.log2(1 + norm)) * order**2 / 12:
             for _ in range(steps):
                 term = values
                 for n in range(1, _TAYLOR + 1):
