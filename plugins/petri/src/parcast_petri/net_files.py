@@ -76,7 +76,11 @@ def net_of(data: object) -> Net:
 
 
 def _same(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | Fraction) or not 0 <= value < 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | Fraction)
+        or not 0 <= value < 1
+    ):
         raise FileError(f"same is {shorten(value)}; it is a part of a time, such as 1e-10")
     return float(value)
 
