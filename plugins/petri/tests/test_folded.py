@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from random import Random
 
 import pytest
@@ -70,6 +71,24 @@ def test_the_time_is_that_of_the_net_written_out(contention):
             number for place, number in found.marking.items() if place.startswith("mutex")
         )
     assert loops > PROGRAMS / 3
+
+
+def test_times_that_rounding_parts_are_one_instant():
+    """Messages that begin at one time, by sums in another order, are one batch of equation 6."""
+    for seed in (21, 118, 306, 343):
+        random = Random(seed)
+        source, p = by_chance(random), random.randint(4, 6)
+        source = re.sub(r"elapse\(([\d.]+)", lambda m: f"elapse({float(m[1]) * 0.7:g}", source)
+        machine = {"name": "m", "processor": {"rate": 7.0},
+                   "network": {"startup": random.choice([0, 0.1, 0.3]), "bandwidth": 11,
+                               "contention": "bus", "overhead": random.choice([0, 0.01]),
+                               "overhead_receive": 0}}  # fmt: skip
+        if random.random() < 0.5:
+            machine["background"] = {"utilization": 0.5, "demand": "exp:1"}
+        asked = query_of(REGISTRY, read_source(source, "p.py", "p"), machine, p,
+                         ["petri.sharing=fixed_batch"])  # fmt: skip
+        found = Play(arrays(folded_net(asked).net, "plain")).finish()
+        assert found.time == pytest.approx(Mean().solve(asked).time, rel=1e-9), source
 
 
 def test_segments_that_come_again_are_loops():

@@ -218,8 +218,8 @@ def evaluate_pending(m: Any, f: Any) -> bool:
     return True
 
 
-def refresh(m: Any, f: Any) -> None:
-    """Evaluate the speeds of pools that may have changed."""
+def refresh(m: Any, f: Any) -> bool:
+    """Evaluate the speeds of pools that may have changed; tell whether they have a meaning."""
     if m[LINKS] > 0:
         share(m, f)
     for k in range(m[DIRTIES]):
@@ -229,8 +229,11 @@ def refresh(m: Any, f: Any) -> None:
             advance(m, f, pool)
             m[CULPRIT] = m[TRANSITIONS] + pool
             f[m[SPEED] + pool] = evaluate(m, f, m[TRANSITIONS] + pool)
+            if not f[m[SPEED] + pool] >= 0:
+                return False
             reschedule(m, f, pool, m[TRANSITIONS] + pool)
     m[DIRTIES] = 0
+    return True
 
 
 def returns(m: Any) -> bool:
@@ -289,7 +292,8 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
             else:
                 found = LIMIT
         elif m[DIRTIES] > 0:
-            refresh(m, f)
+            if not refresh(m, f):
+                return NEGATIVE
             continue
         elif m[m[SIZE] + READY] > 0:
             line_up(m, f, m[m[HEAP] + m[m[BASE] + READY]] - m[TRANSITIONS] - m[POOLS])

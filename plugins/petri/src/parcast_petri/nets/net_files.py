@@ -15,7 +15,7 @@ from parcast_petri.nets.net import Delay, Given, Link, Net, NetError, Tokens, Tr
 
 _KINDS = ("immediate", "deterministic", "random")
 _UNLIMITED = ("infinite", "inf", "unlimited")
-_NET = frozenset({"name", "places", "transitions", "initial_marking", "links"})
+_NET = frozenset({"name", "places", "transitions", "initial_marking", "links", "same"})
 _TRANSITION = frozenset(
     {"name", "pre", "post", "inhibitor", "priority", "kind", "delay", "policy", "speed",
      "servers", "memory", "load", "queue"}
@@ -68,10 +68,21 @@ def net_of(data: object) -> Net:
             transitions=transitions,
             initial=marking,
             name=str(name),
+            same=_same(table.get("same", 0)),
             links=tuple(_link(one, f"links[{i}]") for i, one in enumerate(table.get("links", ()))),
         )
     except ParcastError as error:
         raise FileError(str(error)) from None
+
+
+def _same(value: object) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | Fraction)
+        or not 0 <= value < 1
+    ):
+        raise FileError(f"same is {shorten(value)}; it is a part of a time, such as 1e-10")
+    return float(value)
 
 
 def _link(data: object, where: str) -> Link:
@@ -188,6 +199,7 @@ def net_data(net: Net) -> dict[str, Any]:
     links = [{"capacity": one.capacity.text, "loads": list(one.loads)} for one in net.links]
     return {
         **({"links": links} if links else {}),
+        **({"same": net.same} if net.same else {}),
         "name": net.name,
         "places": list(net.places),
         "initial_marking": dict(net.initial),

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 _MOST_LENGTHS = 500
 #: Tails beyond which the law is cut, and points of its table.
 _TAIL, _POINTS = 1e-7, 161
+#: With more phases the closed form of a long demand takes minutes.
+_MOST_PHASES = 16
 
 
 class Sampled:
@@ -98,9 +100,13 @@ def unsolved(load: Load) -> str | None:
         return f"has the scheduling {load.scheduling!r}, and the law is that of equal shares"
     if load.arrivals.law != "exp":
         return f"has arrivals of law {load.arrivals.law!r}, and the law is for exponential ones"
+    phases = 0
     for law in load.demands:
-        if law.phases() is None:
+        if (found := law.phases()) is None:
             return f"has demands of law {law.law!r}, which is not of phase type"
+        phases += len(found[0])
+    if phases > _MOST_PHASES:
+        return f"has demands of {phases} phases, and the law is for {_MOST_PHASES} at most"
     return None
 
 
@@ -138,19 +144,16 @@ def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array
     Multiples of the demand that are taken with a probability of their own stand there twice: with
     the probability to end before, and by then.
     """
-    last = core.quantile(demand, 1 - _TAIL, idle=idle)
-    beyond = (last - demand) * np.linspace(0, 1, _POINTS) ** 2
-    near = demand * core.smooth_from(demand)
-    part = demand / max(2, math.ceil(_POINTS * demand / near))  # what terms have in common
-    summed = (beyond > demand) & (beyond < near)
-    times = demand + np.where(summed, part * np.round(beyond / part), beyond)
+    law = core.distribution(demand, 1 - _TAIL, idle=idle)
+    last = law.quantile(1 - _TAIL)
+    times = demand + (last - demand) * np.linspace(0, 1, _POINTS) ** 2
     atom, ratio = core.atoms(demand, idle=idle)
     jumps = atom * ratio ** np.arange(1, max(2, math.floor(last / demand)))
     jumps = jumps[jumps > _TAIL]
     after = demand * np.arange(2, 2 + len(jumps))
     apart = [np.abs(times - one) > 1e-9 * one for one in after]
     times = np.sort(np.append(times[np.all(apart, axis=0)], after))
-    reached = np.maximum.accumulate(core.probability(demand, times, idle=idle))
+    reached = np.maximum.accumulate(law.probability(times))
     at = np.searchsorted(times, after, side="right") - 1
     return np.insert(reached, at, np.maximum(reached[at] - jumps, 0)), np.insert(times, at, after)
 

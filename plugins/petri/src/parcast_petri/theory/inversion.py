@@ -29,11 +29,17 @@ def points(times: Array, terms: int = LEAST_TERMS) -> Complex:
     return found
 
 
+def weights(times: Array, terms: int = LEAST_TERMS) -> Array:
+    """Return the factors of a transform's real parts at the points of each time."""
+    waves = np.ones(terms + AVERAGED + 1)
+    waves[0] = 0.5
+    ends = np.cumsum([math.comb(AVERAGED, j) for j in range(AVERAGED)]) / 2**AVERAGED
+    waves[-AVERAGED:] = 1 - ends
+    waves *= (-1.0) ** np.arange(len(waves))
+    return np.asarray(math.exp(_A / 2) / times[:, None] * waves)
+
+
 def inverted(values: Complex, times: Array) -> Array:
     """Return the function at some times from its transform at their points."""
-    signed = values.real * (-1.0) ** np.arange(values.shape[1])
-    signed[:, 0] /= 2
-    sums = np.cumsum(signed, axis=1)[:, -AVERAGED - 1 :]
-    weights = np.array([math.comb(AVERAGED, j) for j in range(AVERAGED + 1)]) / 2**AVERAGED
-    found: Array = math.exp(_A / 2) / times * (sums @ weights)
+    found: Array = (values.real * weights(times, values.shape[1] - AVERAGED - 1)).sum(axis=1)
     return found

@@ -11,6 +11,8 @@ from parcast_petri.theory.inversion import Array, Complex
 
 #: Newton's steps at the most, and one that is the last: the next would be its square.
 _STEPS, _EXACT = 60, 1e-9
+#: The norm of a step of Taylor's series, and its terms: the next is below 1e-15.
+_STEP, _TAYLOR = 2.0, 22
 
 
 @attrs.frozen(eq=False)
@@ -51,8 +53,33 @@ class Jobs:
 
     def lasting(self, seconds: float) -> float:
         """Return the probability that more than these seconds are left of a demand under way."""
-        ends = exponentials(np.asarray(seconds * self.phases)[None].astype(complex))[0].real
-        return float(self.residual @ ends.sum(axis=1))
+        alone = np.zeros((1, len(self.start)), complex)
+        ends = self.propagated(seconds, alone, np.ones_like(alone))
+        return float(self.residual @ ends[0].real)
+
+    def propagated(self, seconds: float, renewed: Complex, values: Complex) -> Complex:
+        """Return exp(seconds (S + s0 renewed)) applied to values, a row for each of ``renewed``.
+
+        In short steps by Taylor's series, each a product with a bidiagonal matrix and one of rank
+        1; or by the exponential itself where there are so many steps that it takes less.
+        """
+        rates, exits, order = -np.diag(self.phases), self.exits, len(self.start)
+        above = np.diag(self.phases, 1)
+        norm = seconds * float((rates + exits * np.abs(renewed).sum(axis=1).max(initial=0)).max())
+        norm += seconds * float(above.max(initial=0.0))
+        steps = max(1, math.ceil(norm / _STEP))
+        if order > 1 and steps * _TAYLOR < (14 + math.log2(1 + norm)) * order**2 / 12:
+            for _ in range(steps):
+                term = values
+                for n in range(1, _TAYLOR + 1):
+                    again = (renewed * term).sum(axis=1)
+                    after = exits * again[:, None] - rates * term
+                    after[:, :-1] += above * term[:, 1:]
+                    term = after * (seconds / steps / n)
+                    values = values + term
+            return values
+        matrices = seconds * (self.phases + exits[:, None] * renewed[:, None, :])
+        return np.asarray((exponentials(matrices) @ values[:, :, None])[:, :, 0])
 
     def resolvents(self, theta: Complex) -> tuple[Complex, Complex]:
         """Return alpha (theta - S)^-1 and (theta - S)^-1 s0, a row for each theta."""

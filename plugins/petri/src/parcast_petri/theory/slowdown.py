@@ -108,14 +108,14 @@ class Slowdown:
 
     def _closed(self) -> dict[str, Any]:
         core, demand = core_of(self.load), self.demand
-        quantiles = {q: core.quantile(demand, q, idle=self.idle) for q in LEVELS}
+        quantiles = core.quantiles(demand, LEVELS, idle=self.idle)
         found: dict[str, Any] = {"factor": self.load.factor(), "method": "closed form"}
         if self.idle:
             found |= self._integrated()
         else:
             found["mean"] = demand * self.load.factor()
             found["std"] = standard_deviation(self.load, demand)
-        found["quantiles"] = {str(q): value for q, value in quantiles.items()}
+        found["quantiles"] = {str(q): value for q, value in zip(LEVELS, quantiles, strict=True)}
         if self.deadline is not None:
             at = np.array([self.deadline])
             found["deadline"] = float(core.probability(demand, at, idle=self.idle)[0])

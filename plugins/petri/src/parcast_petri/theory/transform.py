@@ -16,25 +16,15 @@ each of which is that of a smooth function that begins at k x.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
-from parcast_petri.theory.inversion import (
-    AVERAGED,
-    LEAST_TERMS,
-    Array,
-    Complex,
-    inverted,
-    points,
-)
-from parcast_petri.theory.phases import Jobs, exponentials
+from parcast_petri.theory.distribution import Distribution
+from parcast_petri.theory.inversion import LEAST_TERMS, Array, Complex, inverted, points
+from parcast_petri.theory.phases import Jobs
 
-#: Terms of the sum that are smaller are left out, and jumps of which the sum of waves shows less.
-_NOTHING, _UNSEEN = 1e-11, 1e-8
-#: Times so near a multiple of the demand, relative to themselves, are that multiple.
-_ROUNDING = 1e-12
 #: So many entries of matrices are held at a time.
 _ENTRIES = 1_000_000
 #: With a mean so many standard deviations long the law is taken as normal, which it is within some
@@ -81,108 +71,59 @@ class SharedCore:
         whole = 1.0 if idle else 1 - rho
         first = whole * np.exp(-demand * z) / ((1 - after @ known) * weight)
         lag = np.empty_like(first)
+        renewed, values = jobs.rate * before, 1 - after * weight[:, None]
         for few in np.array_split(np.arange(len(s)), 1 + len(s) * len(known) ** 2 // _ENTRIES):
-            matrix = jobs.phases + jobs.rate * jobs.exits[:, None] * before[few, None, :]
-            rest = exponentials(demand * matrix) @ (1 - (after * weight[:, None])[few])[:, :, None]
-            lag[few] = ((jobs.rate * before[few] - known)[:, None, :] @ rest)[:, 0, 0]
+            rest = jobs.propagated(demand, renewed[few], values[few])
+            lag[few] = ((renewed[few] - known) * rest).sum(axis=1)
         return np.asarray(first, np.complex128), -lag * first / whole
 
     def probability(self, demand: float, times: Array, *, idle: bool = False) -> Array:
         """Return the probabilities that a demand is done by these times."""
-        beyond = np.asarray(times, float) - demand
-        mean, spread = demand / (1 - self.jobs.utilization), self.spread(demand)
-        if mean > _NORMAL * spread:
+        times = np.asarray(times, float)
+        if self._normal(demand):
             from scipy.special import ndtr
 
-            return np.asarray(ndtr((beyond + demand - mean) / spread), np.float64)
-        found, near = np.zeros_like(beyond), beyond < demand * self.smooth_from(demand)
-        found[near] = self._summed(demand, beyond[near], idle=idle)
-        if not near.all():
-            found[~near] = self._whole(demand, beyond[~near], idle=idle)
-        return np.clip(found, 0.0, 1.0)
+            mean = demand / (1 - self.jobs.utilization)
+            return np.asarray(ndtr((times - mean) / self.spread(demand)), np.float64)
+        last = max(float(times.max(initial=0.0)), demand * (1 + 1e-9))
+        return Distribution(self, demand, last, idle).probability(times)
 
-    def smooth_from(self, demand: float) -> float:
-        """Return the multiple of the demand from which on no jump shows in a sum of waves.
+    def _normal(self, demand: float) -> bool:
+        return demand / (1 - self.jobs.utilization) > _NORMAL * self.spread(demand)
 
-        Of a jump at the part v of a time the sum shows sin(pi v/2)^m/(pi n), by m averages of n
-        terms and more.
-        """
-        ratio = self.jobs.utilization * math.exp(-self.jobs.rate * demand)
-        part = np.linspace(0.01, 1, 100)
-        shown = np.sin(math.pi / 2 * part) ** AVERAGED / (math.pi * LEAST_TERMS)
-        powers = np.log(np.minimum(1.0, _UNSEEN / shown)) / math.log(max(ratio, 1e-300))
-        return float((powers / part).max()) + 1
-
-    def _summed(self, demand: float, beyond: Array, *, idle: bool) -> Array:
-        """Return P(time beyond the demand <= t), one multiple of the demand after another."""
-        atom, ratio = self.atoms(demand, idle=idle)
-        most = 1 + math.floor(beyond.max(initial=0.0) / demand * (1 + _ROUNDING))
-        since = beyond[:, None] - demand * np.arange(most)
-        slack = _ROUNDING * (beyond + demand)[:, None]
-        later = since > slack
-        grid, which = np.unique(np.round(since[later] / demand / _ROUNDING), return_inverse=True)
-        t = grid * demand * _ROUNDING
-        index = np.zeros(since.shape, np.int64)
-        index[later] = which
-        found = np.zeros_like(beyond)
-        for k, term in enumerate(self._terms(demand, t, atom, ratio, idle=idle)):
-            if k == most:
-                break
-            found += np.where(since[:, k] >= -slack[:, 0], atom * ratio**k, 0.0)
-            if len(t):
-                found += np.where(later[:, k], term[index[:, k]], 0.0)
+    def distribution(self, demand: float, level: float, *, idle: bool = False) -> Distribution:
+        """Return the distribution up to a time by which a demand is done with this probability."""
+        beyond = self.spread(demand) + demand / (1 - self.jobs.utilization) - demand
+        while self._nearly(demand, beyond, idle=idle) < level:
+            beyond *= 2
+        while (found := Distribution(self, demand, demand + beyond, idle)).by(found.last) < level:
+            beyond *= 2
         return found
 
-    def _terms(
-        self, demand: float, t: Array, atom: float, ratio: float, *, idle: bool
-    ) -> Iterator[Array]:
-        """Yield what each term is at times after it began, without its atom, while it is any."""
-        terms = self._waves(demand, t)
-        s = points(t, terms)
-        parts = self.parts(demand, s.ravel(), idle=idle)
-        term, factor = (one.reshape(s.shape) for one in parts)
-        while True:
-            found = inverted((term - atom) / s, t)
-            yield found
-            if atom < _NOTHING and np.abs(found).max(initial=0.0) < _NOTHING:
-                return
-            term, atom = term * factor, atom * ratio
-
-    def _whole(self, demand: float, t: Array, *, idle: bool) -> Array:
-        """Return P(time beyond the demand <= t) by one transform."""
+    def _nearly(self, demand: float, beyond: float, *, idle: bool) -> float:
+        """Return about the probability to end by then: jumps nearby are smoothed."""
+        t = np.array([beyond])
+        s = points(t, max(LEAST_TERMS, math.ceil(2 * beyond / self.spread(demand))))
+        first, ratio = self.parts(demand, s.ravel(), idle=idle)
         atom, _ = self.atoms(demand, idle=idle)
-
-        def transform(s: Complex) -> Complex:
-            first, ratio = self.parts(demand, s, idle=idle)
-            return np.asarray(first / (1 - ratio * np.exp(-demand * s)) - atom, np.complex128)
-
-        terms, found = self._waves(demand, t), np.empty_like(t)
-        for few in np.array_split(np.arange(len(t)), 1 + len(t) * terms // 100_000):
-            s = points(t[few], terms)
-            found[few] = inverted(transform(s.ravel()).reshape(s.shape) / s, t[few])
-        return atom + found
-
-    def _waves(self, demand: float, t: Array) -> int:
-        """Return how many terms the inversion needs."""
-        last = float(t.max(initial=0.0))
-        return max(LEAST_TERMS, math.ceil(2 * last / self.spread(demand)))
+        whole = first / (1 - ratio * np.exp(-demand * s.ravel())) - atom
+        return atom + float(inverted(whole.reshape(s.shape) / s, t)[0])
 
     def quantile(self, demand: float, level: float, *, idle: bool = False) -> float:
         """Return the time by which a demand is done with this probability."""
-        from scipy.optimize import brentq
+        return self.quantiles(demand, [level], idle=idle)[0]
 
-        if level <= self.undisturbed(demand, idle=idle):
-            return demand
+    def quantiles(
+        self, demand: float, levels: Sequence[float], *, idle: bool = False
+    ) -> list[float]:
+        """Return the times by which a demand is done with these probabilities."""
+        if self._normal(demand):
+            from scipy.special import ndtri
 
-        def over(time: float) -> float:
-            return float(self.probability(demand, np.array([time]), idle=idle)[0]) - level
-
-        last = demand / (1 - self.jobs.utilization) + self.spread(demand)
-        while over(last) < 0:
-            last = demand + 2 * (last - demand)
-        found = float(brentq(over, demand, last, rtol=1e-10))
-        multiple = demand * round(found / demand)  # where the probability jumps over the level
-        return multiple if abs(found - multiple) <= 1e-9 * found else found
+            mean = demand / (1 - self.jobs.utilization)
+            return [mean + float(ndtri(level)) * self.spread(demand) for level in levels]
+        found = self.distribution(demand, max(levels), idle=idle)
+        return [found.quantile(level) for level in levels]
 
 
 def shared_core(rates: Array, laws: list[tuple[Array, Array]]) -> SharedCore:
