@@ -7,7 +7,7 @@ from typing import Any
 
 from parcast.program.columns import CODE
 from parcast.program.matching import TIMING
-from parcast_emulator.compilation import kernel, step
+from parcast_emulator.compilation import inlined, kernel, step
 from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.service import access
 from parcast_emulator.programs.arrays import (
@@ -19,7 +19,6 @@ from parcast_emulator.programs.arrays import (
     RECEIVER,
     SENDER,
     STARTED,
-    TOGETHER,
 )
 from parcast_emulator.programs.instants import WHILE, push, take
 from parcast_emulator.programs.messages import (
@@ -72,7 +71,7 @@ def late(message: int, program: Any, charges: Any) -> Any:
     return program.amount[message] > charges.eager_limit
 
 
-@step
+@inlined
 def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A message is ready to go."""
     spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
@@ -95,7 +94,7 @@ def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
         meet(message, state.rank.clock[rank], program, charges, state)
 
 
-@step
+@inlined
 def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin an operation, and count what it waits for."""
     op = program.op[x]
@@ -137,7 +136,7 @@ def enter_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> Non
         place += 1
 
 
-@step
+@inlined
 def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End an operation: all that it waits for is known."""
     op = program.op[x]
@@ -216,7 +215,7 @@ def noticed(since: float, done: float, each: float) -> Any:
     return end if end >= done else end + each
 
 
-@step
+@inlined
 def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
     """Let a rank run until it waits for what is not known, or to its end."""
     x, end = state.rank.at[rank], state.rank.end[rank]
@@ -234,7 +233,7 @@ def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
     state.scalars[HANDLED] += x - begun
 
 
-@step
+@inlined
 def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: Any,
          servers: Any) -> None:  # fmt: skip
     """Serve an access: by the disks that all nodes share, or by one of the rank's own node."""
@@ -284,15 +283,14 @@ def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
             left = state.rank.end[rank] - state.rank.at[rank]
-            if state.scalars[EVENTS] + state.scalars[TOGETHER] + 2 * left > room:
+            if state.scalars[EVENTS] + 2 * left > room:
                 return FULL
             state.scalars[READY] -= 1
             go_on(rank, program, charges, state)
             continue
-        events = state.scalars[EVENTS] + state.scalars[TOGETHER]
-        if events == 0:
+        if state.scalars[EVENTS] == 0:
             return DONE
-        if events > room:
+        if state.scalars[EVENTS] > room:
             return FULL
         now, code, tie = take(state)
         state.times[NOW] = now
