@@ -21,6 +21,15 @@ def step(function: Callable[..., Any]) -> Any:
     return njit(function, nogil=True, _nrt=False)
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a function, as `step`, into those that call it.
+
+    A call copies all arrays of its arguments; where that would take longer than the function.
+    """
+    njit: Any = numba.njit
+    return njit(function, nogil=True, _nrt=False, forceinline=True)
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call; compiled, it runs beside other threads."""
     njit: Any = numba.njit

@@ -19,8 +19,8 @@ KIND = 1 << 40
 
 
 @step
-def push(state: Any, time: float, kind: int, server: int, tie: int) -> None:
-    """Put an event into the heap; ``tie`` orders the ends of one disk at one time."""
+def push(state: Any, time: float, kind: int, server: int, tie: int) -> Any:
+    """Put an event into the heap; return where. ``tie`` orders the ends of one disk at one time."""
     at, code, heap = state.scalars[HEAP], kind * KIND + int(server), state.heap
     state.scalars[HEAP] += 1
     while at > 0:
@@ -30,6 +30,7 @@ def push(state: Any, time: float, kind: int, server: int, tie: int) -> None:
         heap[at] = heap[up]
         at = up
     heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
+    return at
 
 
 @step
@@ -46,9 +47,14 @@ def before(time: float, code: int, tie: int, heap: Any, at: int) -> Any:
 def pop(state: Any) -> None:
     """Take the first event out of the heap."""
     state.scalars[HEAP] -= 1
-    count, heap = state.scalars[HEAP], state.heap
+    settle(state.heap, 0, state.scalars[HEAP])
+
+
+@step
+def settle(heap: Any, at: int, count: int) -> None:
+    """Put the event behind so many others into a free place, or one below it."""
     time, code, tie = heap.time[count], heap.code[count], heap.tie[count]
-    at, down = 0, 1
+    down = 2 * at + 1
     while down < count:
         other = down + 1
         if other < count and before(
@@ -59,7 +65,7 @@ def pop(state: Any) -> None:
             break
         heap[at] = heap[down]
         at, down = down, 2 * down + 1
-    heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
+    heap[at] = heap[count]
 
 
 @step

@@ -20,8 +20,8 @@ _Numbers = NDArray[np.int64]
 RECEIVER, SENDER, MET, HEAD = 1, 2, 4, 8
 
 #: Entries of ``State.scalars``: events in the heap (where the queues look for it), ranks that
-#: can go on, accesses to disks of nodes, all that has been handled, events put together.
-EVENTS, READY, ACCESSES, HANDLED, TOGETHER = range(5)
+#: can go on, accesses to disks of nodes, all that has been handled.
+EVENTS, READY, ACCESSES, HANDLED = range(4)
 
 #: Entries of ``State.times``: when the bus is free, the latest ``start()``, the last event, when
 #: this instant begins and ends.
@@ -74,7 +74,6 @@ class State(NamedTuple):
     scalars: _Numbers
     times: Floats
     heap: Any  #: events
-    together: Any  #: those of one instant whose times are not all equal
     ready: _Numbers  #: ranks that can go on
     rank: Any
     spent: Floats  #: of each rank: compute, communication, io, synchronization
@@ -90,7 +89,12 @@ class State(NamedTuple):
     links: Any  #: of each message in a box, the heaps below it
 
 
-_EVENT = [("time", "f8"), ("code", "i8"), ("tie", "i8")]
+_EVENT = [
+    ("time", "f8"),  # of the first of its instant, while that lasts
+    ("code", "i8"),
+    ("tie", "i8"),
+    ("own", "f8"),  # its own time
+]
 _RANK = [
     ("clock", "f8"),
     ("at", "i8"),  # its operation
@@ -208,10 +212,9 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
     message.arrival = np.nan
     links.lower = links.upper = NONE
     return State(
-        scalars=np.array([0, size, 0, 0, 0]),
+        scalars=np.array([0, size, 0, 0]),
         times=np.array([0.0, 0.0, 0.0, -1.0, -1.0]),
         heap=_records(4 * size + 1024, _EVENT),
-        together=_records(4 * size + 1024, _EVENT),
         ready=np.arange(size)[::-1].copy(),
         rank=rank,
         spent=np.zeros((size, 4)),
@@ -230,11 +233,9 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
 
 def with_room(state: State, room: int) -> State:
     """Return the state with room for so many more events, at least."""
-    events = int(state.scalars[EVENTS] + state.scalars[TOGETHER])
-    length = max(2 * len(state.heap), events + room)
-    heap, together = _records(length, _EVENT), _records(length, _EVENT)
-    heap[: len(state.heap)], together[: len(state.heap)] = state.heap, state.together
-    return state._replace(heap=heap, together=together)
+    heap = _records(max(2 * len(state.heap), int(state.scalars[EVENTS]) + room), _EVENT)
+    heap[: len(state.heap)] = state.heap
+    return state._replace(heap=heap)
 
 
 def _records(count: int, fields: Any) -> Any:

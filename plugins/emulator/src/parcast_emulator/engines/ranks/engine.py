@@ -29,7 +29,10 @@ _HANDLED = 2_000_000
 
 
 class Run:
-    """What `parcast_emulator.processes.program.Run` does, in the same bits.
+    """What `parcast_emulator.processes.program.Run` does.
+
+    In the same bits, unless an instant holds times that differ in their last bits: of those either
+    may take another one.
 
     A rank runs on by itself until it waits for what is not known; only what meets at a port, a
     bus, a disk or a receive of any message is put in the order of time.

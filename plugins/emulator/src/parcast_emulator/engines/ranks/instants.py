@@ -1,8 +1,7 @@
 """The events of programs in their order: by instant, not by the last bits of their times.
 
-What is one instant tells `parcast.program.reference.instants`. Where all times of an instant are
-equal to the last bit, the heap of all events has them in their order; where they are not, they are
-put into a heap of their own, by code alone.
+What is one instant tells `parcast.program.reference.instants`. While it lasts, the heap has all its
+events at the time of the first, so that their codes alone order them; each has its own time beside.
 """
 
 from __future__ import annotations
@@ -11,97 +10,59 @@ from typing import Any
 
 from parcast.program.reference.instants import SAME
 from parcast_emulator.compilation import step
-from parcast_emulator.engines.queues import KIND, pop
+from parcast_emulator.engines.queues import pop, settle
 from parcast_emulator.engines.queues import push as queue
-from parcast_emulator.engines.ranks.arrays import EVENTS, INSTANT, TOGETHER, UNTIL
+from parcast_emulator.engines.ranks.arrays import EVENTS, INSTANT, UNTIL
 
 #: A time, times this, is the end of its instant.
 WHILE = 1.0 + SAME
+
+#: The end of an instant when all its events are taken.
+OVER = -1.0
 
 
 @step
 def push(state: Any, time: float, kind: int, server: int, tie: int) -> None:
     """Put in an event; ``tie`` orders the ends of one disk at one time."""
-    if state.scalars[TOGETHER] > 0 and time <= state.times[UNTIL]:
-        rise(state.together, state.scalars[TOGETHER], time, kind * KIND + int(server), tie)
-        state.scalars[TOGETHER] += 1
-        return
-    queue(state, time, kind, server, tie)
-    if state.times[INSTANT] < time <= state.times[UNTIL]:
-        state.times[UNTIL] = -1.0  # this instant's times are no longer all equal
+    place = state.times[INSTANT] if time <= state.times[UNTIL] else time
+    at = queue(state, place, kind, server, tie)
+    state.heap.own[at] = time
 
 
 @step
 def take(state: Any) -> Any:
     """Take out the event that comes first; return its time, its code and its tie."""
-    if state.scalars[TOGETHER] == 0 and state.heap.time[0] > state.times[UNTIL]:
-        state.times[INSTANT] = state.heap.time[0]
-        state.times[UNTIL] = state.heap.time[0] * WHILE
-        if uneven(state.heap.time, state.scalars[EVENTS], state.times[UNTIL]):
-            gather(state)
-    if state.scalars[TOGETHER] > 0:
-        state.scalars[TOGETHER] -= 1
-        return sink(state.together, state.scalars[TOGETHER])
-    first = state.heap.time[0], state.heap.code[0], state.heap.tie[0]
+    heap, times = state.heap, state.times
+    if times[UNTIL] == OVER:
+        times[INSTANT] = heap.time[0]
+        times[UNTIL] = heap.time[0] * WHILE
+        gather(heap, state.scalars[EVENTS], times[UNTIL])
+    first = heap.own[0], heap.code[0], heap.tie[0]
     pop(state)
+    if state.scalars[EVENTS] == 0 or heap.time[0] > times[UNTIL]:
+        times[UNTIL] = OVER
     return first
 
 
 @step
-def uneven(times: Any, count: int, until: float) -> bool:
-    """Tell whether times at the top of a heap, up to one, are not all equal."""
-    at, first = 0, times[0]
+def gather(heap: Any, count: int, until: float) -> None:
+    """Give all events up to one time the time of the first, and order them anew.
+
+    They are the top of the heap; it is walked so that a node is left after all below it.
+    """
+    at, first, moved = 0, heap.time[0], False
     while True:
-        if at < count and times[at] <= until:
-            if times[at] > first:
-                return True
+        if at < count and heap.time[at] <= until:
+            if heap.time[at] > first:
+                heap.time[at] = first
+                moved = True
             at = 2 * at + 1
             continue
         while at > 0 and not at & 1:  # from what is below on the right, up
             at = (at - 1) >> 1
+            if moved:
+                heap[count] = heap[at]
+                settle(heap, at, count)
         if at == 0:
-            return False
+            return
         at += 1
-
-
-@step
-def gather(state: Any) -> None:
-    """Put all events of this instant together."""
-    while state.scalars[EVENTS] > 0 and state.heap.time[0] <= state.times[UNTIL]:
-        time, code, tie = state.heap.time[0], state.heap.code[0], state.heap.tie[0]
-        pop(state)
-        rise(state.together, state.scalars[TOGETHER], time, code, tie)
-        state.scalars[TOGETHER] += 1
-
-
-@step
-def rise(heap: Any, at: int, time: float, code: int, tie: int) -> None:
-    """Put an event into a heap by code, of so many others."""
-    while at > 0:
-        up = (at - 1) >> 1
-        if (heap.code[up], heap.tie[up]) <= (code, tie):
-            break
-        heap[at] = heap[up]
-        at = up
-    heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
-
-
-@step
-def sink(heap: Any, count: int) -> Any:
-    """Take the first event out of a heap by code, in which so many others are left."""
-    first = heap.time[0], heap.code[0], heap.tie[0]
-    time, code, tie = heap.time[count], heap.code[count], heap.tie[count]
-    at, down = 0, 1
-    while down < count:
-        other = down + 1
-        if other < count and (heap.code[other], heap.tie[other]) < (
-            heap.code[down],
-            heap.tie[down],
-        ):
-            down = other
-        if (code, tie) <= (heap.code[down], heap.tie[down]):
-            break
-        heap[at] = heap[down]
-        at, down = down, 2 * down + 1
-    heap.time[at], heap.code[at], heap.tie[at] = time, code, tie
-    return first

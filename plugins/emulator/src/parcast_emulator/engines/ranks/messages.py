@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_emulator.compilation import step
+from parcast_emulator.compilation import inlined, step
 from parcast_emulator.engines.ranks.arrays import (
     BUS_FREE,
     CONTENTION,
@@ -53,33 +53,36 @@ def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     source, target = program.rank[message], program.target[message]
     if state.rank.node[source] == state.rank.node[target]:
         end = now + charges.local_startup + size * charges.local_per_byte
-        arrive(message, end, program, charges, state)
     elif charges.contention == _UNSHARED:
-        arrive(message, now + charges.startup + size * charges.per_byte, program, charges, state)
+        end = now + charges.startup + size * charges.per_byte
     else:
         push(state, now, SERVE, message, 0)
+        return
+    arrive(message, end, program, charges, state)
 
 
-@step
+@inlined
 def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message gets the bus, the port out or the port in that it has asked for."""
     seconds = program.amount[message] * charges.per_byte
     if charges.contention == _BUS:
         state.times[BUS_FREE] = max(now, state.times[BUS_FREE]) + seconds
-        arrive(message, state.times[BUS_FREE] + charges.startup, program, charges, state)
+        end = state.times[BUS_FREE] + charges.startup
     elif state.message.met[message] & HEAD:
         node = state.rank.node[program.target[message]]
-        state.ports[charges.into, node] = max(now, state.ports[charges.into, node]) + seconds
-        arrive(message, state.ports[charges.into, node], program, charges, state)
+        end = max(now, state.ports[charges.into, node]) + seconds
+        state.ports[charges.into, node] = end
     else:
         node = state.rank.node[program.rank[message]]
         begin = max(now, state.ports[0, node])
         state.ports[0, node] = begin + seconds
         state.message.met[message] |= HEAD
         push(state, begin + charges.startup, SERVE, message, 0)
+        return
+    arrive(message, end, program, charges, state)
 
 
-@step
+@inlined
 def arrive(message: int, time: float, program: Any, charges: Any, state: Any) -> None:
     """It is known when a message arrives."""
     state.message.arrival[message] = time

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from parcast.program.matching import CODE, TIMING
-from parcast_emulator.compilation import kernel, step
+from parcast_emulator.compilation import inlined, kernel, step
 from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.ranks.arrays import (
     ACCESSES,
@@ -17,7 +17,6 @@ from parcast_emulator.engines.ranks.arrays import (
     RECEIVER,
     SENDER,
     STARTED,
-    TOGETHER,
 )
 from parcast_emulator.engines.ranks.instants import WHILE, push, take
 from parcast_emulator.engines.ranks.messages import (
@@ -71,7 +70,7 @@ def late(message: int, program: Any, charges: Any) -> Any:
     return program.amount[message] > charges.eager_limit
 
 
-@step
+@inlined
 def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A message is ready to go."""
     spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
@@ -94,7 +93,7 @@ def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
         meet(message, state.rank.clock[rank], program, charges, state)
 
 
-@step
+@inlined
 def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin an operation, and count what it waits for."""
     op = program.op[x]
@@ -136,7 +135,7 @@ def enter_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> Non
         place += 1
 
 
-@step
+@inlined
 def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End an operation: all that it waits for is known."""
     op = program.op[x]
@@ -215,7 +214,7 @@ def noticed(since: float, done: float, each: float) -> Any:
     return end if end >= done else end + each
 
 
-@step
+@inlined
 def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
     """Let a rank run until it waits for what is not known, or to its end."""
     x, end = state.rank.at[rank], state.rank.end[rank]
@@ -233,7 +232,7 @@ def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
     state.scalars[HANDLED] += x - begun
 
 
-@step
+@inlined
 def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: Any,
          servers: Any) -> None:  # fmt: skip
     """Serve an access: by the disks that all nodes share, or by one of the rank's own node."""
@@ -283,15 +282,14 @@ def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
             left = state.rank.end[rank] - state.rank.at[rank]
-            if state.scalars[EVENTS] + state.scalars[TOGETHER] + 2 * left > room:
+            if state.scalars[EVENTS] + 2 * left > room:
                 return FULL
             state.scalars[READY] -= 1
             go_on(rank, program, charges, state)
             continue
-        events = state.scalars[EVENTS] + state.scalars[TOGETHER]
-        if events == 0:
+        if state.scalars[EVENTS] == 0:
             return DONE
-        if events > room:
+        if state.scalars[EVENTS] > room:
             return FULL
         now, code, tie = take(state)
         state.times[NOW] = now
