@@ -72,7 +72,7 @@ class _Drawing:
 
     def __init__(self, query: Query, options: Options) -> None:
         found = matched(query, pools=True)
-        self.sequential = options.sharing == "fixed_sequential"
+        self.sharing = options.sharing
         self.table, self.matching = found.columns, found.matching
         self.costs = Costs.of(query, found.unrolled.needs())
         _refuse_words(options, self.costs)
@@ -102,7 +102,12 @@ class _Drawing:
                 "one that overtakes is taken for the one before it; the net without --folded "
                 "tells them apart"
             )
-        if self.sequential and self.costs.contention == "bus":
+        if self.sharing == "fixed_batch" and self.costs.contention == "bus":
+            found.append(
+                "messages that begin at one time, some of them only because others have begun, may "
+                "be counted as other batches than without --folded"
+            )
+        if self.sharing == "fixed_sequential" and self.costs.contention == "bus":
             found.append(
                 "messages that begin at one time are counted in the net's order, which is another "
                 "without --folded; play the file with --evaluation sequential"
