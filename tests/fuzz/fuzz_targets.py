@@ -127,7 +127,7 @@ def trace(path: Path) -> None:
 
 
 def any_trace(path: Path) -> None:
-    from parcast_traces.readers import read_trace
+    from parcast_perturb.formats import read_trace
 
     read_trace(path)
 

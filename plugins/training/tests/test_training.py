@@ -10,9 +10,9 @@ from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_traces.readers import read_trace
 from parcast_training.slowdown import slowdown
 from parcast_training.table import read
+from parcast_training.trace import read as read_trace
 
 JOB = Path(__file__).parents[4] / "shared" / "traces" / "llm-job-st"
 COLUMNS = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id", "mc",
