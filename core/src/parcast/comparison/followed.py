@@ -71,22 +71,22 @@ def not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> Iterato
     query
         The question as it was asked, before any lowering.
     """
-    stated = {part: registry.parts[part].choice for part in query.machine.parts}
-    features = [one for one in FEATURES if one.stated(query)]
-    uses = _uses(query) if any(one.use for one in features) else {}
-    for one in features:
-        if not one.use or uses.get(one.use):
-            stated[one.name] = one.words
-        elif one.use in uses and one.lacking:
-            limit = f"the machine's {one.name} limits nothing"
-            yield f"the workload states no {one.lacking}, so {limit}"
-    for name, words in stated.items():
-        if words and name not in entry.follows:
-            yield f"the machine's {name} ({words}) is not followed"
+    words = [(part, registry.parts[part].choice) for part in query.machine.parts]
+    if features := [feature for feature in FEATURES if feature.stated(query)]:
+        uses = _uses(query)
+        for feature in features:
+            if not feature.use or uses.get(feature.use):
+                words.append((feature.name, feature.words))
+            elif feature.use in uses and feature.lacking:
+                limit = f"the machine's {feature.name} limits nothing"
+                yield f"the workload states no {feature.lacking}, so {limit}"
+    for name, choice in words:
+        if choice and name not in entry.follows:
+            yield f"the machine's {name} ({choice}) is not followed"
 
 
 def _uses(query: Query) -> Mapping[str, bool]:
     """Return what the workload does, and (False) what it could state and does not."""
     uses = getattr(query.workload.content, "uses", None)
-    found: Mapping[str, bool] = uses(query) if uses else {}
-    return found
+    amounts: Mapping[str, bool] = uses(query) if uses else {}
+    return amounts

@@ -117,11 +117,12 @@ class Phases:
 
     def uses(self, query: Query) -> dict[str, bool]:
         """Return what the phases do; False is what they could state and do not."""
-        found = self.at(query)
-        uses = {"messages": any(one.messages or one.bytes for one in found)}
-        if any(one.parallel or one.serial or one.memory_bytes for one in found):
-            uses["memory"] = any(one.memory_bytes for one in found)
-        return uses
+        messages = works = moves = False
+        for phase in self.at(query):
+            messages = messages or bool(phase.messages or phase.bytes)
+            moves = moves or bool(phase.memory_bytes)
+            works = works or bool(phase.parallel or phase.serial)
+        return {"messages": messages, "memory": moves} if works or moves else {"messages": messages}
 
     def at(self, query: Query) -> tuple[PhaseValues, ...]:
         """Return every phase with its numbers at the query's p, d and parameters.

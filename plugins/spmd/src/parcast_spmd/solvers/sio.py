@@ -103,15 +103,15 @@ def notes(phase: Demands, result: Answer) -> Iterator[str]:
 
 def pessimism(phases: Sequence[Demands], answers: Sequence[Answer]) -> str | None:
     """Return how many times longer the paper's model takes than constant bursts."""
-    pairs = list(zip(phases, answers, strict=True))
-    by_model = [(phase, answer) for phase, answer in pairs if answer.method in _BY_MODEL]
-    if not any(phase.groups > 1 or phase.joining > 0 for phase, _ in by_model):
+    whole = constant = 0.0
+    differs = False
+    for phase, answer in zip(phases, answers, strict=True):
+        by_model = answer.method in _BY_MODEL
+        differs |= by_model and (phase.groups > 1 or phase.joining > 0)
+        whole += answer.time
+        constant += _with_constant_bursts(phase) if by_model else answer.time
+    if not differs:
         return None
-    whole = sum(answer.time for answer in answers)
-    constant = sum(
-        _with_constant_bursts(phase) if answer.method in _BY_MODEL else answer.time
-        for phase, answer in pairs
-    )
     factor = whole / constant
     model = "eq. 16" if any(a.method == "eq16" for a in answers) else "the paper's model"
     return (
