@@ -42,6 +42,14 @@ def test_without_contention_no_run_is_slower_than_barrier(programs):
     assert asked > 5
 
 
+@pytest.mark.parametrize("seed", [1260, 2340, 3045, 3465, 3837])
+def test_the_barriers_of_a_collective_access_are_in_the_form_barrier(seed):
+    made = random_program(seed, contention="none", without=["weights", "start", "colors"])
+    assert "collective=True" in made.source
+    reference = by_sweep(made.expanded, made.costs).time
+    assert bound(made, "barrier").time >= reference * (1 - 1e-12)
+
+
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
     tight = 0

@@ -17,6 +17,7 @@ from parcast.program.source import RECEIVES, SENDS
 from parcast.program.source.operations import UNEQUAL
 from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
+from parcast_pamela.programs.splitting import with_barriers
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
 from parcast_pamela_compiler.spelling import spell, truth
 
@@ -40,7 +41,7 @@ class Barrier:
             If processes have loops of their own lengths, or groups by color.
         """
         last = f"{self._spell(Name('size'))} - 1"
-        lines = list(self._statements(body, ()))
+        lines = list(self._statements(tuple(with_barriers(body)), ()))
         whole = "\n".join(lines)
         if "use(bus" in whole:
             yield "resource bus"

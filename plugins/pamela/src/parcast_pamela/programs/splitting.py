@@ -51,12 +51,12 @@ def cut(body: Sequence[Statement], joins: Joins, runs: Callable[[For], bool]) ->
     which the model assumes.
     """
     assumed: list[Expr] = []
-    pieces = tuple(_pieces(tuple(_accesses(body)), joins, runs, assumed))
+    pieces = tuple(_pieces(tuple(with_barriers(body)), joins, runs, assumed))
     return Cut(pieces, tuple(assumed))
 
 
-def _accesses(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield statements with collective accesses as a barrier, the access, and a barrier."""
+def with_barriers(body: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield a body's statements, each collective access as a barrier, the access, and a barrier."""
     for one in body:
         match one:
             case Op(arguments={"collective": True}):
@@ -64,9 +64,9 @@ def _accesses(body: Sequence[Statement]) -> Iterator[Statement]:
                 access = attrs.evolve(one, arguments={**one.arguments, "collective": False})
                 yield from (barrier, access, barrier)
             case For(body=inner):
-                yield attrs.evolve(one, body=tuple(_accesses(inner)))
+                yield attrs.evolve(one, body=tuple(with_barriers(inner)))
             case If(then=then, otherwise=otherwise):
-                arms = tuple(_accesses(then)), tuple(_accesses(otherwise))
+                arms = tuple(with_barriers(then)), tuple(with_barriers(otherwise))
                 yield attrs.evolve(one, then=arms[0], otherwise=arms[1])
             case _:
                 yield one
