@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,15 +37,12 @@ def test_a_figure_is_the_one_its_command_makes(name: str, tmp_path: Path) -> Non
     assert again == (DOCS / "figures" / name).read_text()
 
 
-def test_all_commands_are_understood() -> None:
+def test_all_commands_are_understood(parcast: Callable[..., Any]) -> None:
     """Each names a command and options that there are; the expensive ones are not run."""
     for page in PAGES:
         for _, line in figures.commands(page):
             words = line.split()
             path = words[1 : 3 if words[1] in {"petri", "spmd", "pamela", "emulator"} else 2]
-            done = subprocess.run(
-                [sys.executable, "-m", "parcast", *path, "--help"],
-                capture_output=True, text=True, check=True,
-            )  # fmt: skip
+            help_text = parcast(*path, "--help").out
             for option in re.findall(r" (--?[a-z-]+)", line):
-                assert option in done.stdout, line
+                assert option in help_text, line

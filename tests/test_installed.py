@@ -6,7 +6,9 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,19 +19,6 @@ HEAVY = (
     "numpy", "scipy", "networkx", "numba", "pandas", "xarray", "pyarrow", "h5netcdf", "h5py",
     "matplotlib", "rich", "cattrs",
 )  # fmt: skip
-
-
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    script = f"import sys; from parcast.cli import main; sys.exit(main({list(command)!r}))"
-    environment = {**os.environ, "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        cwd=ROOT,
-    )
 
 
 def test_every_plugin_loads_without_a_problem() -> None:
@@ -66,11 +55,14 @@ SHOWN = [part.split("```")[0] for part in (ROOT / "README.md").read_text().split
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: shown.partition("\n")[0])
-def test_the_readme_shows_what_a_command_prints(shown: str) -> None:
+def test_the_readme_shows_what_a_command_prints(
+    shown: str, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     command, _, output = shown.partition("\n")
-    done = run(*command.split())
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == output.strip()
+    done = parcast(*command.split())
+    assert done.code == 0, done.err
+    assert done.out.strip() == output.strip()
 
 
 def test_every_member_carries_the_same_licence() -> None:
@@ -135,13 +127,15 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("command", BAD_INPUT, ids=lambda command: command[:60])
-def test_bad_input_is_one_sentence_and_exit_code_2(command: str) -> None:
-    done = run(*command.split())
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("parcast: ")
-    assert done.stderr.count("\n") == 1
-    assert BAD_INPUT[command] in done.stderr
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    command: str, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    done = parcast(*command.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("parcast: ")
+    assert done.err.count("\n") == 1
+    assert BAD_INPUT[command] in done.err
 
 
 @pytest.mark.parametrize(
@@ -160,10 +154,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(command: str) -> None:
         ("--version", 0),
     ],
 )
-def test_exit_codes_tell_answers_from_refusals(command: str, code: int) -> None:
-    done = run(*command.split())
-    assert (done.returncode, done.stderr) == (code, "")
-    assert done.stdout
+def test_exit_codes_tell_answers_from_refusals(
+    command: str, code: int, parcast: Callable[..., Any]
+) -> None:
+    done = parcast(*command.split())
+    assert (done.code, done.err) == (code, "")
+    assert done.out
 
 
 def test_an_interrupted_pipe_is_no_error() -> None:
@@ -197,8 +193,8 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_narrow_terminal_loses_no_cell() -> None:
-    wide = run("compare", "btio", "ibm-sp2", "-p", "4,64").stdout
+def test_a_narrow_terminal_loses_no_cell(parcast: Callable[..., Any]) -> None:
+    wide = parcast("compare", "btio", "ibm-sp2", "-p", "4,64").out
     command = f"{sys.executable} -m parcast compare btio ibm-sp2 -p 4,64"
     read, write = os.openpty()
     with subprocess.Popen(
@@ -238,9 +234,11 @@ def test_what_a_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
     assert "\\u65e5" in done.stdout
 
 
-def test_show_says_what_is_wrong_with_a_machine_file(tmp_path: Path) -> None:
+def test_show_says_what_is_wrong_with_a_machine_file(
+    tmp_path: Path, parcast: Callable[..., Any]
+) -> None:
     path = tmp_path / "m.toml"
     path.write_text('name = "m"\n[network]\nbandwidth = "5 Mb/s"\n', encoding="utf-8")
-    done = run("show", str(path))
-    assert done.returncode == 2
-    assert "network.bandwidth: '5 Mb/s': 'Mb/s' is not a known unit" in done.stderr
+    done = parcast("show", str(path))
+    assert done.code == 2
+    assert "network.bandwidth: '5 Mb/s': 'Mb/s' is not a known unit" in done.err

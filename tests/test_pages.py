@@ -1,13 +1,16 @@
-"""Commands that pages show print what the pages say."""
+"""Callable[..., Any]s that pages show print what the pages say."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from platformdirs import user_cache_path
@@ -26,28 +29,24 @@ FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a f
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
+def test_a_page_shows_what_its_commands_print(
+    name: str, tmp_path: Path, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown, cache = 0, tmp_path / "cache"
     (cache / "parcast").mkdir(parents=True)
     kernels = user_cache_path("parcast") / "kernels"  # points are asked anew, kernels are not
     kernels.mkdir(parents=True, exist_ok=True)
     (cache / "parcast" / "kernels").symlink_to(kernels)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.chdir(tmp_path)
     for language, block in FENCE.findall((DOCS / name).read_text()):
         if language != "sh" and (named := FILE.match(block)):
             (tmp_path / named[1]).write_text(block)
         if not block.startswith("$ parcast "):
             continue
         line, _, expected = block.partition("\n")
-        done = subprocess.run(
-            f"{sys.executable} -m parcast {line.removeprefix('$ parcast ')}",
-            shell=True,
-            check=False,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "XDG_CACHE_HOME": str(cache)},
-        )
-        assert done.stdout == expected, f"{name}: {line}\n{done.stdout}{done.stderr}"
+        done = parcast(*shlex.split(line)[2:])
+        assert done.out == expected, f"{name}: {line}\n{done.out}{done.err}"
         shown += 1
     assert shown
 
