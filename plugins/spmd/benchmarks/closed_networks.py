@@ -15,18 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parcast_spmd import compilation
 from parcast_spmd.mva import mva_kernels as kernels
 from parcast_spmd.mva.exact_integral import symmetric_clusters
 from parcast_spmd.mva.mva_kernels import delay_two_queues, fork_join_sums
 
 JOBS, Z, X, Y = 100_000, 1e6, 10.0, 9.0
 CLUSTERS = (100, 1000, 1000.0, 0.0101, 1.0)
-KERNELS = (
-    "import numpy as np\n"
-    "from parcast_spmd.compilation import compiled\n"
-    "from parcast_spmd.mva.mva_kernels import *"
-)
+KERNELS = "import numpy as np\nfrom parcast_spmd.mva.mva_kernels import *"
 INTEGRAL = "from parcast_spmd.mva.exact_integral import symmetric_clusters"
 GRID = "100 p (1..1e5, log) x 20"
 
@@ -76,12 +71,12 @@ def two_queues(peer: float | None) -> None:
     if peer:
         row("LINE pfqn_mva, delay + 2 queues, N=1e5", peer)
     lists = [[JOBS], [Z], [X], [Y]]
-    plain = best(lambda: kernels.two_queues_kernel(*lists, [0.0], [0.0], [0.0]))
+    plain = best(lambda: kernels.two_queues_kernel.plain(*lists, [0.0], [0.0], [0.0]))
     row("plain Python, the same", plain, peer)
     given = [np.array([JOBS]), *(np.array([value]) for value in (Z, X, Y))]
     results, compiled = (
         [np.zeros(1) for _ in range(3)],
-        compilation.compiled(kernels.two_queues_kernel),
+        kernels.two_queues_kernel.compiled,
     )
     compiled(*given, *results)
     row("compiled, the same", best(lambda: compiled(*given, *results)), peer)
@@ -116,9 +111,9 @@ def grids() -> None:
 def compile_times() -> None:
     """Time compiling from nothing, and loading from the cache."""
     given = "(*[np.ones(1, int)], *[np.ones(1)] * 6)"
-    cached = f"compiled(two_queues_kernel){given}"
+    cached = f"two_queues_kernel.compiled{given}"
     row("load numba and one kernel from the cache", child(KERNELS, cached))
-    fresh = f"import numba\nnumba.njit(two_queues_kernel){given}"
+    fresh = f"import numba\nnumba.njit(two_queues_kernel.plain){given}"
     row("load numba and compile one kernel", child(KERNELS, fresh))
 
 

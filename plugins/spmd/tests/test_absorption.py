@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import UnsupportedError
-from parcast_spmd.compilation import compiled
 from parcast_spmd.models.ctmc import MOST_JOBS, absorption, absorption_kernel
 from parcast_spmd.mva.mva_kernels import fork_join_sums, harmonic
 
@@ -95,8 +94,8 @@ def test_the_compiled_kernel_equals_the_plain_one() -> None:
     import numpy as np
 
     given = (40, 3.7, 0.3)
-    plain = absorption_kernel(*given, *([0.0] * 41 for _ in range(5)))
-    fast = compiled(absorption_kernel)(*given, *(np.zeros(41) for _ in range(5)))
+    plain = absorption_kernel.plain(*given, *([0.0] * 41 for _ in range(5)))
+    fast = absorption_kernel.compiled(*given, *(np.zeros(41) for _ in range(5)))
     assert fast == pytest.approx(plain, rel=1e-14)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import SolveError
-from parcast_spmd import compilation
+from parcast.plugins import Kernel
 from parcast_spmd.mva import mva_kernels as kernels
 from parcast_spmd.mva.exact_integral import symmetric_clusters
 from parcast_spmd.mva.mva_kernels import closed_mva, delay_two_queues, fork_join_sums, harmonic
@@ -144,22 +144,22 @@ def _kernel_pairs():
 def test_point_kernels_equal_their_plain_form(kernel, given_arrays, results):
     plain = [[0.0] * 4 for _ in range(results)]
     machine = [np.zeros(4) for _ in range(results)]
-    kernel(*(array.tolist() for array in given_arrays), *plain)
-    compilation.compiled(kernel)(*given_arrays, *machine)
+    kernel.plain(*(array.tolist() for array in given_arrays), *plain)
+    kernel.compiled(*given_arrays, *machine)
     np.testing.assert_array_max_ulp(np.array(plain), np.array(machine), maxulp=2)
 
 
 def test_network_kernels_equal_their_plain_form():
     demand = np.array([1.0, 0.5, 0.0])
     queues, responses = np.zeros(3), np.zeros(3)
-    rate = compilation.compiled(kernels.closed_kernel)(700, 40.0, demand, queues, responses)
+    rate = kernels.closed_kernel.compiled(700, 40.0, demand, queues, responses)
     listed = [0.0] * 3
-    plain = kernels.closed_kernel(700, 40.0, demand.tolist(), [0.0] * 3, listed)
+    plain = kernels.closed_kernel.plain(700, 40.0, demand.tolist(), [0.0] * 3, listed)
     np.testing.assert_array_max_ulp(np.array([plain, *listed]), np.array([rate, *responses]), 2)
 
     nodes = np.linspace(0.5, 90.0, 33)
     both = []
-    for kernel in (kernels.node_kernel, compilation.compiled(kernels.node_kernel)):
+    for kernel in (kernels.node_kernel.plain, kernels.node_kernel.compiled):
         found = np.zeros((len(demand), 33)), np.zeros(33), np.ones((7, 33))
         kernel(1, 50, nodes, demand, *found)
         both.append(np.concatenate([one.ravel() for one in found]))
@@ -168,7 +168,7 @@ def test_network_kernels_equal_their_plain_form():
     sizes, delays = np.array([3, 0, 4]), np.array([1.0, 2.0, 0.0])
     table = np.array([[1.0, 0.5], [0.3, 0.0], [0.2, 2.0]])
     kept = []
-    for kernel in (kernels.lattice_kernel, compilation.compiled(kernels.lattice_kernel)):
+    for kernel in (kernels.lattice_kernel.plain, kernels.lattice_kernel.compiled):
         totals, responses, rates = np.zeros((20, 2)), np.zeros((3, 2)), np.zeros(3)
         kernel(sizes, delays, table, totals, responses, rates)
         kept.append(np.concatenate([totals.ravel(), rates]))
@@ -178,8 +178,7 @@ def test_network_kernels_equal_their_plain_form():
 def test_large_questions_take_the_compiled_form(monkeypatch):
     wanted = fork_join_sums(5000, 30.0, 1.0), delay_two_queues(5000, 30.0, 1.0, 0.9)
     general = closed_mva(5000, 30.0, [1.0, 0.9])
-    monkeypatch.setattr(compilation, "PLAIN_STEPS", 0)
-    monkeypatch.setattr(compilation, "LOADED_STEPS", 0)
+    monkeypatch.setattr(Kernel, "worth_compiling", lambda *_: True)
     np.testing.assert_allclose(fork_join_sums(5000, 30.0, 1.0), wanted[0], rtol=1e-15)
     np.testing.assert_allclose(delay_two_queues(5000, 30.0, 1.0, 0.9), wanted[1], rtol=1e-15)
     assert closed_mva(5000, 30.0, [1.0, 0.9])[0] == pytest.approx(general[0], rel=1e-15)

@@ -175,7 +175,7 @@ def test_both_forms_of_the_kernel_play_the_same() -> None:
         cores=np.array([2, 1]),
     )
     plain, fast = (Runs(given, generator(1, 0), cycles=300, runs=2) for _ in range(2))
-    marks = plain.marks(5, 100, kernel=event_kernel)
+    marks = plain.marks(5, 100, form=event_kernel.plain)
     assert np.array_equal(marks, fast.marks(5, 100))
     plain.to_the_end()
     fast.to_the_end()

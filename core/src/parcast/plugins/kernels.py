@@ -1,4 +1,7 @@
-"""Where plugins keep compiled kernels: a user directory for each distribution and version."""
+"""Kernels of plugins: plain Python for small questions, compiled by numba for large ones.
+
+Compiled forms are cached in a user directory for each distribution and version.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,104 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class Kernel:
+    """A function in two forms that give the same numbers: plain Python, and compiled by numba.
+
+    The plain form answers small questions at once. The compiled one is loaded, which takes a second
+    or more, when the steps of the plain one, over all calls of the process, would take as long.
+
+    Parameters
+    ----------
+    plain
+        The function.
+    make
+        Gives the compiled form; called at most once, whichever thread asks first.
+    plain_steps
+        Steps of the plain form, of all calls of the process, that take as long as loading.
+    loaded_steps
+        Steps that the plain form does sooner than a compiled one that is loaded is called.
+    """
+
+    def __init__(
+        self,
+        plain: Callable[..., Any],
+        make: Callable[[], Callable[..., Any]],
+        *,
+        plain_steps: int = 1_000_000,
+        loaded_steps: int = 0,
+    ) -> None:
+        self.plain = plain
+        self.plain_steps = plain_steps
+        self.loaded_steps = loaded_steps
+        self._make = once(make)
+        self._loaded = False
+        self._steps = 0
+
+    @property
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled form, loaded or made where it is not yet."""
+        form = self._make()
+        self._loaded = True
+        return form
+
+    def worth_compiling(self, steps: float) -> bool:
+        """Return whether the compiled form answers so many more steps sooner."""
+        if self._loaded:
+            return steps > self.loaded_steps
+        self._steps += int(min(steps, self.plain_steps + 1))
+        return self._steps > self.plain_steps
+
+    def form(self, steps: float) -> Callable[..., Any]:
+        """Return the form that answers a question of so many steps soonest."""
+        return self.compiled if self.worth_compiling(steps) else self.plain
+
+
+def kernel(
+    distribution: str, *, plain_steps: int = 1_000_000, loaded_steps: int = 2_000
+) -> Callable[[Callable[..., Any]], Kernel]:
+    """Return a decorator that makes a function of its own, which calls no other, a `Kernel`.
+
+    A step of the plain form is taken to be 0.1 us, one of the compiled form a tenth of that.
+    """
+
+    def decorate(plain: Callable[..., Any]) -> Kernel:
+        make = partial(compile_kernel, plain, distribution)
+        return Kernel(plain, make, plain_steps=plain_steps, loaded_steps=loaded_steps)
+
+    return decorate
+
+
+def compile_kernel(
+    function: Callable[..., Any],
+    distribution: str,
+    sources: Iterable[Path] = (),
+    **options: Any,
+) -> Callable[..., Any]:
+    """Return numba's form of a function, cached between runs where that is possible.
+
+    Parameters
+    ----------
+    function
+        A function that numba compiles.
+    distribution, sources
+        As in `cached_kernels`.
+    options
+        Of ``numba.njit``.
+    """
+    import numba
+
+    with cached_kernels(distribution, sources) as cached:
+        compiled: Callable[..., Any] = numba.njit(cache=cached, **options)(function)
+    return compiled
 
 
 def kernel_cache(distribution: str) -> Path | None:

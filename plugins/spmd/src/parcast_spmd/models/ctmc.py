@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_spmd.compilation import compiled, worth_compiling
+from parcast.plugins import kernel
 from parcast_spmd.mva.mva_kernels import harmonic
 
 #: Jobs at the most: 2e8 states, some seconds of compiled work.
@@ -34,6 +34,7 @@ class Absorption:
     queuing: float  #: of one job at the queue, service included
 
 
+@kernel("parcast-spmd")
 def absorption_kernel(
     size: Any, ratio: Any, leave: Any, time: Any, queued: Any, ahead: Any, behind: Any, weights: Any
 ) -> Any:
@@ -88,9 +89,9 @@ def absorption(jobs: int, delay: float, service: float, bursts: float) -> Absorp
             f"method 'ctmc' takes up to {MOST_JOBS} synchronization groups, not {jobs}; use 'eq16'"
         )
     arguments = (jobs, delay / service, 1.0 / bursts)
-    large = worth_compiling(absorption_kernel, 3.0 * jobs**2)
-    kernel = compiled(absorption_kernel) if large else absorption_kernel
-    time, queued = kernel(*arguments, *_work(jobs + 1, large))
+    large = absorption_kernel.worth_compiling(3.0 * jobs**2)
+    solve = absorption_kernel.compiled if large else absorption_kernel.plain
+    time, queued = solve(*arguments, *_work(jobs + 1, large))
     return Absorption(time * service, queued * service / jobs)
 
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast_spmd.compilation import compiled, worth_compiling
 from parcast_spmd.mva.mva_kernels import Floats, Integers, lattice_kernel
 from parcast_spmd.mva.structure import Component, GroupResult
 
@@ -53,9 +52,8 @@ def solve_lattice(component: Component) -> tuple[GroupResult, ...]:
     populations, delays, demands = _expand(component)
     totals = np.zeros((lattice_size(component), demands.shape[1]))
     responses, rates = np.zeros_like(demands), np.zeros(len(delays))
-    large = worth_compiling(lattice_kernel, 3.0 * totals.size * len(delays))
-    kernel = compiled(lattice_kernel) if large else lattice_kernel
-    kernel(populations, delays, demands, totals, responses, rates)
+    solve = lattice_kernel.form(3.0 * totals.size * len(delays))
+    solve(populations, delays, demands, totals, responses, rates)
     return _collect(component, rates, responses)
 
 

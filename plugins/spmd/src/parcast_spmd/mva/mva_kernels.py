@@ -8,14 +8,13 @@ then never import numba, and compiled for large ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from parcast.errors import SolveError
-from parcast_spmd.compilation import compiled, worth_compiling
+from parcast.plugins import Kernel, kernel
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -26,6 +25,7 @@ _CALL_STEPS, _NODE_STEPS = 30, 0.03
 _SLAB = 4096
 
 
+@kernel("parcast-spmd")
 def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, means: Any) -> None:
     """Fill ``sums`` and ``means``; see `fork_join_sums`."""
     for point in range(len(populations)):
@@ -55,6 +55,7 @@ def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, mea
         means[point] = responses / size
 
 
+@kernel("parcast-spmd")
 def two_queues_kernel(
     populations: Any,
     delays: Any,
@@ -90,6 +91,7 @@ def two_queues_kernel(
             rates[point] = populations[point] / cycle
 
 
+@kernel("parcast-spmd")
 def closed_kernel(population: Any, delay: Any, demands: Any, queues: Any, responses: Any) -> float:
     """Fill ``queues`` (all 0 before) and ``responses``, return the throughput; see `closed_mva`."""
     rate = 0.0
@@ -104,6 +106,7 @@ def closed_kernel(population: Any, delay: Any, demands: Any, queues: Any, respon
     return rate
 
 
+@kernel("parcast-spmd")
 def node_kernel(
     first: Any, last: Any, delays: Any, demands: Any, queues: Any, rate: Any, products: Any
 ) -> None:
@@ -125,6 +128,7 @@ def node_kernel(
         products[(i - first) // 8] *= cycle / cycle[-1]
 
 
+@kernel("parcast-spmd")
 def lattice_kernel(
     populations: Any, delays: Any, demands: Any, totals: Any, responses: Any, rates: Any
 ) -> None:
@@ -272,12 +276,14 @@ def closed_mva(population: int, delay: float, demands: npt.ArrayLike) -> tuple[f
     check_points(np.asarray([population]), {"delay": np.asarray([delay]), "demands": values})
     if delay == 0 and not values.any():
         raise SolveError("A cycle of no time at all has no throughput; give a demand above 0.")
-    if worth_compiling(closed_kernel, population * (values.size + 1)):
+    if closed_kernel.worth_compiling(population * (values.size + 1)):
         queues, responses = np.zeros_like(values), np.zeros_like(values)
-        rate = compiled(closed_kernel)(population, float(delay), values, queues, responses)
+        rate = closed_kernel.compiled(population, float(delay), values, queues, responses)
         return float(rate), responses
     listed = [0.0] * values.size
-    rate = closed_kernel(population, float(delay), values.tolist(), [0.0] * values.size, listed)
+    rate = closed_kernel.plain(
+        population, float(delay), values.tolist(), [0.0] * values.size, listed
+    )
     return float(rate), np.array(listed, dtype=np.float64)
 
 
@@ -305,27 +311,27 @@ def node_sweep(population: int, delays: Floats, demands: Floats) -> tuple[Floats
         logs = population * np.log(delays / delays[-1])
         return population / delays, np.zeros((0, delays.size)), logs
     steps = population * (demands.size + 1) * (_CALL_STEPS + delays.size * _NODE_STEPS)
-    kernel = compiled(node_kernel) if worth_compiling(node_kernel, steps) else node_kernel
+    sweep = node_kernel.form(steps)
     queues, rate = np.zeros((demands.size, delays.size)), np.zeros(delays.size)
     logs = np.zeros(delays.size)
     for first in range(1, population + 1, _SLAB):
         last = min(population, first + _SLAB - 1)
         products = np.ones(((last - first) // 8 + 1, delays.size))
-        kernel(first, last, delays, demands, queues, rate, products)
+        sweep(first, last, delays, demands, queues, rate, products)
         logs += np.log(products).sum(axis=0)
     return rate, queues, logs
 
 
 def _run(
-    kernel: Callable[..., None], sizes: Integers, demands: tuple[Floats, ...], results: int
+    kernel: Kernel, sizes: Integers, demands: tuple[Floats, ...], results: int
 ) -> list[Floats]:
     """Call a kernel over points, with lists (fast in Python) or arrays (needed by numba)."""
-    if worth_compiling(kernel, float(sizes.sum())):
+    if kernel.worth_compiling(float(sizes.sum())):
         filled = [np.zeros(sizes.size) for _ in range(results)]
-        compiled(kernel)(sizes, *demands, *filled)
+        kernel.compiled(sizes, *demands, *filled)
         return filled
     listed = [[0.0] * sizes.size for _ in range(results)]
-    kernel(sizes.tolist(), *(values.tolist() for values in demands), *listed)
+    kernel.plain(sizes.tolist(), *(values.tolist() for values in demands), *listed)
     return [np.array(values, dtype=np.float64) for values in listed]
 
 

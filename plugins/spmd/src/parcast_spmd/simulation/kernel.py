@@ -17,14 +17,15 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.plugins import kernel
 from parcast.quantities import Distribution
-from parcast_spmd.compilation import compiled
 from parcast_spmd.mva.mva_kernels import Floats, Integers
 
 #: Bursts whose random numbers are drawn at once.
 AHEAD = 1 << 14
 
 
+@kernel("parcast-spmd")
 def event_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of its file)
     when: Any,
     who: Any,
@@ -173,22 +174,22 @@ class Runs:
         """Play until all jobs have done their cycles."""
         self.marks(1, 1 << 62)
 
-    def marks(self, number: int, interval: int, kernel: Any = None) -> Floats:
+    def marks(self, number: int, interval: int, form: Any = None) -> Floats:
         """Return the time, and the rest of the first run's `total`, each ``interval`` cycles on.
 
         Parameters
         ----------
         number, interval
             How many marks, and the cycles, of all jobs together, from one to the next.
-        kernel
+        form
             The form of the kernel, compiled where not given.
         """
-        kernel = kernel or compiled(event_kernel)
+        run = form or event_kernel.compiled
         marks = np.zeros((number, 4))
         self._count[3] = 0
         while self._count[0] and self._count[3] < number * interval:
             self._draw_ahead()
-            kernel(
+            run(
                 *(self._when, self._who, self._state, self._free, self._first, self._idle),
                 *(self._pace, self.stations.constant, *self._bursts, *self._cycles),
                 *(self._count, self.total, marks, interval),
