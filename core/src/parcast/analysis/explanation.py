@@ -62,10 +62,12 @@ class Explanation:
     rest: str = ""  #: where the difference is that no choice explains; empty where there is none
 
     def __str__(self) -> str:
-        said = [f"{self.solver} is {_apart(self.ratio)} {self.against} at p = {self.p}"]
+        clauses = [f"{self.solver} is {_apart(self.ratio)} {self.against} at p = {self.p}"]
         for index, step in enumerate(self.steps):
-            said.append(f"without {step.choice}{' too' if index else ''} {_apart(step.ratio)} it")
-        return "; ".join([*said, self.rest] if self.rest else said)
+            clauses.append(
+                f"without {step.choice}{' too' if index else ''} {_apart(step.ratio)} it"
+            )
+        return "; ".join([*clauses, self.rest] if self.rest else clauses)
 
 
 @attrs.frozen(kw_only=True)
@@ -138,13 +140,13 @@ def explain(
         question: the fewest lowerings, then the fewest notes.
     """
     works = {
-        one.name: one for one in (inputs.workload(registry, item) for item in listed(workload))
+        work.name: work for work in (inputs.workload(registry, item) for item in listed(workload))
     }
     machines = {
-        one.name: one for one in (inputs.machine(registry, item) for item in listed(machine))
+        mach.name: mach for mach in (inputs.machine(registry, item) for item in listed(machine))
     }
     chosen = Settings.sort(settings or {}, registry, works.values())
-    found = []
+    explanations = []
     for (work, mach, p, d), rows in _points(results).items():
         line = Line(workload=works[work], machine=machines[mach], settings=chosen)
         point = _Point(
@@ -158,8 +160,10 @@ def explain(
             seed=seed,
         )
         anchor = min(rows, key=lambda row: (len(row.lowering), len(row.notes)))
-        found += [_explained(point, row, anchor) for row in rows if not _same(_ratio(row, anchor))]
-    return found
+        explanations += [
+            _explained(point, row, anchor) for row in rows if not _same(_ratio(row, anchor))
+        ]
+    return explanations
 
 
 def _points(results: Results) -> dict[tuple[str, str, int, int], list[Row]]:
@@ -179,7 +183,7 @@ def _explained(point: _Point, row: Row, anchor: Row) -> Explanation:
             for name, at in _each_without(point, left)
             if all((answers := (at.ask(row.solver), at.ask(anchor.solver)))[i].time for i in (0, 1))
         ]
-        nearest = min(tried, key=lambda one: one[0], default=None)
+        nearest = min(tried, key=lambda attempt: attempt[0], default=None)
         if nearest is None or nearest[0] > (1 - LEAST) * _distance(_ratio(*pair)):
             break
         _, name, point, pair = nearest
@@ -262,8 +266,8 @@ def _without_part(name: str) -> _Without:
 
 
 def _with_options(solver: str, options: Mapping[str, Any]) -> _Without:
-    own = {f"{solver}.{name}": value for name, value in options.items()}
-    return lambda point: attrs.evolve(point, settings={**point.settings, **own})
+    values = {f"{solver}.{name}": value for name, value in options.items()}
+    return lambda point: attrs.evolve(point, settings={**point.settings, **values})
 
 
 def _without_groups(point: _Point) -> _Point | None:
@@ -281,13 +285,13 @@ def _rest(row: Row, anchor: Row) -> str:
     if row.time in {row.lower, row.upper}:
         return f"it is {'a lower' if row.time == row.lower else 'an upper'} bound"
     if row.parts is None or anchor.parts is None:
-        steps = [one for one in row.lowering if one not in anchor.lowering]
+        steps = [step for step in row.lowering if step not in anchor.lowering]
         where = f"in what {steps[0]} keeps of the workload" if steps else "in the method"
         return f"what is left is {where}"
     names = (field.name for field in attrs.fields(Parts))
     parts = zip(names, row.parts.values(), anchor.parts.values(), strict=True)
-    name, own, others = max(parts, key=lambda one: abs(one[1] - one[2]))
-    return f"what is left is mostly {name}: {format_seconds(own)} against {format_seconds(others)}"
+    name, seconds, anchor_seconds = max(parts, key=lambda part: abs(part[1] - part[2]))
+    return f"what is left is mostly {name}: {format_seconds(seconds)} against {format_seconds(anchor_seconds)}"
 
 
 def _ratio(row: Row, anchor: Row) -> float:

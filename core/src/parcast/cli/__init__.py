@@ -42,8 +42,8 @@ def build(registry: Registry) -> typer.Typer:
     return app
 
 
-def _show_versions(context: typer.Context, asked: bool) -> None:
-    if asked:
+def _show_versions(context: typer.Context, show: bool) -> None:
+    if show:
         for info in context.obj.plugins:
             print(info.package)
         raise typer.Exit

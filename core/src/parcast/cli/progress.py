@@ -66,7 +66,9 @@ class _Line:
     def refresh(self) -> None:
         """Draw again while the work goes on, unless a plugin's own bar is there."""
         while not self.done.wait(1.0):
-            if not any(type(one).__name__ == "_RefreshThread" for one in threading.enumerate()):
+            if not any(
+                type(thread).__name__ == "_RefreshThread" for thread in threading.enumerate()
+            ):
                 self.draw()
 
     def write(self, text: str) -> None:

@@ -108,10 +108,10 @@ def compare(
     the measured time.
     """
     registry: Registry = context.obj
-    most = largest_error(tolerance, measured)
+    limit = largest_error(tolerance, measured)
     check_output(registry, output)
     workloads, machines = workload.split(","), machine.split(",")
-    asked = _asked(p, d, mapping, settings, seed)
+    question = _asked(p, d, mapping, settings, seed)
     results = _answered(
         registry,
         workloads,
@@ -119,19 +119,21 @@ def compare(
         solvers=",".join(solver) if solver else None,
         measured=measured,
         uncertainty=uncertainty,
-        **asked,
+        **question,
     )
     _refuse_one_invalid_point(results)
-    why = _explained(registry, results, workloads, machines, asked) if explain else []
+    why = _explained(registry, results, workloads, machines, question) if explain else []
     with writing(registry, results, output):
         if json:
-            explained = {"explained": [attrs.asdict(one) for one in why]} if explain else {}
+            explained = (
+                {"explained": [attrs.asdict(explanation) for explanation in why]} if explain else {}
+            )
             print_json({**results.to_dict(), **explained})
         else:
             print_results(results)
             for index, sentence in enumerate(why):
                 print_text(("\n" if index == 0 else "") + str(sentence))
-    return max(_exit_code(results), check_errors(results, most))
+    return max(_exit_code(results), check_errors(results, limit))
 
 
 def predict(
@@ -152,9 +154,9 @@ def predict(
 ) -> int:
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
-    asked = _asked(p, d, mapping, settings, seed)
+    question = _asked(p, d, mapping, settings, seed)
     results = _answered(
-        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **asked
+        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question
     )
     _refuse_one_invalid_point(results)
     if json:
@@ -174,10 +176,10 @@ def _explained(
     return explain(registry, results, workload, machine, **same)
 
 
-def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:
+def _answered(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
     try:
         with progress.shown() as tell:
-            return registry.compare(workload, machine, tell=tell, **asked)
+            return registry.compare(workload, machine, tell=tell, **question)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None
 

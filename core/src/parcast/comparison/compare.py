@@ -84,8 +84,8 @@ def compare(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    workloads = [inputs.workload(registry, one) for one in listed(workload)]
-    machines = [inputs.machine(registry, one) for one in listed(machine)]
+    workloads = [inputs.workload(registry, item) for item in listed(workload)]
+    machines = [inputs.machine(registry, item) for item in listed(machine)]
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
@@ -100,17 +100,17 @@ def compare(
     ]
     if not lines:
         raise UnknownNameError("No workload or no machine was given")
-    asked = [one for line in lines for one in _asked(registry, line, p, d, solvers)]
-    if all(one.error for one in asked):
-        raise next(one.error for one in asked if one.error)
+    questions = [question for line in lines for question in _asked(registry, line, p, d, solvers)]
+    if all(question.error for question in questions):
+        raise next(question.error for question in questions if question.error)
     try:
         check_uncertainty(uncertainty, registry, lines)
     except UncertaintyError as error:
         raise UncertaintyError(f"uncertainty: {error}") from None
-    rows = tuple(answer(registry, asked, uncertainty=uncertainty, tell=tell))
+    rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
     if registry.has_listeners:
-        for one, row in zip(asked, rows, strict=True):
-            registry.point_done(one.query, row.prediction)
+        for question, row in zip(questions, rows, strict=True):
+            registry.point_done(question.query, row.prediction)
     origin = provenance(registry, workloads, machines, settings or {}, seed)
     if times is not None:
         rows, unused = join(rows, times, workloads)
@@ -120,10 +120,10 @@ def compare(
 
 def _asked(registry: Catalog, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
     return [
-        one
+        question
         for processes in line.processes(p)
         for disks in line.disks(d, processes)
-        for one in line.asked(registry, processes, disks, solvers)
+        for question in line.asked(registry, processes, disks, solvers)
     ]
 
 

@@ -110,12 +110,12 @@ def listed(one_or_many: Any) -> list[Any]:
     return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
 
 
-def whole_numbers(name: str, given: Any, default: int | None) -> tuple[int, ...]:
+def whole_numbers(name: str, requested: Any, default: int | None) -> tuple[int, ...]:
     """Return the values of p or d, each checked."""
-    if given is None:
+    if requested is None:
         return (default,) if default is not None else DEFAULT_P
-    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
-    values = tuple(given) if several else (given,)
+    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
+    values = tuple(requested) if several else (requested,)
     for value in values:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST:
@@ -159,21 +159,25 @@ def solver_names(
     families = {entry.family for entry in registry.solvers.values()}
     if names is None:
         entries = [entry for entry in registry.solvers.values() if not entry.on_request]
-        ways = {name: one for name, one in registry.lowerings.items() if not one.on_request}
+        ways = {
+            name: lowering
+            for name, lowering in registry.lowerings.items()
+            if not lowering.on_request
+        }
         kinds = {workload.kind for workload in workloads}
         able = [
             entry
             for entry in entries
             if any(path(ways, kind, entry.kind) is not None for kind in kinds)
         ]
-        asked = sorted({entry.family for entry in able or entries})
-        if not asked:
+        chosen = sorted({entry.family for entry in able or entries})
+        if not chosen:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
-        return asked
-    asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-    if not asked:
+        return chosen
+    chosen = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    if not chosen:
         raise UnknownNameError("No solver was named; leave solvers out to ask every family")
-    for name in asked:
+    for name in chosen:
         if name not in families:
             registry.named("solvers", name, {**registry.families, **registry.solvers})
-    return list(dict.fromkeys(asked))
+    return list(dict.fromkeys(chosen))

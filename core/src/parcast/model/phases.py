@@ -105,14 +105,14 @@ class Phases:
 
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, and what each of them does."""
-        found = self.at(query)
-        bursts = [one.cycles * one.bursts for one in found]
-        pairs = list(zip(found, bursts, strict=True))
+        phases = self.at(query)
+        bursts = [phase.cycles * phase.bursts for phase in phases]
+        pairs = list(zip(phases, bursts, strict=True))
         return {
-            "parallel": math.fsum(one.parallel * count for one, count in pairs),
-            "serial": math.fsum(one.serial * count for one, count in pairs),
-            "memory_bytes": math.fsum(one.memory_bytes * count for one, count in pairs),
-            "io_bytes": math.fsum(one.io_bytes * one.cycles for one in found),
+            "parallel": math.fsum(phase.parallel * count for phase, count in pairs),
+            "serial": math.fsum(phase.serial * count for phase, count in pairs),
+            "memory_bytes": math.fsum(phase.memory_bytes * count for phase, count in pairs),
+            "io_bytes": math.fsum(phase.io_bytes * phase.cycles for phase in phases),
         }
 
     def uses(self, query: Query) -> dict[str, bool]:
@@ -132,17 +132,17 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        kept = _kept_of(self)
+        memory = _kept_of(self)
         key: tuple[Any, ...] = (query.p,)
-        if kept.names:
-            key += tuple((value, type(value)) for value in map(query.values.get, kept.names))
-        found = kept.found.get(key)
-        if found is None:
-            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
-            if len(kept.found) >= _MOST_KEPT:
-                kept.found.clear()
-            kept.found[key] = found
-        return found
+        if memory.names:
+            key += tuple((value, type(value)) for value in map(query.values.get, memory.names))
+        values = memory.found.get(key)
+        if values is None:
+            values = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(memory.found) >= _MOST_KEPT:
+                memory.found.clear()
+            memory.found[key] = values
+        return values
 
 
 #: More points than this are not kept.
@@ -171,7 +171,7 @@ def _kept_of(content: Phases) -> _Kept:
         if kept.content is content:
             return kept
     formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
-    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
+    names = {name for formula in formulas if isinstance(formula, Formula) for name in formula.names}
     kept = _Kept(content, tuple(sorted(names - {"p"})), {})
     _latest[:] = [kept]
     return kept

@@ -203,7 +203,7 @@ def load(target: str) -> Any:
 
 def load_class(target: str) -> type:
     """Return the attrs class that ``"module:attribute"`` names (see `load`)."""
-    found = load(target)
-    if not isinstance(found, type) or not attrs.has(found):
+    value = load(target)
+    if not isinstance(value, type) or not attrs.has(value):
         raise PluginError(f"{target!r} is no attrs class")
-    return found
+    return value

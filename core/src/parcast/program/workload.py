@@ -65,15 +65,15 @@ class Program:
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, the tasks of pools included."""
         native = matched(query, pools=True).native
-        found: dict[str, float] = {}
+        amounts: dict[str, float] = {}
         for part in (native, *(pool.work for pool in native.pools)):
             for block in part.blocks:
                 count = part.size if block.ranks is None else len(block.ranks)
                 for name in _AMOUNTS.get(block.op, ()):
                     column = np.broadcast_to(block.arguments[name], count)
                     key = f"{block.op} {name}"
-                    found[key] = found.get(key, 0.0) + float(column.sum())
-        return found
+                    amounts[key] = amounts.get(key, 0.0) + float(column.sum())
+        return amounts
 
     def uses(self, query: Query) -> dict[str, bool]:
         """Return what of a machine's the operations need that not every solver obeys."""

@@ -27,15 +27,15 @@ class Unit:
     most: float = math.inf
     preset: Callable[[str], str | None] | None = None
 
-    def check(self, value: float, shown: object) -> float:
+    def check(self, value: float, stated: object) -> float:
         """Return ``value`` if the field may hold it, else raise `UnitError`."""
         if not math.isfinite(value):
-            raise UnitError(f"{shown!r} is not a finite number")
+            raise UnitError(f"{stated!r} is not a finite number")
         if value < 0 or (self.positive and value == 0):
             bound = "above 0" if self.positive else "0 or more"
-            raise UnitError(f"{shown!r} must be {bound}")
+            raise UnitError(f"{stated!r} must be {bound}")
         if value > self.most:
-            raise UnitError(f"{shown!r} must be at most {self.most:g}")
+            raise UnitError(f"{stated!r} must be at most {self.most:g}")
         return value
 
     def holds(self, values: Any) -> Any:

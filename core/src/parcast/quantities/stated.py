@@ -60,9 +60,9 @@ def parse_quantity(value: object) -> Quantity:
 
 
 def _distributed(text: str) -> Quantity:
-    name, _, rest = text.strip().partition(":")
+    name, _, numbers = text.strip().partition(":")
     dimension = next(
-        (found for one in rest.split(",") if (found := parse_number(one).dimension)), ""
+        (unit for number in numbers.split(",") if (unit := parse_number(number).dimension)), ""
     )
     try:
         law = Distribution.read(text.strip(), dimension)

@@ -17,13 +17,15 @@ def told_once(sentences: Iterable[str]) -> dict[str, list[str]]:
         All different.
     """
     groups: dict[str, list[str]] = {}
-    for one in sentences:
-        groups.setdefault(_NUMBER.sub("#", one), []).append(one)
-    told: dict[str, list[str]] = {}
+    for sentence in sentences:
+        groups.setdefault(_NUMBER.sub("#", sentence), []).append(sentence)
+    merged: dict[str, list[str]] = {}
     for group in groups.values():
         ranged = _ranged(group)
-        told |= {one: [one] for one in group} if ranged is None else {ranged: group}
-    return told
+        merged |= (
+            {sentence: [sentence] for sentence in group} if ranged is None else {ranged: group}
+        )
+    return merged
 
 
 def _ranged(group: Sequence[str]) -> str | None:
@@ -33,6 +35,6 @@ def _ranged(group: Sequence[str]) -> str | None:
     if len(varying) != 1:
         return None
     (index,) = varying
-    found = list(_NUMBER.finditer(group[0]))[index]
-    least, most = (choose(columns[index], key=float) for choose in (min, max))
-    return f"{group[0][: found.start()]}{least} to {most}{group[0][found.end() :]}"
+    number = list(_NUMBER.finditer(group[0]))[index]
+    least, largest = (choose(columns[index], key=float) for choose in (min, max))
+    return f"{group[0][: number.start()]}{least} to {largest}{group[0][number.end() :]}"

@@ -50,14 +50,14 @@ class Plan:
     def _values(self, workload: Workload) -> Iterator[tuple[Any, ...]]:
         for name, values in self.settings.items():
             of_another = name in self.kinds.parameters and name not in workload.parameters
-            family, asked = name.partition(".")[0], self.solver.partition(".")[0]
-            of_another |= name in self.kinds.options and family != asked
+            family, own_family = name.partition(".")[0], self.solver.partition(".")[0]
+            of_another |= name in self.kinds.options and family != own_family
             yield values[:1] if of_another else values
 
     @cached_property
     def _processes(self) -> tuple[tuple[int, ...], ...]:
         """Return the p that each workload is asked about."""
-        return tuple(whole_numbers("p", self.p, one.processes) for one in self.workloads)
+        return tuple(whole_numbers("p", self.p, workload.processes) for workload in self.workloads)
 
     @cached_property
     def _disks(self) -> tuple[int, ...] | None:
@@ -69,7 +69,9 @@ class Plan:
         """Return the number after each workload's last point."""
         disks = 1 if self._disks is None else len(self._disks)
         pairs = zip(self._axes, self._processes, strict=True)
-        return tuple(accumulate(prod(map(len, axes)) * len(own) * disks for axes, own in pairs))
+        return tuple(
+            accumulate(prod(map(len, axes)) * len(processes) * disks for axes, processes in pairs)
+        )
 
     def __len__(self) -> int:
         return self._ends[-1]
@@ -111,7 +113,7 @@ class Plan:
     def asked(self, registry: Catalog, start: int, stop: int) -> list[Asked]:
         """Return the questions at these points."""
         return [
-            one
+            question
             for line, p, d in self.places(start, stop)
-            for one in line.asked(registry, p, d, [self.solver])
+            for question in line.asked(registry, p, d, [self.solver])
         ]

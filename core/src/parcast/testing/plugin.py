@@ -69,8 +69,8 @@ def check_plugin(plugin: Any) -> Registry:
 
 
 def _check_entry(entry: Any, word: str, who: str) -> None:
-    named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
-    expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
+    well_named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
+    expect(well_named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
     if getattr(entry, "suffix", None) is not None:
         folder = isinstance(entry, Reader) and entry.mark and not entry.suffix
         dotted = folder or entry.suffix.startswith(".")
@@ -92,8 +92,8 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
         expect(in_family, f"{who}: the name must be {word!r} or start with '{word}.'")
     if isinstance(entry, SolverEntry):
         expect(isinstance(target(), Solver), f"{who}: {entry.target} must have supports and solve")
-        known = options is None or attrs.has(options)
-        expect(known, f"{who}: {entry.options} must be an attrs class")
+        is_attrs = options is None or attrs.has(options)
+        expect(is_attrs, f"{who}: {entry.options} must be an attrs class")
 
 
 def _check_imports(module: str, who: str) -> None:

@@ -34,22 +34,22 @@ def matched(query: Query, *, pools: bool = False) -> Matched:
     # by their text: 1 and 1.0 are equal, but no program takes one for the other
     values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
     key = (program, query.p, values, network.collectives, network.eager_limit)
-    found = _found.get(key)
-    if found is None:
+    prepared = _found.get(key)
+    if prepared is None:
         for old in list(_found)[: 1 - _KEPT]:  # before memory is needed for the next
             _found.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
         try:
-            found = match(program.at(query), algorithms(network.collectives), limit)
+            prepared = match(program.at(query), algorithms(network.collectives), limit)
         except InvalidPointError as error:
-            found = error.with_traceback(None)  # no frame keeps what was unrolled
-        _found[key] = found
-    if isinstance(found, InvalidPointError):
-        raise InvalidPointError(*found.args)
-    if found.native.pools and not pools:
-        site = next(block.site for block in found.native.blocks if block.op == "pool")
+            prepared = error.with_traceback(None)  # no frame keeps what was unrolled
+        _found[key] = prepared
+    if isinstance(prepared, InvalidPointError):
+        raise InvalidPointError(*prepared.args)
+    if prepared.native.pools and not pools:
+        site = next(block.site for block in prepared.native.blocks if block.op == "pool")
         raise UnsupportedError(
-            f"{found.native.line(site)}: tasks of a pool go to whoever is free, which is not "
+            f"{prepared.native.line(site)}: tasks of a pool go to whoever is free, which is not "
             "followed here; ask another family, or deal the tasks out in a fixed order"
         )
-    return found
+    return prepared

@@ -67,11 +67,13 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
 def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
     places = {step.order: place for place, step in enumerate(steps)}
     for step in steps:
-        one = step.operation
-        if one.op in _TIMED:
-            yield Operation(one.site, "elapse", {"seconds": step.seconds * speed})
-        elif one.arguments.get("src") == ANY:
-            yield Operation(one.site, one.op, {**one.arguments, "src": step.source})
+        operation = step.operation
+        if operation.op in _TIMED:
+            yield Operation(operation.site, "elapse", {"seconds": step.seconds * speed})
+        elif operation.arguments.get("src") == ANY:
+            yield Operation(
+                operation.site, operation.op, {**operation.arguments, "src": step.source}
+            )
         else:
-            requests = tuple(places[request] for request in one.requests)
-            yield Operation(one.site, one.op, one.arguments, requests)
+            requests = tuple(places[request] for request in operation.requests)
+            yield Operation(operation.site, operation.op, operation.arguments, requests)
