@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison import inputs
-from parcast.comparison.grid import Line, Placed, check_mapping, check_seed, check_settings
+from parcast.comparison.grid import Placed, Scenario, check_mapping, check_seed, check_settings
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Task, Tell, default_of, resolve, silent, solve_all
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
@@ -45,14 +45,14 @@ class Advice:
     assumed: tuple[Assumption, ...] = ()  #: by the method, as the solver states it
 
     @property
-    def can(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether there is an answer, or would be."""
         return self.prediction.status is Status.OK
 
     @property
-    def asked(self) -> bool:
+    def was_asked(self) -> bool:
         """Whether the solver was asked, or refused before."""
-        return self.seconds is not None or not self.can
+        return self.seconds is not None or not self.has_answer
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class Advice:
         return (*broken, *self.prediction.assumptions, *self.prediction.notes)
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def satisfied(self) -> tuple[str, ...]:
         """What the method assumes, and nothing here contradicts."""
         return tuple(assumption.text for assumption in self.assumed if not assumption.violated)
 
@@ -132,10 +132,10 @@ def advise(
     check_settings(settings)
     check_seed(seed)
     chosen = Settings.sort(settings or {}, registry, [work])
-    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = line.processes((work.processes or USUAL_P) if p is None else p)
-    (disks,) = line.disks(d, processes)
-    query = line.query(registry, processes, disks)
+    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)
+    (disks,) = scenario.disks(d, processes)
+    query = scenario.query(registry, processes, disks)
     tasks = {}
     for name in registry.solvers:
         tell(f"{name}: is it able")
@@ -194,8 +194,8 @@ def _before(
 def _rank(candidate: Advice) -> tuple[bool, bool, bool, int, float, str]:
     took = candidate.seconds or candidate.cost or 0.0
     return (
-        not candidate.can,
-        not candidate.asked,
+        not candidate.has_answer,
+        not candidate.was_asked,
         not candidate.exact,
         len(candidate.departures),
         took,
@@ -203,11 +203,13 @@ def _rank(candidate: Advice) -> tuple[bool, bool, bool, int, float, str]:
     )
 
 
-def said_by(candidates: Sequence[Advice], attribute: str = "departures") -> dict[str, list[str]]:
-    """Return what those that can answer depart in (or what has ``held``), and who says each."""
+def solvers_by_text(
+    candidates: Sequence[Advice], attribute: str = "departures"
+) -> dict[str, list[str]]:
+    """Return each departure (or ``satisfied`` assumption) with the solvers that state it."""
     solvers: dict[str, list[str]] = {}
     for candidate in candidates:
-        for text in dict.fromkeys(getattr(candidate, attribute) if candidate.can else ()):
+        for text in dict.fromkeys(getattr(candidate, attribute) if candidate.has_answer else ()):
             solvers.setdefault(text, []).append(candidate.solver)
     return solvers
 
@@ -218,7 +220,9 @@ def disagreement(candidates: Sequence[Advice]) -> list[str]:
     Answers within 1 % are taken together; what only those of one time say may be why they
     differ from others. Lower bounds disagree with nobody.
     """
-    timed = [candidate for candidate in candidates if candidate.can and candidate.prediction.time]
+    timed = [
+        candidate for candidate in candidates if candidate.has_answer and candidate.prediction.time
+    ]
     bounds = [candidate.solver for candidate in timed if is_lower_bound(candidate.prediction)]
     groups = _agreeing([candidate for candidate in timed if candidate.solver not in bounds])
     sentences = []
@@ -252,7 +256,7 @@ def _why(groups: Sequence[Sequence[Advice]]) -> Iterator[str]:
     for group in groups:
         others = [candidate for another in groups if another is not group for candidate in another]
         heard = {text for candidate in others for text in candidate.departures}
-        for text, solvers in said_by(group).items():
+        for text, solvers in solvers_by_text(group).items():
             if text not in heard:
                 yield f"Only {', '.join(solvers)}: {text}"
 

@@ -18,7 +18,7 @@ import attrs
 
 from parcast.comparison import inputs
 from parcast.comparison.compare import compare
-from parcast.comparison.grid import Line, Placed, listed
+from parcast.comparison.grid import Placed, Scenario, listed
 from parcast.comparison.settings import Settings, set_values
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
@@ -83,13 +83,13 @@ class _Point:
     mapping: Placed
     seed: int
     without: frozenset[str] = frozenset()
-    _asked: dict[tuple[frozenset[str], str], Row] = attrs.field(factory=dict)
+    _answers: dict[tuple[frozenset[str], str], Row] = attrs.field(factory=dict)
 
     def ask(self, solver: str) -> Row:
         """Return a solver's answer; the same question is asked once."""
         key = (self.without, solver)
-        if key not in self._asked:
-            (self._asked[key],) = compare(
+        if key not in self._answers:
+            (self._answers[key],) = compare(
                 self.registry,
                 self.workload,
                 self.machine,
@@ -100,9 +100,9 @@ class _Point:
                 settings=self.settings,
                 seed=self.seed,
             ).rows
-        return self._asked[key]
+        return self._answers[key]
 
-    def changed(self, values: Mapping[str, Any], **others: Any) -> _Point:
+    def with_values(self, values: Mapping[str, Any], **others: Any) -> _Point:
         """Return the point with these values of the machine, and of its own fields."""
         machine = set_values(self.machine, self.registry, values)
         return attrs.evolve(self, machine=machine, **others)
@@ -148,11 +148,11 @@ def explain(
     chosen = Settings.sort(settings or {}, registry, works.values())
     explanations = []
     for (work, mach, p, d), rows in _points(results).items():
-        line = Line(workload=works[work], machine=machines[mach], settings=chosen)
+        scenario = Scenario(workload=works[work], machine=machines[mach], settings=chosen)
         point = _Point(
             registry=registry,
             workload=works[work],
-            machine=line.query(registry, p, d).machine,
+            machine=scenario.query(registry, p, d).machine,
             p=p,
             d=d,
             settings={**chosen.parameters, **chosen.options},
@@ -229,14 +229,14 @@ def _without_contention(point: _Point) -> _Point | None:
     network = point.machine.network
     shared = network.contention not in {None, "none"}
     if shared or network.saturation is not None or network.contention_level:
-        return point.changed({"network.contention": "none"})
+        return point.with_values({"network.contention": "none"})
     return None
 
 
 def _without_shared_disks(point: _Point) -> _Point | None:
     if point.machine.storage.bandwidth is None:
         return None
-    return point.changed({"storage.layout": "cluster", "storage.disks": point.p}, d=point.p)
+    return point.with_values({"storage.layout": "cluster", "storage.disks": point.p}, d=point.p)
 
 
 def _without_messages(point: _Point) -> _Point | None:
@@ -249,7 +249,7 @@ def _without_messages(point: _Point) -> _Point | None:
     values |= {"network.bandwidth": ENDLESS, "network.contention": "none"}
     if network.local is not None:
         values |= {"network.local.startup": 0.0, "network.local.bandwidth": ENDLESS}
-    return point.changed(values)
+    return point.with_values(values)
 
 
 def _without_part(name: str) -> _Without:
@@ -271,13 +271,13 @@ def _with_options(solver: str, options: Mapping[str, Any]) -> _Without:
 
 
 def _without_groups(point: _Point) -> _Point | None:
-    return point.changed({"nodes.groups": ()}) if point.machine.nodes.groups else None
+    return point.with_values({"nodes.groups": ()}) if point.machine.nodes.groups else None
 
 
 def _without_memory(point: _Point) -> _Point | None:
     nodes, names = point.machine.nodes, ("memory_bandwidth", "core_bandwidth")
     stated = {f"nodes.{name}": ENDLESS for name in names if getattr(nodes, name)}
-    return point.changed(stated) if stated else None
+    return point.with_values(stated) if stated else None
 
 
 def _rest(row: Row, anchor: Row) -> str:
@@ -291,7 +291,8 @@ def _rest(row: Row, anchor: Row) -> str:
     names = (field.name for field in attrs.fields(Parts))
     parts = zip(names, row.parts.values(), anchor.parts.values(), strict=True)
     name, seconds, anchor_seconds = max(parts, key=lambda part: abs(part[1] - part[2]))
-    return f"what is left is mostly {name}: {format_seconds(seconds)} against {format_seconds(anchor_seconds)}"
+    times = f"{format_seconds(seconds)} against {format_seconds(anchor_seconds)}"
+    return f"what is left is mostly {name}: {times}"
 
 
 def _ratio(row: Row, anchor: Row) -> float:

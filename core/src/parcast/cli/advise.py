@@ -54,12 +54,12 @@ def advise(
 
     registry: Registry = context.obj
     values = dict(map(split_assignment, settings or ()))
-    with progress.shown() as tell:
+    with progress.show_progress() as tell:
         candidates = advise(
             registry, workload, machine,
             p=p, d=d, mapping=mapping, settings=values, seed=seed, every=every, tell=tell,
         )  # fmt: skip
-    able = [candidate for candidate in candidates if candidate.can]
+    able = [candidate for candidate in candidates if candidate.has_answer]
     if candidates and all(
         candidate.prediction.status is Status.INVALID for candidate in candidates
     ):
@@ -77,15 +77,15 @@ def advise(
 
 
 def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:
-    from parcast.analysis.advice import said_by
+    from parcast.analysis.advice import solvers_by_text
 
     if able:
         rows = [_row(candidate) for candidate in able]
         print_table(("solver", "time", "gives besides", "reached by", "takes"), rows)
         print("\n* what its family answers with\n")
-    for text, solvers in said_by(able).items():
+    for text, solvers in solvers_by_text(able).items():
         print_text(f"{_named(solvers, able)}: {text}")
-    for index, (text, solvers) in enumerate(said_by(able, "held").items()):
+    for index, (text, solvers) in enumerate(solvers_by_text(able, "satisfied").items()):
         if index == 0:
             print("\nassumed, and nothing here speaks against it:")
         print_text(f"{_named(solvers, able)}: {text}")
@@ -93,7 +93,7 @@ def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[s
         print_text(("\n" if index == 0 else "") + sentence)
     reasons: dict[str, list[str]] = {}
     for candidate in candidates:
-        if not candidate.can:
+        if not candidate.has_answer:
             reason = f"{candidate.prediction.status.value}: {candidate.prediction.message}"
             reasons.setdefault(reason, []).append(candidate.solver)
     for index, (reason, solvers) in enumerate(reasons.items()):

@@ -105,10 +105,10 @@ _HEADS = {
 }
 
 
-def _span(least: float, most: float) -> str:
-    if least == most:
+def _span(least: float, largest: float) -> str:
+    if least == largest:
         return short_number(least)
-    return f"{short_number(least)} .. {short_number(most)}"
+    return f"{short_number(least)} .. {short_number(largest)}"
 
 
 def _ranks(ranks: NDArray[np.int64]) -> str:

@@ -19,7 +19,7 @@ _PAUSE = 0.1
 
 
 @contextmanager
-def shown() -> Iterator[Tell]:
+def show_progress() -> Iterator[Tell]:
     """Give what shows a text with the seconds since now, on a terminal that can take it back.
 
     It is drawn as it is told, since a compiled kernel may keep the interpreter to itself, and
@@ -35,7 +35,7 @@ def shown() -> Iterator[Tell]:
     try:
         yield line.tell
     finally:
-        line.done.set()
+        line.finished.set()
         refresh.join()
         line.write("")
 
@@ -47,7 +47,7 @@ class _Line:
     text: str = "reading"
     drawn: float = 0.0
     begun: float = attrs.field(factory=time.monotonic)
-    done: threading.Event = attrs.field(factory=threading.Event)
+    finished: threading.Event = attrs.field(factory=threading.Event)
 
     def tell(self, text: str) -> None:
         """Show a text, unless one was drawn just now."""
@@ -65,7 +65,7 @@ class _Line:
 
     def refresh(self) -> None:
         """Draw again while the work goes on, unless a plugin's own bar is there."""
-        while not self.done.wait(1.0):
+        while not self.finished.wait(1.0):
             if not any(
                 type(thread).__name__ == "_RefreshThread" for thread in threading.enumerate()
             ):

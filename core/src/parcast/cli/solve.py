@@ -111,8 +111,8 @@ def compare(
     limit = largest_error(tolerance, measured)
     check_output(registry, output)
     workloads, machines = workload.split(","), machine.split(",")
-    question = _asked(p, d, mapping, settings, seed)
-    results = _answered(
+    question = _question(p, d, mapping, settings, seed)
+    results = _compare(
         registry,
         workloads,
         machines,
@@ -122,7 +122,7 @@ def compare(
         **question,
     )
     _refuse_one_invalid_point(results)
-    why = _explained(registry, results, workloads, machines, question) if explain else []
+    why = _explain(registry, results, workloads, machines, question) if explain else []
     with writing(registry, results, output):
         if json:
             explained = (
@@ -154,8 +154,8 @@ def predict(
 ) -> int:
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
-    question = _asked(p, d, mapping, settings, seed)
-    results = _answered(
+    question = _question(p, d, mapping, settings, seed)
+    results = _compare(
         registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question
     )
     _refuse_one_invalid_point(results)
@@ -167,24 +167,24 @@ def predict(
     return _exit_code(results)
 
 
-def _explained(
-    registry: Registry, results: Results, workload: Any, machine: Any, asked: dict[str, Any]
+def _explain(
+    registry: Registry, results: Results, workload: Any, machine: Any, question: dict[str, Any]
 ) -> list[Any]:
     from parcast.analysis.explanation import explain
 
-    same = {name: asked[name] for name in ("mapping", "settings", "seed")}
+    same = {name: question[name] for name in ("mapping", "settings", "seed")}
     return explain(registry, results, workload, machine, **same)
 
 
-def _answered(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
+def _compare(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
     try:
-        with progress.shown() as tell:
+        with progress.show_progress() as tell:
             return registry.compare(workload, machine, tell=tell, **question)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None
 
 
-def _asked(
+def _question(
     p: str | None, d: str | None, mapping: str, settings: list[str] | None, seed: int
 ) -> dict[str, Any]:
     return {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 100
 
 
-#: On terminals with fewer columns a study shows what is done and the time left, no bar.
+#: On terminals with fewer columns a study shows what is finished and the time left, no bar.
 _WIDE = 80
 
 
@@ -59,7 +59,7 @@ def study(
 ) -> int:
     """Ask about a whole grid of workloads, machines, p, d, settings and solvers.
 
-    What is done is kept: after an interruption the same command goes on where it ended.
+    What is finished is kept: after an interruption the same command goes on where it ended.
     """
     from parcast.study import read_study
 
@@ -69,7 +69,7 @@ def study(
     check_output(registry, output)
     grid = read_study(registry, file)
     limit = largest_error(tolerance, grid.measured)
-    done, warned = 0, False
+    finished, warned = 0, False
 
     def warn(sentence: str) -> None:
         nonlocal warned
@@ -79,8 +79,8 @@ def study(
     with _progress(grid) as tell:
 
         def count(points: int) -> None:
-            nonlocal done
-            done += points
+            nonlocal finished
+            finished += points
             tell(points)
 
         try:
@@ -92,8 +92,13 @@ def study(
                 warn=warn,
             )
         except KeyboardInterrupt:
-            cached = "" if no_cache or warned else " and kept; the same command goes on from there"
-            print(f"\nparcast: {done:,} of {len(grid):,} points are done{cached}", file=sys.stderr)
+            cached = (
+                "" if no_cache or warned else " and cached; the same command continues from there"
+            )
+            print(
+                f"\nparcast: {finished:,} of {len(grid):,} points are finished{cached}",
+                file=sys.stderr,
+            )
             return 130
     counted = _counted(results)
     with writing(registry, results, output):

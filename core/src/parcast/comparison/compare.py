@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from parcast.comparison import inputs
 from parcast.comparison.grid import (
-    Asked,
-    Line,
     Placed,
+    Question,
+    Scenario,
     check_mapping,
     check_seed,
     check_settings,
@@ -93,18 +93,22 @@ def compare(
     if times is not None:
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
-    lines = [
-        Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    scenarios = [
+        Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
         for work in workloads
         for mach in machines
     ]
-    if not lines:
+    if not scenarios:
         raise UnknownNameError("No workload or no machine was given")
-    questions = [question for line in lines for question in _asked(registry, line, p, d, solvers)]
+    questions = [
+        question
+        for scenario in scenarios
+        for question in _questions(registry, scenario, p, d, solvers)
+    ]
     if all(question.error for question in questions):
         raise next(question.error for question in questions if question.error)
     try:
-        check_uncertainty(uncertainty, registry, lines)
+        check_uncertainty(uncertainty, registry, scenarios)
     except UncertaintyError as error:
         raise UncertaintyError(f"uncertainty: {error}") from None
     rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
@@ -118,12 +122,14 @@ def compare(
     return Results(rows, origin, writers=registry.writers)
 
 
-def _asked(registry: Catalog, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
+def _questions(
+    registry: Catalog, scenario: Scenario, p: Any, d: Any, solvers: Iterable[str]
+) -> list[Question]:
     return [
         question
-        for processes in line.processes(p)
-        for disks in line.disks(d, processes)
-        for question in line.asked(registry, processes, disks, solvers)
+        for processes in scenario.processes(p)
+        for disks in scenario.disks(d, processes)
+        for question in scenario.questions(registry, processes, disks, solvers)
     ]
 
 
@@ -147,10 +153,10 @@ def predict(
     (name,) = solver_names(registry, [solver])
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
-    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = line.processes(work.processes or 1 if p is None else p)
-    (disks,) = line.disks(d, processes)
-    query = line.query(registry, processes, disks)
+    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = scenario.processes(work.processes or 1 if p is None else p)
+    (disks,) = scenario.disks(d, processes)
+    query = scenario.query(registry, processes, disks)
     (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction

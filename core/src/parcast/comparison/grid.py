@@ -35,7 +35,7 @@ Placed = str | tuple[int, ...]  #: a mapping: its name, or a node for each proce
 
 
 @attrs.frozen(kw_only=True)
-class Line:
+class Scenario:
     """One workload on one machine with its settings: everything but p, d and the solver."""
 
     workload: Workload
@@ -43,7 +43,7 @@ class Line:
     settings: Settings
     mapping: Placed = "block"
     seed: int = 0
-    _made: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
+    _machines: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
 
     def processes(self, p: Any) -> tuple[int, ...]:
         """Return the p that are asked about: those given, the workload's own, or powers of 2."""
@@ -63,18 +63,22 @@ class Line:
         """
         values = self.settings.machine_values(p, d)
         key = tuple(values.items())
-        if key not in self._made:
-            self._made[key] = set_values(self.machine, registry, values)
-        return self._query(p, d, self._made[key], self.settings.parameters_at(self.workload, p, d))
+        if key not in self._machines:
+            self._machines[key] = set_values(self.machine, registry, values)
+        return self._query(
+            p, d, self._machines[key], self.settings.parameters_at(self.workload, p, d)
+        )
 
-    def asked(self, registry: Catalog, p: int, d: int, solvers: Iterable[str]) -> list[Asked]:
+    def questions(
+        self, registry: Catalog, p: int, d: int, solvers: Iterable[str]
+    ) -> list[Question]:
         """Return each solver's question at p and d, with the error where there is no query."""
         error = None
         try:
             query = self.query(registry, p, d)
         except (FormulaError, FileError) as caught:
             query, error = self._query(p, d, self.machine, {}), caught
-        return [Asked(query, solver, self.settings, error) for solver in solvers]
+        return [Question(query, solver, self.settings, error) for solver in solvers]
 
     def _query(self, p: int, d: int, machine: Machine, parameters: Mapping[str, Any]) -> Query:
         return Query(
@@ -89,7 +93,7 @@ class Line:
 
 
 @attrs.frozen
-class Asked:
+class Question:
     """A query, and the solver or family that is asked; ``error`` is why there is no query."""
 
     query: Query
@@ -101,8 +105,8 @@ class Asked:
     def params(self) -> dict[str, Any]:
         """What the row says was set; without a query, what was asked for."""
         if self.error is not None:
-            return self.settings.given(self.query, self.solver)
-        return self.settings.shown(self.query, self.solver)
+            return self.settings.as_stated(self.query, self.solver)
+        return self.settings.values_at(self.query, self.solver)
 
 
 def listed(one_or_many: Any) -> list[Any]:
@@ -179,5 +183,5 @@ def solver_names(
         raise UnknownNameError("No solver was named; leave solvers out to ask every family")
     for name in chosen:
         if name not in families:
-            registry.named("solvers", name, {**registry.families, **registry.solvers})
+            registry.lookup("solvers", name, {**registry.families, **registry.solvers})
     return list(dict.fromkeys(chosen))

@@ -68,7 +68,7 @@ def _named(
         other_group = "workloads" if group == "machines" else "machines"
         if spec in getattr(registry, other_group):
             raise UnknownNameError(f"{spec!r} is a {other_group[:-1]}, not a {group[:-1]}")
-        registry.named(group, str(spec), resources)
+        registry.lookup(group, str(spec), resources)
     try:
         return file(registry, group, path, path.stem)
     except FileError as error:

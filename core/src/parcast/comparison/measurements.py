@@ -127,8 +127,8 @@ def _twice(
     at = ", ".join(f"{name}={second.at[name]}" for name in columns)
     if repetitions:
         return (
-            f"{second.place}: {at} with {quantity}={second.value:g} stands in {first.place} too; remove "
-            "the copy, or number the runs in a column 'run'"
+            f"{second.place}: {at} with {quantity}={second.value:g} stands in {first.place} too; "
+            "remove the copy, or number the runs in a column 'run'"
         )
     return (
         f"{second.place}: {at} stands in {first.place} too; give one time for each point, "

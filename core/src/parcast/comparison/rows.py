@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Asked
+from parcast.comparison.grid import Question
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
 from parcast.model.price import charge
@@ -72,7 +72,7 @@ class References:
 
 def answer(
     registry: Catalog,
-    questions: Sequence[Asked],
+    questions: Sequence[Question],
     references: References | None = None,
     uncertainty: int = 0,
     tell: Tell = silent,
@@ -109,7 +109,7 @@ def answer(
 
 def _task(
     registry: Catalog,
-    question: Asked,
+    question: Question,
     solver_of: Callable[[str], Solver],
     tell: Tell,
     *,
@@ -127,7 +127,7 @@ def _task(
 def _references(
     registry: Catalog,
     references: References,
-    questions: Sequence[Asked],
+    questions: Sequence[Question],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
     tell: Tell,
@@ -157,7 +157,7 @@ def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
     return mapping if isinstance(mapping, str) else mapping[:1]
 
 
-def _row(question: Asked, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
+def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
     prediction, query = outcome.prediction, question.query
     seconds, notes, details = prediction.time, prediction.notes, _details(query, prediction)
     if alone.kind and seconds is not None:
@@ -194,7 +194,7 @@ def _finite(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else seconds
 
 
-def _uncertain(registry: Catalog, question: Asked, row: Row, samples: int, tell: Tell) -> Row:
+def _uncertain(registry: Catalog, question: Question, row: Row, samples: int, tell: Tell) -> Row:
     """Return the row with what its uncertain numbers make of its time."""
     from parcast.comparison.uncertainty import spread
 

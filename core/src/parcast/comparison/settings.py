@@ -132,18 +132,18 @@ class Settings:
             return 1
         return disks if isinstance(disks, int) and disks > 0 else 1
 
-    def shown(self, query: Query, solver: str) -> dict[str, Any]:
+    def values_at(self, query: Query, solver: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
         values = self.machine_values(query.p, query.d)
-        options = self._options_shown(solver) if self.options else {}
+        options = self._family_options(solver) if self.options else {}
         return {**query.parameters, **values, **options}
 
-    def given(self, query: Query, solver: str) -> dict[str, Any]:
+    def as_stated(self, query: Query, solver: str) -> dict[str, Any]:
         """Return what was set, as it was given, where there is no value of it at the query."""
         parameters = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
-        return {**parameters, **self.machine, **self._options_shown(solver)}
+        return {**parameters, **self.machine, **self._family_options(solver)}
 
-    def _options_shown(self, solver: str) -> dict[str, Any]:
+    def _family_options(self, solver: str) -> dict[str, Any]:
         family = solver.partition(".")[0]
         return {
             name: value.name if isinstance(value, Machine) else value
@@ -159,12 +159,12 @@ class Settings:
             return _options(entry.options, entry.name, ())
         load_class(entry.options)  # or say what is wrong with it
         self._refuse_uncertain_options(entry)
-        names = self._options_given(entry)
+        names = self._names_of_options(entry)
         values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
         return _options(entry.options, entry.name, tuple(values.items()))
 
     def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
-        names = self._options_given(entry)
+        names = self._names_of_options(entry)
         if not names:
             return
         options = {field: self.options[name] for field, name in names.items()}
@@ -174,7 +174,7 @@ class Settings:
                 "number; give one value, without an uncertainty"
             )
 
-    def _options_given(self, entry: SolverEntry) -> dict[str, str]:
+    def _names_of_options(self, entry: SolverEntry) -> dict[str, str]:
         """Return the setting of each option; the solver's own goes before its family's."""
         if entry.options is None or not self.options:
             return {}

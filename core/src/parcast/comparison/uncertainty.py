@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Asked, Line
+from parcast.comparison.grid import Question, Scenario
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, resolve, solve_all
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
@@ -54,7 +54,7 @@ class _Number:
     field: Unit | Whole | None = None  #: what the field takes; a parameter takes anything
 
 
-def check_uncertainty(samples: object, registry: Catalog, lines: Sequence[Line]) -> None:
+def check_uncertainty(samples: object, registry: Catalog, scenarios: Sequence[Scenario]) -> None:
     """Refuse a number of samples that is none, or that would have nothing to draw.
 
     Raises
@@ -69,21 +69,21 @@ def check_uncertainty(samples: object, registry: Catalog, lines: Sequence[Line])
             f"{samples:,} samples take too long; take at most {MOST_SAMPLES:,}: the ends of an "
             "interval of 1,000 are known to some per cent of its width"
         )
-    if samples and not any(_is_uncertain(registry, line) for line in lines):
+    if samples and not any(_is_uncertain(registry, scenario) for scenario in scenarios):
         raise UncertaintyError(
             "no number of machine, workload or settings is uncertain; state one, such "
             'as "27 +- 1 MB/s" or "25 to 29 MB/s"'
         )
 
 
-def _is_uncertain(registry: Catalog, line: Line) -> bool:
-    set_anew = line.settings.machine
-    numbers = _numbers(registry, line.workload, line.machine, line.settings)
+def _is_uncertain(registry: Catalog, scenario: Scenario) -> bool:
+    set_anew = scenario.settings.machine
+    numbers = _numbers(registry, scenario.workload, scenario.machine, scenario.settings)
     unreplaced = any(number.owner != "machine" or number.name not in set_anew for number in numbers)
     return unreplaced or any(map(is_uncertain, set_anew.values()))
 
 
-def spread(registry: Catalog, question: Asked, samples: int) -> Mapping[str, Any] | None:
+def spread(registry: Catalog, question: Question, samples: int) -> Mapping[str, Any] | None:
     """Return what ``samples`` draws of all uncertain numbers make of a point's time.
 
     Returns
@@ -227,7 +227,9 @@ def _draw(number: _Number, seed: int, samples: int) -> Any:
     return drawn  # what is still beyond has no answer, and its sample says so
 
 
-def _task(registry: Catalog, question: Asked, drawn: Mapping[_Number, float]) -> Task | Prediction:
+def _task(
+    registry: Catalog, question: Question, drawn: Mapping[_Number, float]
+) -> Task | Prediction:
     """Return the question with these values, or why there is none."""
     try:
         query = _query(registry, question, drawn)
@@ -236,19 +238,19 @@ def _task(registry: Catalog, question: Asked, drawn: Mapping[_Number, float]) ->
     return resolve(registry, question.solver, query, question.settings)
 
 
-def _query(registry: Catalog, question: Asked, drawn: Mapping[_Number, float]) -> Query:
+def _query(registry: Catalog, question: Question, drawn: Mapping[_Number, float]) -> Query:
     query, settings = question.query, question.settings
     of: dict[str, dict[Place, float]] = {"machine": {}, "workload": {}, "settings": {}}
     for number, value in drawn.items():
         of[number.owner][number.place] = value
-    line = Line(
+    scenario = Scenario(
         workload=_workload_with(registry, query.workload, of["workload"]),
         machine=_machine_with(registry, query.machine, of["machine"]),
         settings=Settings(_with(settings.parameters, of["settings"]), {}, {}),
         mapping=query.mapping,
         seed=query.seed,
     )
-    return line.query(registry, query.p, query.d)
+    return scenario.query(registry, query.p, query.d)
 
 
 def _workload_with(

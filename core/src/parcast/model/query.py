@@ -42,7 +42,7 @@ class Query:
     parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
     options: Any = None
     seed: int = 0
-    _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    _computed: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
     #: what lowerings made of it, by their names and the options, for all that ask the same
     lowered: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
@@ -63,9 +63,9 @@ class Query:
 
     def once(self, key: Any, make: Callable[[Query], T]) -> T:
         """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
-        if key not in self._found:
-            self._found[key] = make(self)
-        return self._found[key]  # type: ignore[no-any-return]
+        if key not in self._computed:
+            self._computed[key] = make(self)
+        return self._computed[key]  # type: ignore[no-any-return]
 
     @property
     def values(self) -> dict[str, Value]:

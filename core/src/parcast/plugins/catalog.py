@@ -15,10 +15,10 @@ from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mea
 from parcast.plugins.discovery import (
     COLLECTING,
     PluginInfo,
-    checked,
-    given,
+    check_entry,
+    given_plugins,
     installed,
-    only,
+    of_type,
     plugin_name,
 )
 from parcast.plugins.entries import (
@@ -64,25 +64,25 @@ class Catalog:
 
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
         plugins = None if plugins is None else tuple(plugins)
-        self.given: tuple[Any, ...] | None = plugins  #: what another like this is made of
+        self.sources: tuple[Any, ...] | None = plugins  #: what another like this is made of
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
         self._conflicts: dict[tuple[str, str], str] = {}
         self._reporting = threading.RLock()
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
-        self._register(installed() if plugins is None else given(plugins))
+        self._register(installed() if plugins is None else given_plugins(plugins))
         entries = self._collect()
         solvers = entries["solvers"]
-        self.solvers: Mapping[str, SolverEntry] = only(solvers, SolverEntry)
-        self.families: Mapping[str, FamilyEntry] = only(solvers, FamilyEntry)
-        self.machines: Mapping[str, Resource] = only(entries["machines"], Resource)
-        self.workloads: Mapping[str, Resource] = only(entries["workloads"], Resource)
-        self.kinds: Mapping[str, KindEntry] = only(entries["kinds"], KindEntry)
-        self.parts: Mapping[str, PartEntry] = only(entries["parts"], PartEntry)
-        self.readers: Mapping[str, Reader] = only(entries["readers"], Reader)
-        self.writers: Mapping[str, Writer] = only(entries["writers"], Writer)
-        self.lowerings: Mapping[str, Lowering] = only(entries["lowerings"], Lowering)
+        self.solvers: Mapping[str, SolverEntry] = of_type(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = of_type(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = of_type(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = of_type(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = of_type(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = of_type(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = of_type(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = of_type(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = of_type(entries["lowerings"], Lowering)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -141,7 +141,7 @@ class Catalog:
             self._infos[info.name] = info
             try:
                 # Not by its class: with importlib_metadata installed it may be that package's.
-                plugin = source.load() if self.given is None else source
+                plugin = source.load() if self.sources is None else source
                 self._manager.register(plugin, name=info.name)
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(info.name, f"{type(error).__name__}: {error}", error)
@@ -185,8 +185,8 @@ class Catalog:
                 first = owners.setdefault(key, info)
                 if entry.name in records[group] or key in self._conflicts:
                     self._conflict(group, entry.name, (
-                        f"Two {group} are both called {entry.name!r}: one from {first.package}, one "
-                        f"from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
+                        f"Two {group} are both called {entry.name!r}: one from {first.package}, "
+                        f"one from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
                     ))  # fmt: skip
                     records[group].pop(entry.name, None)
                 else:
@@ -201,13 +201,13 @@ class Catalog:
                 if impl.plugin_name != plugin:
                     continue
                 try:
-                    records += [(group, checked(entry, kinds)) for entry in impl.function()]
+                    records += [(group, check_entry(entry, kinds)) for entry in impl.function()]
                 except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                     self._report(plugin, f"parcast_{group} failed: {error}", error)
                     return []
         return records
 
-    def named(self, group: str, name: str, entries: Mapping[str, E]) -> E:
+    def lookup(self, group: str, name: str, entries: Mapping[str, E]) -> E:
         """Return ``known[name]``, or say what else the name may have meant."""
         if name in entries:
             return entries[name]
@@ -223,7 +223,7 @@ class Catalog:
 
     def entry(self, name: str) -> SolverEntry:
         """Return the record of the solver called ``name``."""
-        return self.named("solvers", name, self.solvers)
+        return self.lookup("solvers", name, self.solvers)
 
     def solver(self, name: str) -> Solver:
         """Return the solver called ``name``."""

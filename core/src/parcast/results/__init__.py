@@ -8,14 +8,14 @@ from parcast.lazy import lazily
 
 if TYPE_CHECKING:
     from parcast.results.columns import GRID, axes, short
-    from parcast.results.grouping import told_once
+    from parcast.results.grouping import merge_similar
     from parcast.results.row import SCHEMA, plain
 else:
     __getattr__ = lazily(
         __name__,
         {
             "columns": "GRID axes short",
-            "grouping": "told_once",
+            "grouping": "merge_similar",
             "row": "SCHEMA plain",
         },
     )
@@ -24,7 +24,7 @@ __all__ = [
     "GRID",
     "SCHEMA",
     "axes",
+    "merge_similar",
     "plain",
     "short",
-    "told_once",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def told_once(sentences: Iterable[str]) -> dict[str, list[str]]:
+def merge_similar(sentences: Iterable[str]) -> dict[str, list[str]]:
     """Return what is to be told, each with the sentences that it stands for.
 
     Parameters

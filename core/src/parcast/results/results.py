@@ -9,7 +9,7 @@ import attrs
 
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
-from parcast.results.grouping import told_once
+from parcast.results.grouping import merge_similar
 from parcast.results.row import SCHEMA, Row, plain
 from parcast.results.texts import energy_text, price_text, spelled, time_text
 
@@ -105,7 +105,7 @@ class Results:
         for row in self.rows:
             for note in row.notes:
                 solvers.setdefault(note, {})[row.solver] = None
-        return list(told_once(f"{', '.join(names)}: {note}" for note, names in solvers.items()))
+        return list(merge_similar(f"{', '.join(names)}: {note}" for note, names in solvers.items()))
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -17,7 +17,7 @@ from parcast.study.reading import Study, read_study
 from parcast.study.run import Run, Workers
 from parcast.study.store import Store
 from parcast.study.stored import StoredRows
-from parcast.study.work import Done, Job, Opened, pickled
+from parcast.study.work import FinishedBlock, Job, Opened, pickled
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -99,7 +99,7 @@ def _part(
     cache: str | Path | None,
     tell: Callable[[int], None],
     warn: Callable[[str], None],
-) -> Iterator[tuple[Store | None, Done]]:
+) -> Iterator[tuple[Store | None, FinishedBlock]]:
     """Yield a solver's finished blocks, each with the store that may have it."""
     store, digests = None, b""
     shared = isinstance(workers.executor, ThreadPoolExecutor)

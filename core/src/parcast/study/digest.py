@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Line
+from parcast.comparison.grid import Scenario
 from parcast.plugins.hookspecs import PROJECT
 from parcast.study.plan import Plan
 
@@ -28,15 +28,15 @@ SIZE = 16
 _TEXTS = frozenset({"summary", "source", "sources"})
 
 
-def digest_of_line(line: Line) -> bytes:
-    """Return the digest of a line: the content of its workload and machine, and its settings."""
-    workload, machine, settings = line.workload, line.machine, line.settings
+def digest_of_scenario(scenario: Scenario) -> bytes:
+    """Return the digest of workload and machine, by their content, and of the settings."""
+    workload, machine, settings = scenario.workload, scenario.machine, scenario.settings
     return digest(
         (workload.name, workload.kind, workload.parameters, workload.processes),
         (_without_texts(workload.data), workload.content),
         (machine.name, machine.parts, _without_texts(machine.data)),
         (settings.parameters, settings.machine, settings.options),
-        (line.mapping, line.seed),
+        (scenario.mapping, scenario.seed),
     )
 
 
@@ -47,11 +47,11 @@ def _without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
 def digests_of(plan: Plan, code: bytes) -> bytes:
     """Return the digests of all points, one after the other, for a solver with this code."""
     digests = bytearray()
-    line, of_line = None, b""
+    scenario, of_scenario = None, b""
     for at, p, d in plan.places(0, len(plan)):
-        if at is not line:
-            line, of_line = at, digest(code, digest_of_line(at), plan.uncertainty)
-        digests += blake2b(b"%b%d,%d" % (of_line, p, d), digest_size=SIZE).digest()
+        if at is not scenario:
+            scenario, of_scenario = at, digest(code, digest_of_scenario(at), plan.uncertainty)
+        digests += blake2b(b"%b%d,%d" % (of_scenario, p, d), digest_size=SIZE).digest()
     return bytes(digests)
 
 

@@ -119,23 +119,23 @@ class _Reading:
         return tuple(Plan(solver=solver, **shared) for solver in solvers)
 
     def _check_values(self, plan: Plan) -> None:
-        """Refuse a setting that has no value at the first point of any line, and samples of none.
+        """Refuse a setting without a value at a scenario's first point, and samples of nothing.
 
-        Lines of a large grid are not all looked at.
+        Of a large grid only the first 1000 scenarios are checked.
         """
-        lines = list(islice(plan.lines(), 1000))
+        scenarios = list(islice(plan.scenarios(), 1000))
         errors: dict[str, ParcastError | None] = {}
-        for line in lines:
-            p, d = line.processes(plan.p)[0], line.disks(plan.d, 1)[0]
-            for kind in (line.settings.parameters, line.settings.machine):
+        for scenario in scenarios:
+            p, d = scenario.processes(plan.p)[0], scenario.disks(plan.d, 1)[0]
+            for kind in (scenario.settings.parameters, scenario.settings.machine):
                 for name, value in kind.items():
-                    alone = attrs.evolve(line, settings=plan.kinds.only(name, value))
-                    (question,) = alone.asked(self.registry, p, d, [plan.solver])
+                    alone = attrs.evolve(scenario, settings=plan.kinds.only(name, value))
+                    (question,) = alone.questions(self.registry, p, d, [plan.solver])
                     key = f"{name}={value}"
                     errors[key] = question.error if errors.get(key, question.error) else None
         for error in filter(None, errors.values()):
             raise type(error)(f"{self.where}: set: {error}") from None
-        self._read("uncertainty", lambda value: check_uncertainty(value, self.registry, lines))
+        self._read("uncertainty", lambda value: check_uncertainty(value, self.registry, scenarios))
 
     def _read(self, key: str, make: Callable[[Any], Any], *, default: bool = False) -> Any:
         """Return what a key's value means, or None where the key is not there."""

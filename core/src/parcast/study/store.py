@@ -115,7 +115,7 @@ class Store:
             part.unlink(missing_ok=True)
             raise
 
-    def found(self, digests: bytes, count: int) -> Iterator[Block]:
+    def stored_blocks(self, digests: bytes, count: int) -> Iterator[Block]:
         """Yield the blocks of a solver's points that are there, in order, the largest first."""
         top = 1 << max(count - 1, 0).bit_length()
         waiting = [Block(0, top)] if os.path.isdir(self.folder) else []  # noqa: PTH112  (never raises)

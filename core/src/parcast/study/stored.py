@@ -14,14 +14,14 @@ from parcast.errors import ParcastError
 from parcast.results.packing import CHUNK, Pack
 from parcast.results.row import Row
 from parcast.study.store import Store, decode
-from parcast.study.work import Done
+from parcast.study.work import FinishedBlock
 
 
 @attrs.frozen(slots=False, eq=False)
 class StoredRows(Sequence[Row]):
     """Rows that take hardly any memory until they are looked at."""
 
-    parts: Sequence[tuple[Store | None, Done]] = attrs.field(repr=False)
+    parts: Sequence[tuple[Store | None, FinishedBlock]] = attrs.field(repr=False)
 
     @cached_property
     def _ends(self) -> list[int]:

@@ -52,7 +52,7 @@ def pickled(registry: Catalog, plan: Plan) -> bytes:
     ParcastError
         If a plugin or a workload cannot be sent.
     """
-    plugins = registry.given
+    plugins = registry.sources
     if plugins is not None:
         plugins = tuple(
             plugin.__name__ if isinstance(plugin, ModuleType) else plugin for plugin in plugins
@@ -85,7 +85,7 @@ def prepare(content: bytes) -> None:
 
 
 @attrs.frozen
-class Done:
+class FinishedBlock:
     """A finished block; ``content`` is there unless it was stored, ``problem`` says why not.
 
     Without a key it is shown and never stored.
@@ -98,12 +98,12 @@ class Done:
     seconds: float = 0.0
 
     @classmethod
-    def stored(cls, block: Block, digests: bytes) -> Done:
+    def stored(cls, block: Block, digests: bytes) -> FinishedBlock:
         """Return a block that the store has."""
         return cls(block, block_key(digests, block), None)
 
 
-def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
+def work(job: Job, batch: Block, size: int, digests: bytes) -> list[FinishedBlock]:
     """Answer a batch in blocks of at most ``size`` points; return the blocks that are finished.
 
     Parameters
@@ -131,16 +131,16 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
     return finished
 
 
-def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
+def _answer(job: Job, opened: Opened, block: Block, key: str) -> FinishedBlock:
     start = time.perf_counter()
-    questions = opened.plan.asked(opened.registry, block.start, block.stop)
+    questions = opened.plan.questions(opened.registry, block.start, block.stop)
     rows = answer(opened.registry, questions, opened.references, opened.plan.uncertainty)
     content = encode(Pack.of(rows))
     if any(PASSING in row.details for row in rows):  # asked again, there may be an answer
-        return Done(block, "", content, "", time.perf_counter() - start)
+        return FinishedBlock(block, "", content, "", time.perf_counter() - start)
     problem = "" if job.folder is None else put(Store(job.folder), key, content)
     returned = content if job.folder is None or problem else None
-    return Done(block, key, returned, problem, time.perf_counter() - start)
+    return FinishedBlock(block, key, returned, problem, time.perf_counter() - start)
 
 
 def put(store: Store, key: str, content: bytes) -> str:

@@ -108,7 +108,7 @@ class _Simulation:
         self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = {}
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
-        self.given: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
+        self.tasks_taken: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
         self.bus_free: float = 0
         self.out_free: dict[int, float] = defaultdict(int)
         self.in_free: dict[int, float] = defaultdict(int)
@@ -204,7 +204,7 @@ class _Simulation:
 
         def give() -> None:
             nonlocal task
-            task = next(self.given[number])
+            task = next(self.tasks_taken[number])
             available = task < pool.tasks
             letter.size = np.broadcast_to(pool.bytes, pool.tasks).tolist()[task] if available else 0
             self.depart(letter)

@@ -118,11 +118,10 @@ def _check_prediction(entry: SolverEntry, query: Query, prediction: Prediction) 
         isinstance(prediction, Prediction),
         f"{who}: solve must return a Prediction, not {prediction!r}",
     )
+    message, status = prediction.message, prediction.status
     expect(
-        is_sentence(prediction.message)
-        if prediction.status is not Status.OK
-        else not prediction.message,
-        f"{who}: message {prediction.message!r} must be the reason of status {prediction.status.value}",
+        is_sentence(message) if status is not Status.OK else not message,
+        f"{who}: message {message!r} must be the reason of status {status.value}",
     )
     if prediction.status in {Status.REFUSED, Status.INVALID}:
         return

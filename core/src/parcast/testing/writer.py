@@ -70,7 +70,7 @@ class _Writer:
         random: Random,
         size: int,
         features: Collection[str],
-        named: str,
+        algorithms: str,
         eager: bool,
         numbers: Numbers,
     ) -> None:
@@ -79,7 +79,7 @@ class _Writer:
         self.idle = random.random() < 0.05  #: it computes nothing
         self.size = size
         self.features = features
-        self.named = named  #: the algorithms of collectives
+        self.algorithms = algorithms  #: the algorithms of collectives
         self.eager = eager  #: no message waits for its receive
         self.loops: list[str] = []  #: the variables of the loops around
         self.handles = 0
@@ -271,7 +271,7 @@ class _Writer:
         arguments, smallest = [], self.size
         if name != "barrier":
             amount = self.amount(alike=name not in UNEQUAL)
-            divided = name == "allreduce" and "allreduce ring" in self.named
+            divided = name == "allreduce" and "allreduce ring" in self.algorithms
             arguments.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
         color = ""
         if "colors" in self.features and self.chance(0.4):

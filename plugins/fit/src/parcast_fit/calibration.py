@@ -109,7 +109,7 @@ def _solver(registry: Registry, name: str | None) -> str:
             raise UnknownNameError(f"Name the solver to fit, with -s or solver=: {choices}")
         return families[0]
     if name not in {entry.family for entry in registry.solvers.values()}:
-        registry.named("solvers", name, {**registry.families, **registry.solvers})
+        registry.lookup("solvers", name, {**registry.families, **registry.solvers})
     return name
 
 

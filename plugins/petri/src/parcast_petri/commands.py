@@ -125,7 +125,7 @@ def slowdown(
             f"turns may take {asked.seconds:.0f} s; a smaller --runs or --demand takes less",
             err=True,
         )
-    with progress.shown() as tell:
+    with progress.show_progress() as tell:
         found = asked.answer(tell)
     typer.echo(json.dumps(found) if as_json else _slowdown_report(found))
 

@@ -89,10 +89,12 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
         f"    for burst in range(floor({text(phase.bursts)} + 0.5)):",
         "        pass",
     ]
-    if any(map(_some, (phase.parallel, phase.serial, phase.memory_bytes))):
-        moved = f", bytes={text(phase.memory_bytes)} / size" if _some(phase.memory_bytes) else ""
+    if any(map(_is_nonzero, (phase.parallel, phase.serial, phase.memory_bytes))):
+        moved = (
+            f", bytes={text(phase.memory_bytes)} / size" if _is_nonzero(phase.memory_bytes) else ""
+        )
         lines += [f"        compute({text(phase.parallel)} / size + {text(phase.serial)}{moved})"]
-    if _some(phase.messages) or _some(phase.bytes):
+    if _is_nonzero(phase.messages) or _is_nonzero(phase.bytes):
         sent = f"{text(phase.bytes)} * {text(phase.scale)}"
         lines += [
             "        if size > 1:",
@@ -107,14 +109,14 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
             "        if size > 1:",
             f"            barrier(color=rank // floor({text(phase.group)} + 0.5))",
         ]
-    if _some(phase.io_bytes):
+    if _is_nonzero(phase.io_bytes):
         shared = ", file='shared', collective=True" if phase.io == "sync" else ""
         accessed = text(phase.io_bytes)
         lines += [f"    if {accessed} > 0:", f"        write({accessed} / size{shared})"]
     return lines
 
 
-def _some(formula: Formula) -> bool:
+def _is_nonzero(formula: Formula) -> bool:
     return not (isinstance(formula.expr, Num) and formula.expr.value == 0)
 
 

@@ -160,8 +160,8 @@ def _check_alike(counts: Counts, query: Query) -> None:
         low, high = int(seconds.argmin()), int(seconds.argmax())
         raise UnsupportedError(
             f"{query.workload.name!r} is not SPMD at p={query.p}: rank {low} computes "
-            f"{seconds[low]:.3g} s and rank {high} {largest:.3g} s (largest/mean {largest / mean:.3g} > "
-            f"{MOST_UNEQUAL})"
+            f"{seconds[low]:.3g} s and rank {high} {largest:.3g} s (largest/mean "
+            f"{largest / mean:.3g} > {MOST_UNEQUAL})"
         )
 
 

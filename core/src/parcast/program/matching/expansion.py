@@ -278,16 +278,16 @@ class _Expansion:
     unrolled: Unrolled
     algorithms: Mapping[str, str]
     tag: int = 0
-    known: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
+    step_lists: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
 
     def of(self, call: Collective) -> Iterator[tuple[int, list[Block]]]:
         """Yield the blocks that stand for each arrival."""
         key = _key(call)
-        if key not in self.known:
-            self.known[key] = self._steps(call)
+        if key not in self.step_lists:
+            self.step_lists[key] = self._steps(call)
         access = call[0].block.op not in COLLECTIVES
         self.tag -= 1 + access
-        for arrival, messages in zip(call, self.known[key], strict=True):
+        for arrival, messages in zip(call, self.step_lists[key], strict=True):
             if access:
                 before, after = (self._blocks(arrival, messages, self.tag + k) for k in (1, 0))
                 yield arrival.ordinal, [*before, self._access(arrival), *after]

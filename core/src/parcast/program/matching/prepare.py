@@ -12,9 +12,9 @@ from parcast.program.matching.deadlock import Matched
 from parcast.program.matching.deadlock import matched as match
 
 #: How many programs are kept; several solvers are asked about each in turn.
-_KEPT = 2
+_CACHED = 2
 
-_found: dict[Any, Matched | InvalidPointError] = {}
+_prepared: dict[Any, Matched | InvalidPointError] = {}
 
 
 def matched(query: Query, *, pools: bool = False) -> Matched:
@@ -34,16 +34,16 @@ def matched(query: Query, *, pools: bool = False) -> Matched:
     # by their text: 1 and 1.0 are equal, but no program takes one for the other
     values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
     key = (program, query.p, values, network.collectives, network.eager_limit)
-    prepared = _found.get(key)
+    prepared = _prepared.get(key)
     if prepared is None:
-        for old in list(_found)[: 1 - _KEPT]:  # before memory is needed for the next
-            _found.pop(old, None)
+        for old in list(_prepared)[: 1 - _CACHED]:  # before memory is needed for the next
+            _prepared.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
         try:
             prepared = match(program.at(query), algorithms(network.collectives), limit)
         except InvalidPointError as error:
             prepared = error.with_traceback(None)  # no frame keeps what was unrolled
-        _found[key] = prepared
+        _prepared[key] = prepared
     if isinstance(prepared, InvalidPointError):
         raise InvalidPointError(*prepared.args)
     if prepared.native.pools and not pools:

@@ -58,9 +58,9 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
         If processes wait for each other for ever.
     """
     speed = costs.placement.speed.tolist()
-    played = steps_of(unrolled, costs)
-    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(played)]
-    was = tuple(step.operation.op for steps in played for step in steps)
+    processes = steps_of(unrolled, costs)
+    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(processes)]
+    was = tuple(step.operation.op for steps in processes for step in steps)
     return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
 
 

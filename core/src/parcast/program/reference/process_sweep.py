@@ -35,9 +35,9 @@ class Step:
 
 def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
     """Return what each process does, in its order; arguments are those of `by_sweep`."""
-    played = _Sweep(unrolled, costs)
-    played.result()
-    return [process.done for process in played.processes]
+    sweep = _Sweep(unrolled, costs)
+    sweep.result()
+    return [process.steps for process in sweep.processes]
 
 
 def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
@@ -101,13 +101,13 @@ class _Process:
     place: int = 0
     clock: float = 0
     entered: bool = False  #: it has started the operation at its place
-    held: bool = False  #: until what it asked for is served
+    blocked: bool = False  #: until what it asked for is served
     awaited: list[tuple[_Message | _Receive, float]] = attrs.field(factory=list)
     overhead: float = 0  #: its own time after the wait
     requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
     since: float = 0  #: when the operation at its place began
-    done: list[Step] = attrs.field(factory=list)
+    steps: list[Step] = attrs.field(factory=list)
 
     def note(self) -> None:
         """Write down the operation at its place, which has ended."""
@@ -115,7 +115,7 @@ class _Process:
         message = first.message if isinstance(first, _Receive) else None
         order, operation = self.operations[self.place]
         source = ANY if message is None else message.source
-        self.done.append(Step(order, operation, self.clock - self.since, source))
+        self.steps.append(Step(order, operation, self.clock - self.since, source))
 
     def spend(self, part: str, until: float) -> None:
         self.spent.append((part, self.clock, until))
@@ -130,7 +130,7 @@ class _Sweep:
         self.processes = [
             _Process(list(enumerate(operations))) for operations in unrolled.by_rank()
         ]
-        self.given: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
+        self.tasks_taken: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
         self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
         self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
         self.requests = Requests()
@@ -172,7 +172,7 @@ class _Sweep:
                         process.entered = moved = True
                         process.since = process.clock
                         self.enter(rank, process, *process.operations[process.place])
-                    if process.held or not self.leave(process):
+                    if process.blocked or not self.leave(process):
                         break
                     process.entered, moved = False, True
                     process.note()
@@ -202,11 +202,11 @@ class _Sweep:
                 process.awaited = [(request, 0) for request in requests if not _is_eager(request)]
                 process.overhead = costs.overhead_receive
             case "read" | "write":
-                process.held = True
+                process.blocked = True
                 serve = partial(self.access, rank, arguments["bytes"], arguments["file"])
                 self.ask(process.clock, rank, order, serve)
             case "pool":
-                process.held = True
+                process.blocked = True
                 process.spend("communication", process.clock + _plain(costs.sending(0)))
                 arrival = process.clock + _plain(costs.wire(rank, 0, 0))
                 serve = partial(self.give, rank, order, operation)
@@ -316,20 +316,20 @@ class _Sweep:
         disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
         process = self.processes[rank]
         process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
-        process.held = False
+        process.blocked = False
 
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
         """Give a process the next task of a pool, or the word that there is none."""
         process, number = self.processes[rank], operation.arguments["pool"]
-        pool, task, fetched = self.unrolled.pools[number], self.given[number], 0
+        pool, task, fetched = self.unrolled.pools[number], self.tasks_taken[number], 0
         process.spend("communication", at)
         if task < pool.tasks:
-            self.given[number] += 1
+            self.tasks_taken[number] += 1
             fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
             again = [(order, work) for work in (*pool.work.rank(task), operation)]
             process.operations[process.place + 1 : process.place + 1] = again
         message = _Message(0, order, rank, fetched, True, at, asker=rank)
-        process.awaited, process.held = [(message, 0)], False
+        process.awaited, process.blocked = [(message, 0)], False
         self.fly(message, at)
 
     def serve(self) -> bool:

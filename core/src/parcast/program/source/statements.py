@@ -213,8 +213,8 @@ class Reader:
             ):
                 self._fail(
                     statement.line,
-                    f"{statement.name}() meets other processes, and which process does a task is only "
-                    "known as it runs; give the task's data as pool(..., bytes=), and collect "
+                    f"{statement.name}() meets other processes, and which process does a task is "
+                    "only known as it runs; give the task's data as pool(..., bytes=), and collect "
                     "results after it",
                 )
         for expr in (

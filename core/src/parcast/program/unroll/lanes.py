@@ -223,19 +223,19 @@ class Memo:
     """
 
     def __init__(self, limit: int) -> None:
-        self._most = limit
-        self._kept: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
+        self._limit = limit
+        self._entries: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
 
     def get(
         self, where: object, sources: tuple[Any, ...], make: Callable[[], Any], use: object = ""
     ) -> Any:
         """Return what ``make`` gives, or what it gave here for the same sources and use."""
-        _, entries = self._kept.setdefault((id(where), use), (where, {}))
+        _, entries = self._entries.setdefault((id(where), use), (where, {}))
         key = tuple([(type(s), s) if type(s) in _BY_VALUE else id(s) for s in sources])
         entry = entries.get(key)
         if entry is None:
             value = make()
-            if len(entries) >= self._most:
+            if len(entries) >= self._limit:
                 entries.clear()
             entry = entries[key] = (value, sources)
         return entry[0]

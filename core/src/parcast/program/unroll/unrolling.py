@@ -31,7 +31,7 @@ MOST_BYTES = 2**31
 MOST_RANKS = 2**20
 
 #: Values kept for each place in the tree: fewer where there are many ranks.
-_KEPT, _KEPT_RANKS = 64, 2**22
+_CACHED, _CACHED_RANKS = 64, 2**22
 
 _Finish = Callable[[Any, Ranks], Any]
 _Plan = tuple[dict[str, Any], list[tuple[str, Expr, _Finish]]]
@@ -70,7 +70,7 @@ class _Run:
         self.pools: list[Tasks] = []
         self.where = tree.where or tree.name
         self.blocks: list[Block] = []
-        self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
+        self._memo = Memo(max(1, min(_CACHED, _CACHED_RANKS // size)))
         self._names: dict[int, tuple[Expr, frozenset[str]]] = {}
         self._plans: dict[int, _Plan] = {}
         self._open = OpenRequests(self._memo)
@@ -119,11 +119,11 @@ class _Run:
 
         if isinstance(expr, Name) and isinstance(scope.origin(expr.id), int):
             return make()  # quicker than to look it up
-        _, names = self._names.get(id(expr)) or self._named(expr)
+        _, names = self._names.get(id(expr)) or self._names_of(expr)
         sources = (scope.lanes, *[scope.origin(name) for name in names])
         return self._memo.get(expr, sources, make, use)
 
-    def _named(self, expr: Expr) -> tuple[Expr, frozenset[str]]:
+    def _names_of(self, expr: Expr) -> tuple[Expr, frozenset[str]]:
         """Return an expression, held so that its identity stays its own, and its names."""
         entry = self._names[id(expr)] = expr, names_in(expr)
         return entry
@@ -142,9 +142,9 @@ class _Run:
             sentence = f"the program has {count}, whose arguments take over {MOST_BYTES:,} bytes"
             self._fail(line, f"{sentence}; ask a smaller p or lower its iterations")
 
-    def _refuse(self, line: int, much: str) -> NoReturn:
+    def _refuse(self, line: int, size: str) -> NoReturn:
         limit = f"more than the {MOST_STEPS:,} that fit in memory"
-        self._fail(line, f"{much}, {limit}; lower its iterations")
+        self._fail(line, f"{size}, {limit}; lower its iterations")
 
     def _lanes(self, scope: Scope, index: Ranks, line: int) -> Lanes:
         ranks = index if scope.lanes.whole else scope.lanes.ranks[index]
@@ -265,9 +265,9 @@ class _Run:
                     self._refuse(loop.line, f"the loop has {size}")
                 total = self._iterations + count - 1
                 if total > MOST_STEPS:
-                    sentence = f"the loop brings the program to {prefix}{total:,} iterations, more than the"
+                    size = f"{prefix}{total:,} iterations, more than the {MOST_STEPS:,} it may have"
                     self._fail(
-                        loop.line, f"{sentence} {MOST_STEPS:,} it may have; lower its bounds"
+                        loop.line, f"the loop brings the program to {size}; lower its bounds"
                     )
 
     def _steady(self, loop: For) -> bool:

@@ -80,7 +80,7 @@ def surface(
     registry: Registry = context.obj
     _check_output(registry, output)
     allowance, smallest_gain = parse_budget(budget, cost), _threshold(threshold)
-    with progress.shown() as tell:
+    with progress.show_progress() as tell:
         results = survey(
             registry,
             workload,
