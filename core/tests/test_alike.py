@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from parcast.results.grouping import merge_similar
+from parcast.results.texts import merge_similar
 
 
 def test_sentences_that_differ_in_one_number_are_told_with_its_range():

@@ -9,9 +9,9 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import progress
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
+from parcast.cli.terminal import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
 from parcast.model.query import Status
@@ -20,11 +20,6 @@ from parcast.results.row import plain
 
 if TYPE_CHECKING:
     from parcast.analysis.advice import Advice
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(advise)
 
 
 def advise(
@@ -54,7 +49,7 @@ def advise(
 
     registry: Registry = context.obj
     values = dict(map(split_assignment, settings or ()))
-    with progress.show_progress() as tell:
+    with show_progress() as tell:
         candidates = advise(
             registry, workload, machine,
             p=p, d=d, mapping=mapping, settings=values, seed=seed, every=every, tell=tell,

@@ -25,12 +25,6 @@ from parcast.plugins.entries import FamilyEntry, SolverEntry, load
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add both commands."""
-    app.command("list")(list_names)
-    app.command("show")(show)
-
-
 def list_names(
     context: typer.Context,
     what: Annotated[

@@ -6,14 +6,12 @@ import math
 import sys
 
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.stated import to_base
+from parcast.quantities.formulas import to_base
 from parcast.results.results import Results
 
 
-def largest_error(text: str | None, measured: object) -> float:
+def largest_error(text: str, measured: object) -> float:
     """Return the largest error that is accepted, as a fraction."""
-    if text is None:
-        return math.inf
     if measured is None:
         raise ParcastError(
             "--tolerance compares with measured times; give --measured FILE (in a study: measured)"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from parcast.cli.streams import printable_json
+from parcast.cli.terminal import printable_json
 from parcast.errors import FileError
 from parcast.files.tables import file_to_write
 

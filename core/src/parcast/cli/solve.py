@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import names, progress
+from parcast.cli import names
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import (
     check_output,
@@ -20,6 +21,7 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
+from parcast.cli.terminal import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status
@@ -65,12 +67,6 @@ Uncertainty = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add both commands."""
-    app.command()(compare)
-    app.command()(predict)
-
-
 def compare(
     context: typer.Context,
     workload: Annotated[str, Workloads],
@@ -108,7 +104,7 @@ def compare(
     the measured time.
     """
     registry: Registry = context.obj
-    limit = largest_error(tolerance, measured)
+    limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
     workloads, machines = workload.split(","), machine.split(",")
     question = _question(p, d, mapping, settings, seed)
@@ -133,7 +129,8 @@ def compare(
             print_results(results)
             for index, sentence in enumerate(why):
                 print_text(("\n" if index == 0 else "") + str(sentence))
-    return max(_exit_code(results), check_errors(results, limit))
+    code = _exit_code(results)
+    return code if measured is None else max(code, check_errors(results, limit))
 
 
 def predict(
@@ -178,7 +175,7 @@ def _explain(
 
 def _compare(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
     try:
-        with progress.show_progress() as tell:
+        with show_progress() as tell:
             return registry.compare(workload, machine, tell=tell, **question)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text, writing
 from parcast.cli.solve import Json, Output, print_results
-from parcast.cli.streams import printable, terminal
+from parcast.cli.terminal import printable, progress_stream
 from parcast.errors import ParcastError
 from parcast.model.query import Status
 from parcast.quantities.units import format_seconds
@@ -32,11 +33,6 @@ MOST_SHOWN = 100
 
 #: On terminals with fewer columns a study shows what is finished and the time left, no bar.
 _WIDE = 80
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(study)
 
 
 def study(
@@ -68,7 +64,7 @@ def study(
         raise ParcastError("--cache and --no-cache exclude each other; give one of them")
     check_output(registry, output)
     grid = read_study(registry, file)
-    limit = largest_error(tolerance, grid.measured)
+    limit = math.inf if tolerance is None else largest_error(tolerance, grid.measured)
     finished, warned = 0, False
 
     def warn(sentence: str) -> None:
@@ -124,7 +120,7 @@ def _progress(grid: Study) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn,
     )
 
-    console = Console(file=terminal())
+    console = Console(file=progress_stream())
     counted, rate, left = MofNCompleteColumn(), "{task.fields[rate]}", TimeRemainingColumn()
     name = TextColumn(printable(grid.name), markup=False)
     wide = name, BarColumn(), counted, TextColumn(rate), left

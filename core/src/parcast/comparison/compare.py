@@ -22,7 +22,6 @@ from parcast.comparison.provenance import provenance
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Tell, resolve, silent, solve_all
-from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.query import Prediction
 from parcast.results.results import Results
@@ -107,10 +106,8 @@ def compare(
     ]
     if all(question.error for question in questions):
         raise next(question.error for question in questions if question.error)
-    try:
-        check_uncertainty(uncertainty, registry, scenarios)
-    except UncertaintyError as error:
-        raise UncertaintyError(f"uncertainty: {error}") from None
+    if uncertainty:
+        _check_uncertainty(uncertainty, registry, scenarios)
     rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):
@@ -160,6 +157,15 @@ def predict(
     (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction
+
+
+def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scenario]) -> None:
+    from parcast.comparison.uncertainty import check_uncertainty
+
+    try:
+        check_uncertainty(samples, registry, scenarios)
+    except UncertaintyError as error:
+        raise UncertaintyError(f"uncertainty: {error}") from None
 
 
 def _check(mapping: object, settings: object, seed: object) -> None:

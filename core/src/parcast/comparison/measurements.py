@@ -13,7 +13,7 @@ from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean,
 from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
 from parcast.files.tables import read_text
 from parcast.model.workload import Workload
-from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.formulas import is_uncertain, parse_quantity
 from parcast.quantities.units import Quantity, check_dimension, is_number
 from parcast.results.row import Row
 

@@ -25,7 +25,7 @@ from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import SolverEntry, load_class
 from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.quantities.stated import is_quantity, is_uncertain, parse_quantity
+from parcast.quantities.formulas import is_quantity, is_uncertain, parse_quantity
 from parcast.quantities.units import check_spread
 
 if TYPE_CHECKING:

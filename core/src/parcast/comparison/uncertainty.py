@@ -25,8 +25,7 @@ from parcast.model.query import Prediction, Query, Status
 from parcast.model.workload import Workload
 from parcast.plugins.entries import load_class
 from parcast.quantities.expressions import names_in, parse
-from parcast.quantities.formulas import Unit, Whole
-from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.formulas import Unit, Whole, is_uncertain, parse_quantity
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog

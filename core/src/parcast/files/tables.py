@@ -21,8 +21,7 @@ from parcast.model.workload import Workload
 from parcast.plugins.entries import KindEntry, PartEntry, load_class
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import Value
-from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.quantities.stated import is_uncertain, parse_quantity, to_base
+from parcast.quantities.formulas import Formula, Unit, Whole, is_uncertain, parse_quantity, to_base
 
 T = TypeVar("T")
 

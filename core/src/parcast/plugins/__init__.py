@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.plugins.entries import load, load_class
-    from parcast.plugins.kernels import cached_kernels, kernel_cache
+    from parcast.plugins.entries import COST_FEATURES, MEMORY_FEATURES, load, load_class
+    from parcast.plugins.kernels import cached_kernels, call_once, kernel_cache
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "entries": "load load_class",
-            "kernels": "cached_kernels kernel_cache",
+            "entries": "COST_FEATURES MEMORY_FEATURES load load_class",
+            "kernels": "cached_kernels call_once kernel_cache",
         },
     )
 
 __all__ = [
+    "COST_FEATURES",
+    "MEMORY_FEATURES",
     "cached_kernels",
+    "call_once",
     "kernel_cache",
     "load",
     "load_class",

@@ -37,8 +37,8 @@ class Solver(Protocol):
 
 
 #: What of the table of costs is more than sums: whoever keeps to it names these in ``follows``.
-MEMORY = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
-COSTS = ("network.eager_limit", *MEMORY)
+MEMORY_FEATURES = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
+COST_FEATURES = ("network.eager_limit", *MEMORY_FEATURES)
 
 
 @attrs.frozen

@@ -72,7 +72,7 @@ def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[
             config.CACHE_DIR = before
 
 
-def once(make: Callable[[], T]) -> Callable[[], T]:
+def call_once(make: Callable[[], T]) -> Callable[[], T]:
     """Return ``make`` called at most once: of several threads the first makes, the others wait."""
     lock = threading.Lock()
     whole = cache(make)

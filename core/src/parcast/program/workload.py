@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
 from parcast.program.matching.prepare import matched
-from parcast.program.source.attributes import Attributes, attributes
+from parcast.program.source.attributes import Attributes, attributes_of
 from parcast.program.source.tree import Tree
 from parcast.program.unroll.blocks import Unrolled
 from parcast.program.unroll.unrolling import unroll
@@ -39,7 +39,7 @@ class Program:
     def attributes(self) -> Attributes:
         """What expressions of the tree depend on, where control is uniform, what loops carry."""
         assert self.tree is not None, "a recorded program has no tree"
-        return attributes(self.tree)
+        return attributes_of(self.tree)
 
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.

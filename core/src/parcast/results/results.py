@@ -9,9 +9,8 @@ import attrs
 
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
-from parcast.results.grouping import merge_similar
 from parcast.results.row import SCHEMA, Row, plain
-from parcast.results.texts import energy_text, price_text, spelled, time_text
+from parcast.results.texts import energy_text, merge_similar, price_text, spelled, time_text
 
 if TYPE_CHECKING:
     import pandas as pd

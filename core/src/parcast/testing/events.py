@@ -18,7 +18,7 @@ from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.reference.instants import SAME
+from parcast.program.reference.instants import SAME_INSTANT
 from parcast.program.reference.outcome import Reference
 
 #: What happens first among the events of one instant: processes run and messages arrive, then
@@ -79,7 +79,7 @@ class _Letter:
 
 def _end(time: float) -> float:
     """Return the end of the instant that begins at a time; fractions are exact."""
-    return time * (1 + SAME) if isinstance(time, float) else time
+    return time * (1 + SAME_INSTANT) if isinstance(time, float) else time
 
 
 class _Simulation:

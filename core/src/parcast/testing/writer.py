@@ -7,7 +7,7 @@ from random import Random
 
 import attrs
 
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.source.operations import VECTOR_COLLECTIVES
 
 
 @attrs.frozen
@@ -270,7 +270,7 @@ class _Writer:
         name = self.random.choice(["barrier", *_ROOTED, *_ROOTLESS])
         arguments, smallest = [], self.size
         if name != "barrier":
-            amount = self.amount(alike=name not in UNEQUAL)
+            amount = self.amount(alike=name not in VECTOR_COLLECTIVES)
             divided = name == "allreduce" and "allreduce ring" in self.algorithms
             arguments.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
         color = ""

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model import Machine, Workload

@@ -68,7 +68,7 @@ class Columns:
         return self.unrolled.line(int(self.site[id_]))
 
 
-def columns(unrolled: Unrolled) -> Columns:
+def operation_columns(unrolled: Unrolled) -> Columns:
     """Return the operations as columns; collectives are rows with their bytes.
 
     About a second and 500 MB for each ten million operations.

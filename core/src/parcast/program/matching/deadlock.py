@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from parcast.errors import InvalidPointError
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.channels import Matching, match
-from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, columns
+from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, operation_columns
 from parcast.program.matching.dry_run import sweep
-from parcast.program.matching.expansion import Collective, collectives, expand
+from parcast.program.matching.expansion import Collective, expand, find_collectives
 from parcast.program.matching.wavefront import Needs, stuck_in
 from parcast.program.source.operations import ANY, SENDS
 from parcast.program.unroll.blocks import Unrolled
@@ -36,7 +36,7 @@ class Matched:
     @cached_property
     def columns(self) -> Columns:
         """The columns of the expanded program."""
-        return columns(self.unrolled)
+        return operation_columns(self.unrolled)
 
     @cached_property
     def matching(self) -> Matching:
@@ -53,12 +53,14 @@ def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str])
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
-    matched(unrolled, algorithms, eager_limit)
+    match_unrolled(unrolled, algorithms, eager_limit)
 
 
-def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float) -> Matched:
+def match_unrolled(
+    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
+) -> Matched:
     """Return a program's messages, checked as `check` does."""
-    calls = collectives(unrolled)
+    calls = find_collectives(unrolled)
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
     if in_blocks and ends_in_block_order(unrolled, eager_limit):
@@ -90,7 +92,7 @@ def _accepted(same: Matched | None, unrolled: Unrolled, eager_limit: float) -> b
 
     ``same`` holds the columns where there is nothing to expand.
     """
-    table = same.columns if same else columns(unrolled)
+    table = same.columns if same else operation_columns(unrolled)
     matching = same.matching if same else match(table)
     return not matching.timed() and in_block_order(table, needs(table, matching, eager_limit))
 

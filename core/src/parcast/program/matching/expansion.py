@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.matching.collectives import Groups, Step, groups, some, steps
-from parcast.program.source.operations import COLLECTIVES, UNEQUAL
+from parcast.program.source.operations import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 
 
@@ -38,13 +38,13 @@ def is_collective(block: Block) -> bool:
     return block.op in COLLECTIVES or bool(block.arguments.get("collective", False))
 
 
-def collectives(unrolled: Unrolled) -> list[Collective]:
+def find_collectives(unrolled: Unrolled) -> list[Collective]:
     """Return every collective, checked to be complete and the same on all of its processes.
 
     Without a color, all processes take part: the k-th such collective of each is one
     collective, from whichever line. With a color, the processes of one block (the same line
     in the same iteration) that have the same color are a group, and ``root`` is a position
-    in it, in the order of ranks. Root and file must agree, and bytes but for `UNEQUAL`.
+    in it, in the order of ranks. Root and file must agree, and bytes but for `VECTOR_COLLECTIVES`.
 
     Raises
     ------
@@ -165,14 +165,14 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
 
 def _alike(op: str) -> tuple[str, ...]:
     """Return the arguments that are the same on all processes of a group."""
-    if op in UNEQUAL:
+    if op in VECTOR_COLLECTIVES:
         return ("root",)
     return ("bytes", "root") if op in COLLECTIVES else ("file",)
 
 
 def _unequal(op: str, name: str) -> str:
     """Return the collective that takes unlike bytes, as a hint."""
-    return f", or call {op}v" if name == "bytes" and f"{op}v" in UNEQUAL else ""
+    return f", or call {op}v" if name == "bytes" and f"{op}v" in VECTOR_COLLECTIVES else ""
 
 
 def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
@@ -207,7 +207,7 @@ def _groups(call: Collective) -> Groups:
     return groups(np.sort(np.concatenate([arrival.ranks for arrival in call])), None)
 
 
-def together(call: Collective) -> tuple[Groups, Any]:
+def groups_and_bytes(call: Collective) -> tuple[Groups, Any]:
     """Return the groups of a collective, and the bytes of each of its processes."""
     return _groups(call), _together(call, "bytes")
 
@@ -232,14 +232,14 @@ def expand(
 
     Each collective's messages carry a negative tag of its own. Collective reads and writes
     become a barrier, the access and a barrier. A program without collectives is returned
-    as it is. ``calls`` is what `collectives` gave, where that was asked before.
+    as it is. ``calls`` is what `find_collectives` gave, where that was asked before.
 
     Raises
     ------
     InvalidPointError
         If a collective is not complete or not the same on all of its processes.
     """
-    calls = collectives(unrolled) if calls is None else calls
+    calls = find_collectives(unrolled) if calls is None else calls
     if not calls:
         return unrolled
     expansion = _Expansion(unrolled, algorithms)

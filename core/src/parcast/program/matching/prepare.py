@@ -8,8 +8,7 @@ from typing import Any
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.query import Query
 from parcast.program.matching.collectives import algorithms
-from parcast.program.matching.deadlock import Matched
-from parcast.program.matching.deadlock import matched as match
+from parcast.program.matching.deadlock import Matched, match_unrolled
 
 #: How many programs are kept; several solvers are asked about each in turn.
 _CACHED = 2
@@ -40,7 +39,7 @@ def matched(query: Query, *, pools: bool = False) -> Matched:
             _prepared.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
         try:
-            prepared = match(program.at(query), algorithms(network.collectives), limit)
+            prepared = match_unrolled(program.at(query), algorithms(network.collectives), limit)
         except InvalidPointError as error:
             prepared = error.with_traceback(None)  # no frame keeps what was unrolled
         _prepared[key] = prepared

@@ -17,7 +17,7 @@ import numpy as np
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
-from parcast.program.reference.instants import Requests, end_of_instant, latest
+from parcast.program.reference.instants import Requests, end_of_instant, latest_end
 from parcast.program.reference.outcome import Reference
 from parcast.program.source.operations import ANY
 from parcast.program.unroll.blocks import Operation, Unrolled
@@ -228,7 +228,7 @@ class _Sweep:
                 return False
             arrivals.append((message.arrival + extra, message.flight))
         if arrivals:
-            end, flight = latest(arrivals)
+            end, flight = latest_end(arrivals)
             end = max(process.clock, end)
             process.spend("synchronization", min(max(process.clock, flight), end))
             process.spend("communication", end)

@@ -41,7 +41,7 @@ def place(statement: Statement) -> Place:
     return (statement.line, statement.col)
 
 
-def attributes(tree: Tree) -> Attributes:
+def attributes_of(tree: Tree) -> Attributes:
     """Return the attributes of a program's tree."""
     result = Attributes({}, {}, {})
     variables = {name: frozenset({name}) for name in ("rank", "size", *tree.parameters)}

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.program.source.attributes import assigned, attributes, expressions, place
+from parcast.program.source.attributes import assigned, attributes_of, expressions, place
 from parcast.program.source.operations import ANY, OPERATIONS, REQUESTS, Argument
 from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
 from parcast.program.unroll.arguments import column, whole
@@ -272,7 +272,7 @@ class _Run:
 
     def _steady(self, loop: For) -> bool:
         """Tell whether all iterations have the same operations, whatever their arguments."""
-        flow = attributes(self.tree)
+        flow = attributes_of(self.tree)
         inside = (flow.control[place(statement)] for statement in nested(loop.body))
         steady = not any(loop.variable in roots for roots in inside)
         return steady and not flow.carried[place(loop)]

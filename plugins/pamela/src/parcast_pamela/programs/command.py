@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.files import read_text
 
 if TYPE_CHECKING:
-    from parcast.api import Registry
+    from parcast import Registry
     from parcast_pamela.programs.lowering import Form
 
 
