@@ -15,8 +15,8 @@ import numpy as np
 
 from parcast.program import Block, Request, Site, Unrolled
 from parcast.program.matching.collectives import algorithms
-from parcast.program.matching.columns import columns
-from parcast.program.matching.deadlock import check, matched
+from parcast.program.matching.columns import operation_columns
+from parcast.program.matching.deadlock import check, match_unrolled
 
 SITES = tuple(Site("benchmark", line) for line in range(20))
 
@@ -78,7 +78,7 @@ def ping_pong(rounds: int = 200_000) -> Unrolled:
 
 def expanded_stencil() -> Unrolled:
     """Return a smaller stencil whose collectives are expanded: 4 million operations."""
-    return matched(stencil(side=50), algorithms(), math.inf).unrolled
+    return match_unrolled(stencil(side=50), algorithms(), math.inf).unrolled
 
 
 PROGRAMS = {f.__name__: f for f in (stencil, pipeline, master_worker, ping_pong, expanded_stencil)}
@@ -87,7 +87,7 @@ PROGRAMS = {f.__name__: f for f in (stencil, pipeline, master_worker, ping_pong,
 def run(name: str) -> None:
     """Print the figures of one program."""
     unrolled = PROGRAMS[name]()
-    seconds = [_seconds(columns, unrolled)]
+    seconds = [_seconds(operation_columns, unrolled)]
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds += [_seconds(check, unrolled, limit, algorithms()) for limit in (math.inf, 0)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -49,7 +49,7 @@ def test_what_each_gives_assumes_and_is_reached_by(registry, workload, machine):
     assert trace.departures == ("bursts become constant", "traced")
     assert said["refuses.one"].prediction.message == "cannot take asynchronous I/O"
     assert said["squares.one"].prediction.message == "p=3 is no square"
-    assert not said["slow.one"].can
+    assert not said["slow.one"].has_answer
 
 
 def test_a_point_that_is_not_given_is_the_usual_one(registry, workload, machine):
@@ -72,13 +72,13 @@ def test_asked_are_those_of_a_comparison_and_those_that_are_cheap(make_registry,
     lowering = Lowering("phases", "trace", "parcast_tests:to_trace", "A test.", on_request=True)
     registry = make_registry(entries=more, hooks={"parcast_lowerings": lambda: [lowering]})
     said = found(registry, workload, machine, p=3, every=False)
-    asked = {name for name, one in said.items() if one.asked}
+    asked = {name for name, one in said.items() if one.was_asked}
     assert asked == {"picks.large", "states.cheap"}
     dear, trace = said["states.dear"], said["traces.one"]
-    assert (dear.can, dear.cost, dear.held) == (True, 90.0, ("simple",))
+    assert (dear.has_answer, dear.cost, dear.satisfied) == (True, 90.0, ("simple",))
     assert dear.departures == ("assumes that small, but here p=3",)
-    assert (trace.can, trace.departures) == (True, ("bursts become constant",))
-    assert {name for name, one in found(registry, workload, machine).items() if one.asked} == {
+    assert (trace.has_answer, trace.departures) == (True, ("bursts become constant",))
+    assert {name for name, one in found(registry, workload, machine).items() if one.was_asked} == {
         *said
     }
 

@@ -100,11 +100,11 @@ def test_every_best_row_has_rivals_of_its_own_work_alone(make_registry, seed):
 def test_programs_are_ranked_over_p_where_all_do_the_same_together(source, same):
     program = read_source(f"def program(rank, size, n=24):\n    {source}\n", "w.py", "w")
     registry = Registry([])
-    from parcast.comparison.grid import Line
+    from parcast.comparison.grid import Scenario
     from parcast.comparison.rows import work_of
     from parcast.comparison.settings import Settings
 
-    line = Line(
+    line = Scenario(
         workload=program, machine=registry.machine(MACHINES[0]), settings=Settings({}, {}, {})
     )
     first, second = (work_of(line.query(registry, p, 1)) for p in (2, 4))

@@ -7,7 +7,7 @@ import pytest
 
 from parcast import Registry
 from parcast.comparison.followed import FEATURES
-from parcast.plugins.entries import COSTS
+from parcast.plugins.entries import COST_FEATURES
 
 MEMORY = "the machine's nodes.memory_bandwidth (the memory that processes of a node share) is not"
 EAGER = "the machine's network.eager_limit (messages that wait for their receives) is not"
@@ -33,11 +33,11 @@ def test_a_third_party_gets_its_notes_by_the_same_mechanism(make_registry, phase
     found = [one for one in found if one != "worked"]
     assert len(found) == len(notes)
     assert all(one.startswith(note) for one, note in zip(sorted(found), sorted(notes), strict=True))
-    entry = attrs.evolve(registry.solvers["works.one"], follows=COSTS)
+    entry = attrs.evolve(registry.solvers["works.one"], follows=COST_FEATURES)
     registry.solvers["works.one"] = entry
     found = registry.predict(asked, machine, "works", p=p).notes
     assert not any("is not followed" in one for one in found)
 
 
 def test_what_solvers_may_follow_is_listed_once():
-    assert set(COSTS) <= {one.name for one in FEATURES}
+    assert set(COST_FEATURES) <= {one.name for one in FEATURES}

@@ -15,7 +15,7 @@ import pytest
 
 from parcast import Registry, Results, Row, cli
 from parcast.cells import defused, meant
-from parcast.cli.streams import printable, printable_json
+from parcast.cli.terminal import printable, printable_json
 from parcast.comparison.measurements import read_measured
 from parcast.errors import FileError
 

@@ -11,7 +11,7 @@ import pytest
 from parcast import ParcastError, Status
 from parcast import cli as command
 from parcast.model.machine import Machine, Processor
-from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.formulas import is_uncertain, parse_quantity
 from parcast.quantities.units import UnitError
 
 SAMPLES = 400

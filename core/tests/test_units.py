@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import UnitError
-from parcast.quantities.stated import is_quantity, parse_quantity, to_base
+from parcast.quantities.formulas import is_quantity, parse_quantity, to_base
 from parcast.quantities.units import UNITS, format_seconds
 
 #: Written by hand, digit by digit: a prefix once was 1e13 elsewhere.

@@ -23,8 +23,8 @@ from parcast.comparison.measurements import read_measured
 from parcast.program.matching.prepare import matched
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import evaluate, parse
+from parcast.quantities.formulas import parse_quantity
 from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.stated import parse_quantity
 from parcast.study.reading import read_study
 from parcast.testing import random_program
 

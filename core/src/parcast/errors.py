@@ -83,17 +83,17 @@ def is_passing(error: BaseException) -> bool:
     return False
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` with a leading space, or nothing."""
-    lowered = {candidate.lower(): candidate for candidate in known}
+    lowered = {candidate.lower(): candidate for candidate in names}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
 
 
-def shorten(text: object, most: int = 80) -> str:
+def shorten(text: object, length: int = 80) -> str:
     """Return as much of a wrong value as an error repeats."""
     try:
-        shown = str(text)
+        printed = str(text)
     except ValueError:  # Python prints no integers of so many digits
         return "a number of too many digits"
-    return shown if len(shown) <= most else f"{shown[:most]}…"
+    return printed if len(printed) <= length else f"{printed[:length]}…"

@@ -7,14 +7,14 @@ from html import escape
 from typing import Any
 
 
-def definition(what: str, name: str, summary: str, data: Mapping[str, Any]) -> str:
+def definition(heading: str, name: str, summary: str, data: Mapping[str, Any]) -> str:
     """Return a headed two-column table of ``data``, nested keys joined by dots."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(key)}</th>"
         f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
         for key, value in flatten(data)
     )
-    head = f"<p><b>{escape(what)} {escape(name)}</b> {escape(summary)}</p>"
+    head = f"<p><b>{escape(heading)} {escape(name)}</b> {escape(summary)}</p>"
     return f"{head}<table>{rows}</table>"
 
 

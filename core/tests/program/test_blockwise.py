@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from parcast.errors import InvalidPointError
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.channels import match
-from parcast.program.matching.columns import columns
+from parcast.program.matching.columns import operation_columns
 from parcast.program.matching.dry_run import sweep
 from parcast.program.reader import read_source
 from parcast.program.unroll.unrolling import unroll
@@ -44,7 +44,7 @@ def sources(draw):
 
 
 def plainly_ends(unrolled, limit) -> bool:
-    table = columns(unrolled)
+    table = operation_columns(unrolled)
     try:
         match(table)
     except InvalidPointError:

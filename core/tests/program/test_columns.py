@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Block, Request, Site, Unrolled
-from parcast.program.matching.columns import NONE, OPS, Columns, columns
+from parcast.program.matching.columns import NONE, OPS, Columns, operation_columns
 
 from .calling import call
 
@@ -35,7 +35,7 @@ def expected(unrolled: Unrolled, rank: int):
 
 
 def assert_same(unrolled: Unrolled) -> Columns:
-    found = columns(unrolled)
+    found = operation_columns(unrolled)
     for rank in range(unrolled.size):
         assert list(rows(found, rank)) == list(expected(unrolled, rank))
     return found
@@ -114,7 +114,7 @@ def test_columns_of_any_blocks_are_those_of_the_ranks(unrolled):
 
 
 def test_columns_of_nothing_are_empty():
-    found = columns(Unrolled(3, [], ()))
+    found = operation_columns(Unrolled(3, [], ()))
     assert found.offsets.tolist() == [0, 0, 0, 0]
     assert len(found.op) == len(found.wait_op) == 0
 
@@ -123,4 +123,4 @@ def test_more_operations_than_fit_in_memory_are_refused_with_their_count(monkeyp
     monkeypatch.setattr("parcast.program.matching.columns.MOST_OPERATIONS", 5)
     unrolled = call("def program(rank, size):\n    compute(1)\n    compute(2)\n", 3)
     with pytest.raises(InvalidPointError, match="at p=3 there are 6 operations to look at"):
-        columns(unrolled)
+        operation_columns(unrolled)

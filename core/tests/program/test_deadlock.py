@@ -15,8 +15,8 @@ from parcast.program import Block, Operation, Site, Unrolled
 from parcast.program.matching import prepare as ready
 from parcast.program.matching.channels import match
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
-from parcast.program.matching.columns import columns
-from parcast.program.matching.deadlock import check, matched, needs
+from parcast.program.matching.columns import operation_columns
+from parcast.program.matching.deadlock import check, match_unrolled, needs
 from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import expand
 from parcast.program.matching.wavefront import _Front, stuck_in
@@ -38,7 +38,7 @@ def ends(unrolled, limit, chosen=None) -> bool:
 
 
 def really_ends(unrolled, limit, chosen=None) -> bool:
-    return not sweep(columns(expand(unrolled, chosen or algorithms())), limit)
+    return not sweep(operation_columns(expand(unrolled, chosen or algorithms())), limit)
 
 
 COLLECTIVES = [
@@ -145,7 +145,7 @@ def shifts(draw):
 @settings(deadline=None, max_examples=150)
 @given(shifts(), st.sampled_from([0, LIMIT, math.inf]), st.integers(1, 50))
 def test_many_processes_together_or_in_turns_come_as_far_as_in_a_plain_run(unrolled, limit, budget):
-    table = columns(unrolled)
+    table = operation_columns(unrolled)
     stuck = sweep(table, limit)
     event(f"ends: {not stuck}")
     assert ends(unrolled, limit) is (not stuck)
@@ -238,7 +238,7 @@ def program(rank, size, first=True):
 
 @pytest.mark.parametrize("limit", [0, math.inf])
 def test_a_wildcard_is_run_through_and_its_deadlock_found(limit):
-    found = matched(call(MASTER, 5), algorithms(), limit)
+    found = match_unrolled(call(MASTER, 5), algorithms(), limit)
     assert found.matching.timed()
     assert "rank 0 in recv from ANY (called.py), rank 1 in recv from 0" in message(
         MASTER, 5, limit, first=False
@@ -280,11 +280,11 @@ def test_a_deadlock_beside_wildcards_names_the_limit():
 def test_a_program_is_matched_again_only_for_what_makes_it_another():
     source = "def program(rank, size, n=4):\n for i in range(n):\n  compute(n)\n"
     plain = Query(workload=read_source(source), machine=Machine(name="m"), p=2)
-    found = ready.matched(plain)
-    assert ready.matched(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
-    assert ready.matched(attrs.evolve(plain, p=3)) is not found
+    found = ready.match_unrolled(plain)
+    assert ready.match_unrolled(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
+    assert ready.match_unrolled(attrs.evolve(plain, p=3)) is not found
     with pytest.raises(InvalidPointError, match=r"has 4\.0 in range"):
-        ready.matched(attrs.evolve(plain, parameters={"n": 4.0}))
+        ready.match_unrolled(attrs.evolve(plain, parameters={"n": 4.0}))
 
 
 def test_a_program_in_block_order_is_expanded_only_when_asked_for():
@@ -295,8 +295,8 @@ def test_a_program_in_block_order_is_expanded_only_when_asked_for():
             1, "sendrecv", None, {"dst": np.arange(4), "bytes": 8, "src": np.arange(4), "tag": 0}
         ),
     ]
-    found = matched(Unrolled(4, blocks, SITES), algorithms(), 0)
-    called = matched(call(source, 4), algorithms(), 0)
+    found = match_unrolled(Unrolled(4, blocks, SITES), algorithms(), 0)
+    called = match_unrolled(call(source, 4), algorithms(), 0)
     for one in (found, called):
         assert {block.op for block in one.unrolled.blocks} == {"sendrecv"}
         assert len(one.columns.op) == 12
@@ -307,8 +307,8 @@ def test_what_is_wrong_is_found_once_for_all_solvers(monkeypatch):
     workload = read_source("def program(rank, size):\n    send((rank + 1) % size, 8)\n", "lost.py")
     query = Query(workload=workload, machine=Machine(name="any"), p=3)
     with pytest.raises(InvalidPointError, match=r"lost\.py:2: at p=3") as first:
-        ready.matched(query)
+        ready.match_unrolled(query)
     monkeypatch.setattr(ready, "match", None)
     with pytest.raises(InvalidPointError) as second:
-        ready.matched(query)
+        ready.match_unrolled(query)
     assert str(second.value) == str(first.value)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from parcast.program.reference.instants import SAME, Requests, end_of_instant, latest
+from parcast.program.reference.instants import SAME_INSTANT, Requests, end_of_instant, latest_end
 from parcast.testing import by_events, by_sweep, random_program
 from parcast.testing.exact import exact_program, exactly
 
@@ -13,7 +13,7 @@ def test_times_that_differ_in_their_last_bits_are_one_instant():
     sums = 0.1 + 0.2, 0.3
     assert max(sums) > min(sums)
     assert max(sums) <= end_of_instant(min(sums))
-    assert end_of_instant(0.3) < 0.3 * (1 + 2 * SAME)
+    assert end_of_instant(0.3) < 0.3 * (1 + 2 * SAME_INSTANT)
 
 
 def test_fractions_are_compared_exactly():
@@ -31,7 +31,7 @@ def test_a_million_additions_stay_within_the_instant():
 
 
 def test_of_what_ends_at_one_instant_the_earliest_beginning_counts():
-    assert latest([(0.1 + 0.2, 0.2), (0.3, 0.1), (0.2, 0.0)]) == (0.1 + 0.2, 0.1)
+    assert latest_end([(0.1 + 0.2, 0.2), (0.3, 0.1), (0.2, 0.0)]) == (0.1 + 0.2, 0.1)
 
 
 def test_requests_of_one_instant_are_served_by_rank_and_place():

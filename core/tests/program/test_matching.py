@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Operation, Site, Unrolled
 from parcast.program.matching.channels import NOTHING, TIMING, match
-from parcast.program.matching.columns import columns
+from parcast.program.matching.columns import operation_columns
 
 from .calling import call
 
@@ -49,7 +49,7 @@ def matched_lists(draw):
 @settings(deadline=None, max_examples=200)
 @given(matched_lists())
 def test_the_kth_send_of_a_channel_belongs_to_its_kth_receive(lists):
-    found = columns(of(lists))
+    found = operation_columns(of(lists))
     sent, received = defaultdict(list), defaultdict(list)
     for rank, listed in enumerate(lists):
         for place, operation in enumerate(listed):
@@ -70,7 +70,7 @@ def test_the_kth_send_of_a_channel_belongs_to_its_kth_receive(lists):
 
 def test_messages_that_a_wildcard_may_take_are_left_to_timing():
     lists = [[recv(ANY, 1), recv(2), recv(ANY, 1)], [send(0, 1)], [send(0), send(0, 1)]]
-    matching = match(columns(of(lists)))
+    matching = match(operation_columns(of(lists)))
     assert matching.received_from.tolist() == [TIMING, 4, TIMING, NOTHING, NOTHING, NOTHING]
     assert matching.sent_to.tolist() == [NOTHING, NOTHING, NOTHING, TIMING, 1, TIMING]
     assert matching.timed()
@@ -78,7 +78,7 @@ def test_messages_that_a_wildcard_may_take_are_left_to_timing():
 
 def test_tags_that_are_far_apart_are_still_told_apart():
     lists = [[send(1, 0), send(1, 2**62)], [recv(0, 2**62), recv(0, 0)]]
-    assert match(columns(of(lists))).sent_to.tolist() == [3, 2, NOTHING, NOTHING]
+    assert match(operation_columns(of(lists))).sent_to.tolist() == [3, 2, NOTHING, NOTHING]
 
 
 REFUSED = {
@@ -152,7 +152,7 @@ REFUSED = {
 def test_a_message_without_a_partner_is_refused_with_ranks_counts_and_a_hint(case):
     lists, message = REFUSED[case]
     with pytest.raises(InvalidPointError) as error:
-        match(columns(of(lists)))
+        match(operation_columns(of(lists)))
     assert str(error.value) == message
 
 
@@ -166,7 +166,7 @@ def program(rank, size):
         recv(4, tag=2)
 """
     with pytest.raises(InvalidPointError, match="rank 1 receives 1 message from rank 4"):
-        match(columns(call(source, 6)))
+        match(operation_columns(call(source, 6)))
 
 
 @settings(deadline=None, max_examples=100)
@@ -181,4 +181,4 @@ def test_a_program_that_lost_one_message_is_refused(lists, data):
         return
     lists[rank] = lists[rank][:place] + lists[rank][place + 1 :]
     with pytest.raises(InvalidPointError, match="at p="):
-        match(columns(of(lists)))
+        match(operation_columns(of(lists)))

@@ -37,7 +37,7 @@ def answer(source, p, **changes):
     return found
 
 
-UNEQUAL = """
+VECTOR_COLLECTIVES = """
 def program(rank, size, tasks=4):
     if rank == 1:
         elapse(100)
@@ -50,17 +50,17 @@ def test_who_asks_first_takes_the_next_task():
     # o = o_r = 1 and t0 = 2: to ask takes 1 + 2, the answer 2 + 8 task / 4 + 1; an empty one 2 + 1
     fetched = [6 + 2 * task for task in range(4)]
     ends = [sum(fetched) + 10 + 20 + 30 + 40 + 6, 100 + 6]
-    assert answer(UNEQUAL, 2).ends == tuple(ends)
+    assert answer(VECTOR_COLLECTIVES, 2).ends == tuple(ends)
 
 
 def test_of_two_that_ask_at_once_the_lower_rank_is_first():
-    source = UNEQUAL.replace("if rank == 1", "if rank == 7")
+    source = VECTOR_COLLECTIVES.replace("if rank == 1", "if rank == 7")
     first, second = answer(source, 2, tasks=2).ends
     assert (first, second) == (6 + 10 + 6, 8 + 20 + 6)
 
 
 def test_parts_of_a_task_are_what_it_does_and_to_fetch_it_is_communication():
-    found = answer(UNEQUAL, 2)
+    found = answer(VECTOR_COLLECTIVES, 2)
     assert [parts.compute for parts in found.parts] == [100, 100]
     assert found.parts[0].communication == 6 + 8 + 10 + 12 + 6
     assert found.parts[1].synchronization == found.ends[0] - found.ends[1]
@@ -109,7 +109,7 @@ def program(rank, size, n=3):
 
 
 def test_a_program_without_tasks_to_take_still_asks_once():
-    assert answer(UNEQUAL, 2, tasks=0).ends == (6, 106)
+    assert answer(VECTOR_COLLECTIVES, 2, tasks=0).ends == (6, 106)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +173,13 @@ def test_pools_that_have_no_meaning_here_are_refused(call, said):
 
 def test_who_does_not_follow_pools_refuses_by_the_line():
     with pytest.raises(UnsupportedError, match="program:5: tasks of a pool go to whoever is free"):
-        matched(asked(UNEQUAL, 2))
+        matched(asked(VECTOR_COLLECTIVES, 2))
 
 
 def test_pools_are_a_statement_of_the_tree():
-    (_, pool) = read_source(UNEQUAL).content.tree.body
+    (_, pool) = read_source(VECTOR_COLLECTIVES).content.tree.body
     assert isinstance(pool, Pool)
-    assert read_source(UNEQUAL).content.tree.sites[pool.site].name == "pool"
+    assert read_source(VECTOR_COLLECTIVES).content.tree.sites[pool.site].name == "pool"
 
 
 def test_what_they_need_of_a_machine_is_known():

@@ -13,12 +13,12 @@ from parcast.errors import InvalidPointError
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
 from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.source.operations import VECTOR_COLLECTIVES
 from parcast.program.unroll import unroll
 
 from .test_collectives import BANDWIDTH, EVERY, STARTUP, collective, ends, expanded, program, sent
 
-OF_UNEQUAL = [(op, name) for op, name in EVERY if op in UNEQUAL]
+OF_UNEQUAL = [(op, name) for op, name in EVERY if op in VECTOR_COLLECTIVES]
 CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
 SIZES = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
 
@@ -117,7 +117,7 @@ def test_the_language_takes_bytes_of_every_process():
     assert sorted(found) == [(0, 2, 100), (1, 3, 200), (2, 0, 300), (3, 1, 400)]
 
 
-@pytest.mark.parametrize("op", sorted(one.removesuffix("v") for one in UNEQUAL))
+@pytest.mark.parametrize("op", sorted(one.removesuffix("v") for one in VECTOR_COLLECTIVES))
 def test_unlike_bytes_of_a_plain_collective_are_refused_with_the_one_that_takes_them(op):
     source = f"def program(rank, size):\n    {op}(8 * rank)\n"
     unrolled = unroll(read_source(source).content.tree, 3, {})

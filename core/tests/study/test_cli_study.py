@@ -102,7 +102,7 @@ def test_ctrl_c_says_what_is_kept(study, monkeypatch):
     monkeypatch.setattr("parcast.study.run.wait", interrupted)
     code, _, err = study(STUDY, "--executor", "threads:1")
     assert code == 130
-    assert "0 of 8 points are done and kept; the same command goes on from there" in err
+    assert "0 of 8 points are finished and cached; the same command continues from there" in err
 
 
 def test_a_terminal_gets_a_bar_and_a_pipe_gets_none(study, monkeypatch, tmp_path):

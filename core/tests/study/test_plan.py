@@ -87,7 +87,7 @@ def test_what_is_stored_is_found_again_however_it_was_cut(tmp_path_factory, coun
         if block.stop <= count:
             store.put(block_key(digests, block), encode(Pack.of([ROW] * len(block))))
             covered |= set(range(block.start, block.stop))
-    found = list(store.found(digests, count))
+    found = list(store.stored_blocks(digests, count))
     assert [i for one in found for i in range(one.start, one.stop)] == sorted(covered)
     rest = [i for one in missing(found, count) for i in range(one.start, one.stop)]
     assert rest == sorted(set(range(count)) - covered)

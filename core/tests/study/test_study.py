@@ -276,7 +276,7 @@ def test_many_rows_stay_where_they_are_kept(counting, grid, tmp_path):
 
 
 def test_what_cannot_be_sent_to_processes_is_told(counting, grid):
-    given = Registry([*counting.given, Local()])
+    given = Registry([*counting.sources, Local()])
     with pytest.raises(ParcastError, match="cannot be sent to other processes"):
         given.study(grid, executor="processes:1", cache=None)
 

@@ -93,7 +93,7 @@ def third_party(tmp_path, monkeypatch):
 
 
 def test_what_another_thread_is_importing_is_waited_for(third_party):
-    (module,) = third_party().given
+    (module,) = third_party().sources
     with ThreadPoolExecutor(16) as threads:
         found = list(threads.map(load, [f"{module.__name__}.solving:choose"] * 16))
     assert len(set(found)) == 1

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import SolveError
-from parcast.quantities.stated import parse_quantity
+from parcast.quantities import parse_quantity
 from parcast_mpi.measuring.estimates import (
     LEAST_LOSS,
     Estimate,

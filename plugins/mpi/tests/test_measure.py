@@ -10,7 +10,7 @@ import pytest
 
 from parcast import Registry, UnsupportedError
 from parcast.cli import main
-from parcast.quantities.stated import to_base
+from parcast.quantities import to_base
 from parcast_mpi import library
 from parcast_mpi.host import Host, Load, identity
 from parcast_mpi.measuring import measure as measuring

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison import inputs
-from parcast.comparison.grid import Line, Placed, check_mapping, check_seed, check_settings
+from parcast.comparison.grid import Placed, Scenario, check_mapping, check_seed, check_settings
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Task, Tell, default_of, resolve, silent, solve_all
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
@@ -45,39 +45,41 @@ class Advice:
     assumed: tuple[Assumption, ...] = ()  #: by the method, as the solver states it
 
     @property
-    def can(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether there is an answer, or would be."""
         return self.prediction.status is Status.OK
 
     @property
-    def asked(self) -> bool:
+    def was_asked(self) -> bool:
         """Whether the solver was asked, or refused before."""
-        return self.seconds is not None or not self.can
+        return self.seconds is not None or not self.has_answer
 
     @property
     def gives(self) -> tuple[str, ...]:
         """What the answer has beside the time."""
-        found = self.prediction
-        there = {
-            "lower bound": found.lower is not None,
-            "upper bound": found.upper is not None,
-            "parts": found.parts is not None,
-            "interval": found.ci is not None,
-            "quantiles": bool(found.quantiles),
-            "what binds": found.binding is not None,
+        prediction = self.prediction
+        offers = {
+            "lower bound": prediction.lower is not None,
+            "upper bound": prediction.upper is not None,
+            "parts": prediction.parts is not None,
+            "interval": prediction.ci is not None,
+            "quantiles": bool(prediction.quantiles),
+            "what binds": prediction.binding is not None,
         }
-        return tuple(word for word, known in there.items() if known)
+        return tuple(word for word, offered in offers.items() if offered)
 
     @property
     def departures(self) -> tuple[str, ...]:
         """Where the method's assumptions do not hold, and what the answer says of itself."""
-        broken = (f"assumes that {one}" for one in self.assumed if one.violated)
+        broken = (
+            f"assumes that {assumption}" for assumption in self.assumed if assumption.violated
+        )
         return (*broken, *self.prediction.assumptions, *self.prediction.notes)
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def satisfied(self) -> tuple[str, ...]:
         """What the method assumes, and nothing here contradicts."""
-        return tuple(one.text for one in self.assumed if not one.violated)
+        return tuple(assumption.text for assumption in self.assumed if not assumption.violated)
 
 
 def advise(
@@ -130,49 +132,49 @@ def advise(
     check_settings(settings)
     check_seed(seed)
     chosen = Settings.sort(settings or {}, registry, [work])
-    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = line.processes((work.processes or USUAL_P) if p is None else p)
-    (disks,) = line.disks(d, processes)
-    query = line.query(registry, processes, disks)
+    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)
+    (disks,) = scenario.disks(d, processes)
+    query = scenario.query(registry, processes, disks)
     tasks = {}
     for name in registry.solvers:
         tell(f"{name}: is it able")
         tasks[name] = resolve(registry, name, query, chosen)
     able = {name: task for name, task in tasks.items() if isinstance(task, Task)}
     defaults = _defaults(registry, able, query)
-    found = {name: _before(registry, name, task, defaults) for name, task in tasks.items()}
-    asked = [
+    candidates = {name: _before(registry, name, task, defaults) for name, task in tasks.items()}
+    asked_names = [
         name
         for name, task in able.items()
-        if not task.entry.on_request and (every or _is_asked(registry, task, found[name]))
+        if not task.entry.on_request and (every or _is_asked(registry, task, candidates[name]))
     ]
-    outcomes = solve_all(registry, [able[name] for name in asked], tell)
-    for name, outcome in zip(asked, outcomes, strict=True):
-        found[name] = attrs.evolve(
-            found[name], prediction=outcome.prediction, seconds=outcome.seconds
+    outcomes = solve_all(registry, [able[name] for name in asked_names], tell)
+    for name, outcome in zip(asked_names, outcomes, strict=True):
+        candidates[name] = attrs.evolve(
+            candidates[name], prediction=outcome.prediction, seconds=outcome.seconds
         )
-    return sorted(found.values(), key=_rank)
+    return sorted(candidates.values(), key=_rank)
 
 
 def _defaults(registry: Catalog, able: Mapping[str, Task], query: Query) -> set[str]:
     """Return the solver that each family answers with here; it is lowered as its solvers were."""
-    found = set()
+    defaults = set()
     for family in {task.entry.family for task in able.values() if not task.entry.on_request}:
         members = [task for task in able.values() if task.entry.family == family]
         if family not in registry.families:
-            found.add(default_of(registry, family, query.workload.kind).name)
+            defaults.add(default_of(registry, family, query.workload.kind).name)
             continue
         entry = registry.families[family]
-        of_kind = [one.query for one in members if entry.kind == one.entry.kind]
-        found.add(load(entry.target)(of_kind[0] if of_kind else query))
-    return found
+        of_kind = [task.query for task in members if entry.kind == task.entry.kind]
+        defaults.add(load(entry.target)(of_kind[0] if of_kind else query))
+    return defaults
 
 
-def _is_asked(registry: Catalog, task: Task, one: Advice) -> bool:
+def _is_asked(registry: Catalog, task: Task, candidate: Advice) -> bool:
     """Return whether the solver is asked without being named: its cost says so, or `compare`."""
-    if one.cost is not None and (one.cost <= CHEAP or one.cost > DEAR):
-        return one.cost <= CHEAP
-    return one.default and not any(registry.lowerings[step].on_request for step in task.steps)
+    if candidate.cost is not None and (candidate.cost <= CHEAP or candidate.cost > DEAR):
+        return candidate.cost <= CHEAP
+    return candidate.default and not any(registry.lowerings[step].on_request for step in task.steps)
 
 
 def _before(
@@ -184,69 +186,80 @@ def _before(
     solver = registry.solver(name)
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
     assumed = solver.assumptions(task.query) if hasattr(solver, "assumptions") else ()
-    said = Prediction(notes=task.notes)
-    own = name in defaults
-    return Advice(name, own, task.steps, task.exact, said, None, cost, tuple(assumed))
+    prediction = Prediction(notes=task.notes)
+    is_default = name in defaults
+    return Advice(name, is_default, task.steps, task.exact, prediction, None, cost, tuple(assumed))
 
 
-def _rank(one: Advice) -> tuple[bool, bool, bool, int, float, str]:
-    took = one.seconds or one.cost or 0.0
-    return (not one.can, not one.asked, not one.exact, len(one.departures), took, one.solver)
+def _rank(candidate: Advice) -> tuple[bool, bool, bool, int, float, str]:
+    took = candidate.seconds or candidate.cost or 0.0
+    return (
+        not candidate.has_answer,
+        not candidate.was_asked,
+        not candidate.exact,
+        len(candidate.departures),
+        took,
+        candidate.solver,
+    )
 
 
-def said_by(found: Sequence[Advice], what: str = "departures") -> dict[str, list[str]]:
-    """Return what those that can answer depart in (or what has ``held``), and who says each."""
-    said: dict[str, list[str]] = {}
-    for one in found:
-        for text in dict.fromkeys(getattr(one, what) if one.can else ()):
-            said.setdefault(text, []).append(one.solver)
-    return said
+def solvers_by_text(
+    candidates: Sequence[Advice], attribute: str = "departures"
+) -> dict[str, list[str]]:
+    """Return each departure (or ``satisfied`` assumption) with the solvers that state it."""
+    solvers: dict[str, list[str]] = {}
+    for candidate in candidates:
+        for text in dict.fromkeys(getattr(candidate, attribute) if candidate.has_answer else ()):
+            solvers.setdefault(text, []).append(candidate.solver)
+    return solvers
 
 
-def disagreement(found: Sequence[Advice]) -> list[str]:
+def disagreement(candidates: Sequence[Advice]) -> list[str]:
     """Return sentences about how far answers are apart, and what may be why.
 
     Answers within 1 % are taken together; what only those of one time say may be why they
     differ from others. Lower bounds disagree with nobody.
     """
-    timed = [one for one in found if one.can and one.prediction.time]
-    bounds = [one.solver for one in timed if is_lower_bound(one.prediction)]
-    groups = _agreeing([one for one in timed if one.solver not in bounds])
-    said = []
+    timed = [
+        candidate for candidate in candidates if candidate.has_answer and candidate.prediction.time
+    ]
+    bounds = [candidate.solver for candidate in timed if is_lower_bound(candidate.prediction)]
+    groups = _agreeing([candidate for candidate in timed if candidate.solver not in bounds])
+    sentences = []
     if len(groups) > 1:
-        said = list(_why(groups))
+        sentences = list(_why(groups))
     elif groups and len(groups[0]) > 1:
-        said = ["All answers are within 1 % of each other."]
+        sentences = ["All answers are within 1 % of each other."]
     if bounds and len(timed) > 1:
-        said.append(f"No estimates but lower bounds are the times of {', '.join(bounds)}.")
-    return said
+        sentences.append(f"No estimates but lower bounds are the times of {', '.join(bounds)}.")
+    return sentences
 
 
 def _agreeing(timed: Sequence[Advice]) -> list[list[Advice]]:
     """Return the answers in groups of one time, the shortest first."""
     groups: list[list[Advice]] = []
-    for one in sorted(timed, key=_time):
-        if groups and _time(one) <= (1 + AGREE) * _time(groups[-1][0]):
-            groups[-1].append(one)
+    for candidate in sorted(timed, key=_time):
+        if groups and _time(candidate) <= (1 + AGREE) * _time(groups[-1][0]):
+            groups[-1].append(candidate)
         else:
-            groups.append([one])
+            groups.append([candidate])
     return groups
 
 
 def _why(groups: Sequence[Sequence[Advice]]) -> Iterator[str]:
     ends = [_time(group[0]) for group in (groups[0], groups[-1])]
     at = [
-        f"{format_seconds(_time(group[0]))} by {', '.join(one.solver for one in group)}"
+        f"{format_seconds(_time(group[0]))} by {', '.join(candidate.solver for candidate in group)}"
         for group in groups
     ]
     yield f"Answers differ by a factor of {ends[1] / ends[0]:.3g}: {'; '.join(at)}."
     for group in groups:
-        others = [one for other in groups if other is not group for one in other]
-        heard = {text for one in others for text in one.departures}
-        for text, solvers in said_by(group).items():
+        others = [candidate for another in groups if another is not group for candidate in another]
+        heard = {text for candidate in others for text in candidate.departures}
+        for text, solvers in solvers_by_text(group).items():
             if text not in heard:
                 yield f"Only {', '.join(solvers)}: {text}"
 
 
-def _time(one: Advice) -> float:
-    return one.prediction.time or 0.0
+def _time(candidate: Advice) -> float:
+    return candidate.prediction.time or 0.0

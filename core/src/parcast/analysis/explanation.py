@@ -18,7 +18,7 @@ import attrs
 
 from parcast.comparison import inputs
 from parcast.comparison.compare import compare
-from parcast.comparison.grid import Line, Placed, listed
+from parcast.comparison.grid import Placed, Scenario, listed
 from parcast.comparison.settings import Settings, set_values
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
@@ -62,10 +62,12 @@ class Explanation:
     rest: str = ""  #: where the difference is that no choice explains; empty where there is none
 
     def __str__(self) -> str:
-        said = [f"{self.solver} is {_apart(self.ratio)} {self.against} at p = {self.p}"]
+        clauses = [f"{self.solver} is {_apart(self.ratio)} {self.against} at p = {self.p}"]
         for index, step in enumerate(self.steps):
-            said.append(f"without {step.choice}{' too' if index else ''} {_apart(step.ratio)} it")
-        return "; ".join([*said, self.rest] if self.rest else said)
+            clauses.append(
+                f"without {step.choice}{' too' if index else ''} {_apart(step.ratio)} it"
+            )
+        return "; ".join([*clauses, self.rest] if self.rest else clauses)
 
 
 @attrs.frozen(kw_only=True)
@@ -81,13 +83,13 @@ class _Point:
     mapping: Placed
     seed: int
     without: frozenset[str] = frozenset()
-    _asked: dict[tuple[frozenset[str], str], Row] = attrs.field(factory=dict)
+    _answers: dict[tuple[frozenset[str], str], Row] = attrs.field(factory=dict)
 
     def ask(self, solver: str) -> Row:
         """Return a solver's answer; the same question is asked once."""
         key = (self.without, solver)
-        if key not in self._asked:
-            (self._asked[key],) = compare(
+        if key not in self._answers:
+            (self._answers[key],) = compare(
                 self.registry,
                 self.workload,
                 self.machine,
@@ -98,9 +100,9 @@ class _Point:
                 settings=self.settings,
                 seed=self.seed,
             ).rows
-        return self._asked[key]
+        return self._answers[key]
 
-    def changed(self, values: Mapping[str, Any], **others: Any) -> _Point:
+    def with_values(self, values: Mapping[str, Any], **others: Any) -> _Point:
         """Return the point with these values of the machine, and of its own fields."""
         machine = set_values(self.machine, self.registry, values)
         return attrs.evolve(self, machine=machine, **others)
@@ -138,19 +140,19 @@ def explain(
         question: the fewest lowerings, then the fewest notes.
     """
     works = {
-        one.name: one for one in (inputs.workload(registry, item) for item in listed(workload))
+        work.name: work for work in (inputs.workload(registry, item) for item in listed(workload))
     }
     machines = {
-        one.name: one for one in (inputs.machine(registry, item) for item in listed(machine))
+        mach.name: mach for mach in (inputs.machine(registry, item) for item in listed(machine))
     }
     chosen = Settings.sort(settings or {}, registry, works.values())
-    found = []
+    explanations = []
     for (work, mach, p, d), rows in _points(results).items():
-        line = Line(workload=works[work], machine=machines[mach], settings=chosen)
+        scenario = Scenario(workload=works[work], machine=machines[mach], settings=chosen)
         point = _Point(
             registry=registry,
             workload=works[work],
-            machine=line.query(registry, p, d).machine,
+            machine=scenario.query(registry, p, d).machine,
             p=p,
             d=d,
             settings={**chosen.parameters, **chosen.options},
@@ -158,8 +160,10 @@ def explain(
             seed=seed,
         )
         anchor = min(rows, key=lambda row: (len(row.lowering), len(row.notes)))
-        found += [_explained(point, row, anchor) for row in rows if not _same(_ratio(row, anchor))]
-    return found
+        explanations += [
+            _explained(point, row, anchor) for row in rows if not _same(_ratio(row, anchor))
+        ]
+    return explanations
 
 
 def _points(results: Results) -> dict[tuple[str, str, int, int], list[Row]]:
@@ -179,7 +183,7 @@ def _explained(point: _Point, row: Row, anchor: Row) -> Explanation:
             for name, at in _each_without(point, left)
             if all((answers := (at.ask(row.solver), at.ask(anchor.solver)))[i].time for i in (0, 1))
         ]
-        nearest = min(tried, key=lambda one: one[0], default=None)
+        nearest = min(tried, key=lambda attempt: attempt[0], default=None)
         if nearest is None or nearest[0] > (1 - LEAST) * _distance(_ratio(*pair)):
             break
         _, name, point, pair = nearest
@@ -225,14 +229,14 @@ def _without_contention(point: _Point) -> _Point | None:
     network = point.machine.network
     shared = network.contention not in {None, "none"}
     if shared or network.saturation is not None or network.contention_level:
-        return point.changed({"network.contention": "none"})
+        return point.with_values({"network.contention": "none"})
     return None
 
 
 def _without_shared_disks(point: _Point) -> _Point | None:
     if point.machine.storage.bandwidth is None:
         return None
-    return point.changed({"storage.layout": "cluster", "storage.disks": point.p}, d=point.p)
+    return point.with_values({"storage.layout": "cluster", "storage.disks": point.p}, d=point.p)
 
 
 def _without_messages(point: _Point) -> _Point | None:
@@ -245,7 +249,7 @@ def _without_messages(point: _Point) -> _Point | None:
     values |= {"network.bandwidth": ENDLESS, "network.contention": "none"}
     if network.local is not None:
         values |= {"network.local.startup": 0.0, "network.local.bandwidth": ENDLESS}
-    return point.changed(values)
+    return point.with_values(values)
 
 
 def _without_part(name: str) -> _Without:
@@ -262,18 +266,18 @@ def _without_part(name: str) -> _Without:
 
 
 def _with_options(solver: str, options: Mapping[str, Any]) -> _Without:
-    own = {f"{solver}.{name}": value for name, value in options.items()}
-    return lambda point: attrs.evolve(point, settings={**point.settings, **own})
+    values = {f"{solver}.{name}": value for name, value in options.items()}
+    return lambda point: attrs.evolve(point, settings={**point.settings, **values})
 
 
 def _without_groups(point: _Point) -> _Point | None:
-    return point.changed({"nodes.groups": ()}) if point.machine.nodes.groups else None
+    return point.with_values({"nodes.groups": ()}) if point.machine.nodes.groups else None
 
 
 def _without_memory(point: _Point) -> _Point | None:
     nodes, names = point.machine.nodes, ("memory_bandwidth", "core_bandwidth")
     stated = {f"nodes.{name}": ENDLESS for name in names if getattr(nodes, name)}
-    return point.changed(stated) if stated else None
+    return point.with_values(stated) if stated else None
 
 
 def _rest(row: Row, anchor: Row) -> str:
@@ -281,13 +285,14 @@ def _rest(row: Row, anchor: Row) -> str:
     if row.time in {row.lower, row.upper}:
         return f"it is {'a lower' if row.time == row.lower else 'an upper'} bound"
     if row.parts is None or anchor.parts is None:
-        steps = [one for one in row.lowering if one not in anchor.lowering]
+        steps = [step for step in row.lowering if step not in anchor.lowering]
         where = f"in what {steps[0]} keeps of the workload" if steps else "in the method"
         return f"what is left is {where}"
     names = (field.name for field in attrs.fields(Parts))
     parts = zip(names, row.parts.values(), anchor.parts.values(), strict=True)
-    name, own, others = max(parts, key=lambda one: abs(one[1] - one[2]))
-    return f"what is left is mostly {name}: {format_seconds(own)} against {format_seconds(others)}"
+    name, seconds, anchor_seconds = max(parts, key=lambda part: abs(part[1] - part[2]))
+    times = f"{format_seconds(seconds)} against {format_seconds(anchor_seconds)}"
+    return f"what is left is mostly {name}: {times}"
 
 
 def _ratio(row: Row, anchor: Row) -> float:

@@ -1,143 +1,40 @@
-"""The ``parcast`` command. Everything heavy is imported inside the command that needs it."""
+"""The command line: the ``parcast`` command, and what commands of plugins print and show by."""
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from parcast.startup import lazily
 
-from parcast.api import Registry
-from parcast.cli import advise, browse, solve, study
-from parcast.cli.streams import printing
-from parcast.errors import ParcastError, did_you_mean
-from parcast.plugins.garbage import seldom_collect
-
-#: What shells show of a command that was ended by a pipe that nobody reads.
-UNREAD = 141
-
-HELP = """Predict how long a parallel program takes on a parallel machine, by several methods.
-
-Start with: parcast list, then parcast compare WORKLOAD MACHINE."""
-
-
-def build(registry: Registry) -> typer.Typer:
-    """Return the command line application with every plugin's commands."""
-    app = typer.Typer(
-        help=HELP,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+if TYPE_CHECKING:
+    from parcast.cli.app import build, main, run
+    from parcast.cli.output import (
+        check_output,
+        output_option,
+        print_json,
+        print_table,
+        print_text,
+    )
+    from parcast.cli.terminal import progress_stream, show_progress
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "app": "build main run",
+            "output": "check_output output_option print_json print_table print_text",
+            "terminal": "progress_stream show_progress",
+        },
     )
 
-    app.callback()(_options)
-    solve.add_to(app)
-    study.add_to(app)
-    advise.add_to(app)
-    browse.add_to(app)
-    registry.add_commands(app)
-    return app
-
-
-def _show_versions(context: typer.Context, asked: bool) -> None:
-    if asked:
-        for info in context.obj.plugins:
-            print(info.package)
-        raise typer.Exit
-
-
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            is_eager=True,
-            callback=_show_versions,
-            help="Show the versions of parcast and plugins.",
-        ),
-    ] = False,
-) -> None:
-    pass
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 fine, 1 no good answer, 2 bad input.
-
-    Where nobody reads to the end it is `UNREAD`, that of all who are ended by such a pipe.
-    """
-    seldom_collect()
-    with printing():
-        return _main(arguments)
-
-
-def _main(arguments: list[str] | None) -> int:
-    try:
-        registry = Registry()
-        command = build(registry)
-        for problem in registry.problems:
-            print(f"parcast: warning: {problem}", file=sys.stderr)
-        code = command(arguments, prog_name="parcast", standalone_mode=False, obj=registry)
-        sys.stdout.flush()
-    except ParcastError as error:
-        if error.excerpt:
-            print(error.excerpt, file=sys.stderr)
-        return _complain(str(error))
-    except BrokenPipeError:
-        _discard_output()
-        return UNREAD
-    except SystemExit as error:
-        # click exits with 1 where a pipe breaks
-        if isinstance(error.__context__, BrokenPipeError):
-            _discard_output()
-            return UNREAD
-        raise
-    except (KeyboardInterrupt, EOFError):
-        return 130
-    except OSError as error:
-        if error.filename is not None:
-            return _complain(f"{error.filename}: {error.strerror}")
-        _discard_output()
-        return _complain(f"the output cannot be written: {error.strerror}")
-    except Exception as error:
-        if type(error).__name__ == "Abort":
-            return 130
-        if hasattr(error, "format_message"):
-            return _usage(error)
-        raise
-    return code if isinstance(code, int) else 0
-
-
-def _discard_output() -> None:
-    """Keep the interpreter from failing again when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _usage(error: Exception) -> int:
-    """Explain a wrong command line in one sentence."""
-    message = error.format_message()  # type: ignore[attr-defined]
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(message)
-        return 0
-    message, _, possible = message.replace("Value error, ", "").partition(" (Possible options: ")
-    options = possible.rstrip(")").split(", ") if possible else []
-    hint = did_you_mean(getattr(error, "option_name", ""), options)
-    path = getattr(getattr(error, "ctx", None), "command_path", "parcast")
-    sentence = message if message.endswith((".", "?")) else f"{message}."
-    return _complain(f"{sentence}{hint} See '{path} --help'.")
-
-
-def _complain(message: str) -> int:
-    print(f"parcast: {' '.join(message.split())}", file=sys.stderr)
-    return 2
-
-
-def run() -> None:
-    """Run the command and exit; as head and others end what they do not read, so is this ended."""
-    code = main()
-    if code == UNREAD and hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGPIPE)
-    sys.exit(code)
+__all__ = [
+    "build",
+    "check_output",
+    "main",
+    "output_option",
+    "print_json",
+    "print_table",
+    "print_text",
+    "progress_stream",
+    "run",
+    "show_progress",
+]

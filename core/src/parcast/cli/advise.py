@@ -9,9 +9,9 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import progress
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
+from parcast.cli.terminal import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
 from parcast.model.query import Status
@@ -20,11 +20,6 @@ from parcast.results.row import plain
 
 if TYPE_CHECKING:
     from parcast.analysis.advice import Advice
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(advise)
 
 
 def advise(
@@ -53,42 +48,49 @@ def advise(
     from parcast.analysis.advice import advise, disagreement
 
     registry: Registry = context.obj
-    given = dict(map(split_assignment, settings or ()))
-    with progress.shown() as tell:
-        found = advise(
+    values = dict(map(split_assignment, settings or ()))
+    with show_progress() as tell:
+        candidates = advise(
             registry, workload, machine,
-            p=p, d=d, mapping=mapping, settings=given, seed=seed, every=every, tell=tell,
+            p=p, d=d, mapping=mapping, settings=values, seed=seed, every=every, tell=tell,
         )  # fmt: skip
-    able = [one for one in found if one.can]
-    if found and all(one.prediction.status is Status.INVALID for one in found):
-        raise InvalidPointError(found[0].prediction.message)
+    able = [candidate for candidate in candidates if candidate.has_answer]
+    if candidates and all(
+        candidate.prediction.status is Status.INVALID for candidate in candidates
+    ):
+        raise InvalidPointError(candidates[0].prediction.message)
     if json:
-        print_json({"solvers": [_described(one) for one in found], "why": disagreement(found)})
+        print_json(
+            {
+                "solvers": [_described(candidate) for candidate in candidates],
+                "why": disagreement(candidates),
+            }
+        )
     else:
-        _print(found, able, disagreement(found))
+        _print(candidates, able, disagreement(candidates))
     return 0 if able else 1
 
 
-def _print(found: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:
-    from parcast.analysis.advice import said_by
+def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:
+    from parcast.analysis.advice import solvers_by_text
 
     if able:
-        rows = [_row(one) for one in able]
+        rows = [_row(candidate) for candidate in able]
         print_table(("solver", "time", "gives besides", "reached by", "takes"), rows)
         print("\n* what its family answers with\n")
-    for text, solvers in said_by(able).items():
+    for text, solvers in solvers_by_text(able).items():
         print_text(f"{_named(solvers, able)}: {text}")
-    for index, (text, solvers) in enumerate(said_by(able, "held").items()):
+    for index, (text, solvers) in enumerate(solvers_by_text(able, "satisfied").items()):
         if index == 0:
             print("\nassumed, and nothing here speaks against it:")
         print_text(f"{_named(solvers, able)}: {text}")
     for index, sentence in enumerate(why):
         print_text(("\n" if index == 0 else "") + sentence)
     reasons: dict[str, list[str]] = {}
-    for one in found:
-        if not one.can:
-            reason = f"{one.prediction.status.value}: {one.prediction.message}"
-            reasons.setdefault(reason, []).append(one.solver)
+    for candidate in candidates:
+        if not candidate.has_answer:
+            reason = f"{candidate.prediction.status.value}: {candidate.prediction.message}"
+            reasons.setdefault(reason, []).append(candidate.solver)
     for index, (reason, solvers) in enumerate(reasons.items()):
         print_text(("\n" if able and index == 0 else "") + f"{', '.join(solvers)} {reason}")
 
@@ -96,44 +98,44 @@ def _print(found: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) 
 def _named(solvers: Sequence[str], able: Sequence[Advice]) -> str:
     """Return names by commas, a family's name where all of it that can answer are meant."""
     members: dict[str, list[str]] = {}
-    for one in able:
-        members.setdefault(one.solver.partition(".")[0], []).append(one.solver)
+    for candidate in able:
+        members.setdefault(candidate.solver.partition(".")[0], []).append(candidate.solver)
     whole = {family for family, names in members.items() if {*names} <= {*solvers}}
     families = [name.partition(".")[0] for name in solvers]
-    shown = (
+    labels = (
         family if family in whole else name for name, family in zip(solvers, families, strict=True)
     )
-    return ", ".join(dict.fromkeys(shown))
+    return ", ".join(dict.fromkeys(labels))
 
 
-def _row(one: Advice) -> list[str]:
-    time = one.prediction.time
-    reached = ", ".join(one.lowering) or "as it is"
+def _row(candidate: Advice) -> list[str]:
+    time = candidate.prediction.time
+    reached = ", ".join(candidate.lowering) or "as it is"
     return [
-        one.solver + ("*" if one.default else ""),
+        candidate.solver + ("*" if candidate.default else ""),
         "not asked" if time is None else format_seconds(time),
-        ", ".join(one.gives),
-        reached if one.exact else f"{reached} (approximately)",
-        _takes(one),
+        ", ".join(candidate.gives),
+        reached if candidate.exact else f"{reached} (approximately)",
+        _takes(candidate),
     ]
 
 
-def _takes(one: Advice) -> str:
-    if one.seconds is not None:
-        return format_seconds(one.seconds)
-    return "?" if one.cost is None else f"about {format_seconds(one.cost)}"
+def _takes(candidate: Advice) -> str:
+    if candidate.seconds is not None:
+        return format_seconds(candidate.seconds)
+    return "?" if candidate.cost is None else f"about {format_seconds(candidate.cost)}"
 
 
-def _described(one: Advice) -> Any:
-    prediction = one.prediction
+def _described(candidate: Advice) -> Any:
+    prediction = candidate.prediction
     return plain(
         {
-            **attrs.asdict(one, filter=lambda field, _: field.name != "prediction"),
+            **attrs.asdict(candidate, filter=lambda field, _: field.name != "prediction"),
             "status": prediction.status.value,
             "message": prediction.message,
             "time": prediction.time,
-            "gives": one.gives,
-            "departures": one.departures,
+            "gives": candidate.gives,
+            "departures": candidate.departures,
             "assumptions": prediction.assumptions,
             "notes": prediction.notes,
         }

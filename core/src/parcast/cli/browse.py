@@ -25,12 +25,6 @@ from parcast.plugins.entries import FamilyEntry, SolverEntry, load
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add both commands."""
-    app.command("list")(list_names)
-    app.command("show")(show)
-
-
 def list_names(
     context: typer.Context,
     what: Annotated[
@@ -153,18 +147,18 @@ def show(
             print_json(facts)
         else:
             print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-            for option, taken in facts["options"].items():
-                print(f"--set {option}=... {taken}")
+            for option, description in facts["options"].items():
+                print(f"--set {option}=... {description}")
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
-    more: dict[str, Any] = {}
+    unrolled: dict[str, Any] = {}
     if query is not None:
         from parcast.cli.programs import described, print_program
 
-        more = {"unrolled": described(query)} if json else {}
+        unrolled = {"unrolled": described(query)} if json else {}
     if json:
-        print_json({**_described(value), **more})
+        print_json({**_described(value), **unrolled})
     else:
         _print(value)
     if query is not None and not json:
@@ -183,12 +177,12 @@ def _program_query(
     if not isinstance(value, Workload) or value.kind != "program":
         raise ParcastError(f"{value.name} is no program; -p and --set show what a program does")
     if p is None or p < 1:
-        asked = "-p" if p is None else f"-p {p}"
-        raise ParcastError(f"{asked}: give how many processes, 1 or more, such as -p 4")
-    given = Settings.sort(dict(map(split_assignment, setting or [])), registry, [value])
-    for other in (*given.machine, *given.options):
-        raise ParcastError(f"--set {other}: a program's operations depend on its parameters alone")
-    parameters = given.parameters_at(value, p, 1)
+        option = "-p" if p is None else f"-p {p}"
+        raise ParcastError(f"{option}: give how many processes, 1 or more, such as -p 4")
+    settings = Settings.sort(dict(map(split_assignment, setting or [])), registry, [value])
+    for name in (*settings.machine, *settings.options):
+        raise ParcastError(f"--set {name}: a program's operations depend on its parameters alone")
+    parameters = settings.parameters_at(value, p, 1)
     return Query(workload=value, machine=Machine(name=""), p=p, parameters=parameters)
 
 
@@ -210,8 +204,8 @@ def _found(registry: Registry, name: str) -> Workload | Machine:
         return registry.workload(name)
     if re.search(r"[./\\]", name):
         return registry.read(name)
-    known = [*registry.workloads, *registry.machines, *registry.solvers, *registry.families]
-    hint = did_you_mean(name, known) or f" Known: {', '.join(sorted(known))}."
+    candidates = [*registry.workloads, *registry.machines, *registry.solvers, *registry.families]
+    hint = did_you_mean(name, candidates) or f" Known: {', '.join(sorted(candidates))}."
     raise UnknownNameError(f"Nothing is called {name!r}.{hint}")
 
 

@@ -6,28 +6,26 @@ import math
 import sys
 
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities.stated import to_base
+from parcast.quantities.formulas import to_base
 from parcast.results.results import Results
 
 
-def largest_error(text: str | None, measured: object) -> float:
+def largest_error(text: str, measured: object) -> float:
     """Return the largest error that is accepted, as a fraction."""
-    if text is None:
-        return math.inf
     if measured is None:
         raise ParcastError(
             "--tolerance compares with measured times; give --measured FILE (in a study: measured)"
         )
     try:
-        most = to_base(text, "1")
+        limit = to_base(text, "1")
     except UnitError as error:
         raise ParcastError(f"--tolerance: {error}; write a part such as 10% or 0.1") from None
-    if most < 0:
+    if limit < 0:
         raise ParcastError(f"--tolerance {text}: it must be 0 or more, such as 10%")
-    return most
+    return limit
 
 
-def check_errors(results: Results, most: float) -> int:
+def check_errors(results: Results, limit: float) -> int:
     """Say what of the measured times is not compared, and which errors are too large."""
     unused = results.provenance.get("measured", {}).get("unused", [])
     if unused:
@@ -38,14 +36,14 @@ def check_errors(results: Results, most: float) -> int:
             else f"{len(unused)} measured times belong"
         )
         print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
-    if most < math.inf and all(row.measured is None for row in results.rows):
+    if limit < math.inf and all(row.measured is None for row in results.rows):
         raise ParcastError("--tolerance: no measured time belongs to any row; ask about its points")
     errors = [(row, row.error) for row in results.rows if row.error is not None]
-    large = [(row, error) for row, error in errors if abs(error) > most]
+    large = [(row, error) for row, error in errors if abs(error) > limit]
     for row, error in large[:5]:
         print(
             f"parcast: {row.solver} at p={row.p}, d={row.d} is {100 * error:+.1f} % off the "
-            f"measured time, more than {100 * most:g} %",
+            f"measured time, more than {100 * limit:g} %",
             file=sys.stderr,
         )
     if len(large) > 5:

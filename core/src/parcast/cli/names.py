@@ -11,13 +11,15 @@ from parcast.api import Registry
 Complete = Callable[[typer.Context, str], list[str]]
 
 
-def _completing(known: Callable[[Registry], Iterable[str]]) -> Complete:
+def _completing(names_of: Callable[[Registry], Iterable[str]]) -> Complete:
     """Return what completes the last of some names that commas separate."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         registry = context.find_object(Registry) or Registry()
         before, comma, last = incomplete.rpartition(",")
-        return [f"{before}{comma}{one}" for one in sorted(known(registry)) if one.startswith(last)]
+        return [
+            f"{before}{comma}{name}" for name in sorted(names_of(registry)) if name.startswith(last)
+        ]
 
     return complete
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from parcast.cli.streams import printable_json
+from parcast.cli.terminal import printable_json
 from parcast.errors import FileError
 from parcast.files.tables import file_to_write
 
@@ -76,9 +76,9 @@ def writing(registry: Registry, results: Results, path: Path | None) -> Iterator
         registry.write(results, path)  # last, so that no failure here loses what was found
 
 
-def output_option(told: str) -> Any:
+def output_option(help_text: str) -> Any:
     """Return the option that names the file to write, which is no folder."""
-    return typer.Option("-o", "--output", parser=file_to_write, metavar="FILE", help=told)
+    return typer.Option("-o", "--output", parser=file_to_write, metavar="FILE", help=help_text)
 
 
 def print_text(text: str) -> None:

@@ -23,24 +23,24 @@ _UNITS = {"compute": "FLOP", "elapse": "s"}
 def described(query: Query) -> dict[str, Any]:
     """Return the operations of a ``program`` query as JSON values."""
     unrolled = query.workload.content.at(query)
-    found = tally(unrolled)
+    totals = tally(unrolled)
     return {
         "p": query.p,
         "parameters": {**query.workload.parameters, **query.parameters},
         "operations": unrolled.count(),
-        "sites": [_site(unrolled, one) for one in tally_sites(unrolled)],
-        "ranks": {f.name: getattr(found, f.name).tolist() for f in attrs.fields(Tally)},
+        "sites": [_site(unrolled, site_tally) for site_tally in tally_sites(unrolled)],
+        "ranks": {f.name: getattr(totals, f.name).tolist() for f in attrs.fields(Tally)},
     }
 
 
-def _site(unrolled: Unrolled, one: SiteTally) -> dict[str, Any]:
-    site = unrolled.sites[one.site]
-    amount = list(one.amount) if one.amount else None
+def _site(unrolled: Unrolled, site_tally: SiteTally) -> dict[str, Any]:
+    site = unrolled.sites[site_tally.site]
+    amount = list(site_tally.amount) if site_tally.amount else None
     return {
         "line": site.line,
         "operation": site.name,
-        "ranks": len(one.ranks),
-        "times": list(one.times),
+        "ranks": len(site_tally.ranks),
+        "times": list(site_tally.times),
         "amount": amount,
     }
 
@@ -52,8 +52,8 @@ def print_program(query: Query) -> None:
     source = program.tree.source if program.tree else ""
     count = unrolled.count()
     plural = "" if count == 1 else "s"
-    given = "".join(f", {name}={value}" for name, value in query.parameters.items())
-    print_text(f"at p={query.p}{given}: {count:,} operation{plural} on all processes")
+    values = "".join(f", {name}={value}" for name, value in query.parameters.items())
+    print_text(f"at p={query.p}{values}: {count:,} operation{plural} on all processes")
     print()
     calls: dict[Any, str] = {
         (node.value.lineno, node.value.col_offset): ast.unparse(node)
@@ -61,25 +61,29 @@ def print_program(query: Query) -> None:
         if isinstance(node, ast.Expr | ast.Assign)
     }
     rows = []
-    for one in tally_sites(unrolled):
-        site = unrolled.sites[one.site]
+    for site_tally in tally_sites(unrolled):
+        site = unrolled.sites[site_tally.site]
         text = calls.get((site.line, site.col), site.name)
         unit = _UNITS.get(site.name, "B")
-        amount = f"{_span(*one.amount)} {unit}" if one.amount else ""
-        rows.append([str(site.line or ""), text, _ranks(one.ranks), _span(*one.times), amount])
+        amount = f"{_span(*site_tally.amount)} {unit}" if site_tally.amount else ""
+        rows.append(
+            [str(site.line or ""), text, _ranks(site_tally.ranks), _span(*site_tally.times), amount]
+        )
     print_table(("line", "operation", "ranks", "times of each", "amount of each"), rows)
     print()
     _print_ranks(tally(unrolled))
 
 
-def _print_ranks(found: Tally) -> None:
+def _print_ranks(totals: Tally) -> None:
     columns = {
-        f.name: getattr(found, f.name) for f in attrs.fields(Tally) if getattr(found, f.name).any()
+        f.name: getattr(totals, f.name)
+        for f in attrs.fields(Tally)
+        if getattr(totals, f.name).any()
     }
-    columns["operations"] = found.operations
+    columns["operations"] = totals.operations
     ordered = [f.name for f in attrs.fields(Tally) if f.name in columns]
     heads = [_HEADS.get(name, name) for name in ordered]
-    size = len(found.operations)
+    size = len(totals.operations)
     if size <= MOST_RANKS:
         rows = [
             [str(r), *(short_number(columns[name][r]) for name in ordered)] for r in range(size)
@@ -101,10 +105,10 @@ _HEADS = {
 }
 
 
-def _span(least: float, most: float) -> str:
-    if least == most:
+def _span(least: float, largest: float) -> str:
+    if least == largest:
         return short_number(least)
-    return f"{short_number(least)} .. {short_number(most)}"
+    return f"{short_number(least)} .. {short_number(largest)}"
 
 
 def _ranks(ranks: NDArray[np.int64]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import names, progress
+from parcast.cli import names
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import (
     check_output,
@@ -20,6 +21,7 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
+from parcast.cli.terminal import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status
@@ -65,12 +67,6 @@ Uncertainty = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add both commands."""
-    app.command()(compare)
-    app.command()(predict)
-
-
 def compare(
     context: typer.Context,
     workload: Annotated[str, Workloads],
@@ -108,30 +104,33 @@ def compare(
     the measured time.
     """
     registry: Registry = context.obj
-    most = largest_error(tolerance, measured)
+    limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
     workloads, machines = workload.split(","), machine.split(",")
-    asked = _asked(p, d, mapping, settings, seed)
-    results = _answered(
+    question = _question(p, d, mapping, settings, seed)
+    results = _compare(
         registry,
         workloads,
         machines,
         solvers=",".join(solver) if solver else None,
         measured=measured,
         uncertainty=uncertainty,
-        **asked,
+        **question,
     )
     _refuse_one_invalid_point(results)
-    why = _explained(registry, results, workloads, machines, asked) if explain else []
+    why = _explain(registry, results, workloads, machines, question) if explain else []
     with writing(registry, results, output):
         if json:
-            explained = {"explained": [attrs.asdict(one) for one in why]} if explain else {}
+            explained = (
+                {"explained": [attrs.asdict(explanation) for explanation in why]} if explain else {}
+            )
             print_json({**results.to_dict(), **explained})
         else:
             print_results(results)
             for index, sentence in enumerate(why):
                 print_text(("\n" if index == 0 else "") + str(sentence))
-    return max(_exit_code(results), check_errors(results, most))
+    code = _exit_code(results)
+    return code if measured is None else max(code, check_errors(results, limit))
 
 
 def predict(
@@ -152,9 +151,9 @@ def predict(
 ) -> int:
     """Ask one solver, and show everything it knows."""
     registry: Registry = context.obj
-    asked = _asked(p, d, mapping, settings, seed)
-    results = _answered(
-        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **asked
+    question = _question(p, d, mapping, settings, seed)
+    results = _compare(
+        registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question
     )
     _refuse_one_invalid_point(results)
     if json:
@@ -165,24 +164,24 @@ def predict(
     return _exit_code(results)
 
 
-def _explained(
-    registry: Registry, results: Results, workload: Any, machine: Any, asked: dict[str, Any]
+def _explain(
+    registry: Registry, results: Results, workload: Any, machine: Any, question: dict[str, Any]
 ) -> list[Any]:
     from parcast.analysis.explanation import explain
 
-    same = {name: asked[name] for name in ("mapping", "settings", "seed")}
+    same = {name: question[name] for name in ("mapping", "settings", "seed")}
     return explain(registry, results, workload, machine, **same)
 
 
-def _answered(registry: Registry, workload: Any, machine: Any, **asked: Any) -> Results:
+def _compare(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
     try:
-        with progress.shown() as tell:
-            return registry.compare(workload, machine, tell=tell, **asked)
+        with show_progress() as tell:
+            return registry.compare(workload, machine, tell=tell, **question)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None
 
 
-def _asked(
+def _question(
     p: str | None, d: str | None, mapping: str, settings: list[str] | None, seed: int
 ) -> dict[str, Any]:
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.output import check_output, print_json, print_table, print_text, writing
 from parcast.cli.solve import Json, Output, print_results
-from parcast.cli.streams import printable, terminal
+from parcast.cli.terminal import printable, progress_stream
 from parcast.errors import ParcastError
 from parcast.model.query import Status
 from parcast.quantities.units import format_seconds
@@ -30,13 +31,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 100
 
 
-#: On terminals with fewer columns a study shows what is done and the time left, no bar.
+#: On terminals with fewer columns a study shows what is finished and the time left, no bar.
 _WIDE = 80
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(study)
 
 
 def study(
@@ -59,7 +55,7 @@ def study(
 ) -> int:
     """Ask about a whole grid of workloads, machines, p, d, settings and solvers.
 
-    What is done is kept: after an interruption the same command goes on where it ended.
+    What is finished is kept: after an interruption the same command goes on where it ended.
     """
     from parcast.study import read_study
 
@@ -67,45 +63,50 @@ def study(
     if cache is not None and no_cache:
         raise ParcastError("--cache and --no-cache exclude each other; give one of them")
     check_output(registry, output)
-    asked = read_study(registry, file)
-    most = largest_error(tolerance, asked.measured)
-    done, warned = 0, False
+    grid = read_study(registry, file)
+    limit = math.inf if tolerance is None else largest_error(tolerance, grid.measured)
+    finished, warned = 0, False
 
     def warn(sentence: str) -> None:
         nonlocal warned
         warned = True
         print(f"parcast: warning: {sentence}", file=sys.stderr)
 
-    with _progress(asked) as tell:
+    with _progress(grid) as tell:
 
         def count(points: int) -> None:
-            nonlocal done
-            done += points
+            nonlocal finished
+            finished += points
             tell(points)
 
         try:
             results = registry.study(
-                asked,
+                grid,
                 executor=executor,
                 cache=None if no_cache else cache or "",
                 tell=count,
                 warn=warn,
             )
         except KeyboardInterrupt:
-            kept = "" if no_cache or warned else " and kept; the same command goes on from there"
-            print(f"\nparcast: {done:,} of {len(asked):,} points are done{kept}", file=sys.stderr)
+            cached = (
+                "" if no_cache or warned else " and cached; the same command continues from there"
+            )
+            print(
+                f"\nparcast: {finished:,} of {len(grid):,} points are finished{cached}",
+                file=sys.stderr,
+            )
             return 130
     counted = _counted(results)
     with writing(registry, results, output):
         if json:
             print_json(results.to_dict())
         else:
-            _print(asked, results, counted, output)
-    return max(counted.exit_code, check_errors(results, most) if asked.measured else 0)
+            _print(grid, results, counted, output)
+    return max(counted.exit_code, check_errors(results, limit) if grid.measured else 0)
 
 
 @contextmanager
-def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
+def _progress(grid: Study) -> Iterator[Callable[[int], None]]:
     """Show a bar with rate and time left on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -119,13 +120,13 @@ def _progress(asked: Study) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn,
     )
 
-    console = Console(file=terminal())
+    console = Console(file=progress_stream())
     counted, rate, left = MofNCompleteColumn(), "{task.fields[rate]}", TimeRemainingColumn()
-    name = TextColumn(printable(asked.name), markup=False)
+    name = TextColumn(printable(grid.name), markup=False)
     wide = name, BarColumn(), counted, TextColumn(rate), left
     columns = wide if console.width >= _WIDE else (counted, left)
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=len(asked), rate="")
+        task = bar.add_task("", total=len(grid), rate="")
 
         def tell(points: int) -> None:
             bar.advance(task, points)
@@ -146,35 +147,37 @@ class Counted:
     @property
     def exit_code(self) -> int:
         """0 where all is well, 1 where nothing was answered or something failed."""
-        found = {status for one in self.statuses.values() for status in one}
-        bad = {Status.FAILED.value, Status.NOT_CONVERGED.value} & found
-        return 1 if bad or Status.OK.value not in found else 0
+        statuses = {status for counter in self.statuses.values() for status in counter}
+        bad = {Status.FAILED.value, Status.NOT_CONVERGED.value} & statuses
+        return 1 if bad or Status.OK.value not in statuses else 0
 
 
 def _counted(results: Results) -> Counted:
     """Count in one pass, without keeping the rows."""
     from parcast.results.packing import packs, values
 
-    found = Counted()
+    counted = Counted()
     names = ("solver", "status", "message", "time")
     for pack in packs(results.rows):
         columns = [values(pack.columns[name], pack.count) for name in names]
         for solver, status, message, time in zip(*columns, strict=True):
-            found.statuses.setdefault(solver, Counter())[status] += 1
+            counted.statuses.setdefault(solver, Counter())[status] += 1
             if status != Status.OK.value:
-                found.reasons[solver, status, message] += 1
+                counted.reasons[solver, status, message] += 1
             if time is not None:
-                ends = found.times.setdefault(solver, [time, time])
+                ends = counted.times.setdefault(solver, [time, time])
                 ends[:] = min(ends[0], time), max(ends[1], time)
-    return found
+    return counted
 
 
-def _print(asked: Study, results: Results, counted: Counted, output: Path | None) -> None:
-    print_text(f"{asked.name}: {len(results):,} points. {asked.summary}".rstrip() + "\n")
+def _print(grid: Study, results: Results, counted: Counted, output: Path | None) -> None:
+    print_text(f"{grid.name}: {len(results):,} points. {grid.summary}".rstrip() + "\n")
     if len(results) <= MOST_SHOWN:
-        print_results(attrs.evolve(results, rows=_side_by_side(asked, results)))
+        print_results(attrs.evolve(results, rows=_side_by_side(grid, results)))
         return
-    statuses = [s.value for s in Status if any(s.value in one for one in counted.statuses.values())]
+    statuses = [
+        s.value for s in Status if any(s.value in counter for counter in counted.statuses.values())
+    ]
     rows = []
     for solver, ended in counted.statuses.items():
         ends = map(format_seconds, counted.times.get(solver, ()))
@@ -188,9 +191,9 @@ def _print(asked: Study, results: Results, counted: Counted, output: Path | None
         print_text("\nGive -o FILE to write the rows.")
 
 
-def _side_by_side(asked: Study, results: Results) -> tuple[Row, ...]:
+def _side_by_side(grid: Study, results: Results) -> tuple[Row, ...]:
     """Return what solvers say of the same point together, where all have the same points."""
-    rows, each = tuple(results.rows), len(asked.plans[0])
-    if any(len(plan) != each for plan in asked.plans):
+    rows, points = tuple(results.rows), len(grid.plans[0])
+    if any(len(plan) != points for plan in grid.plans):
         return rows
-    return tuple(row for at in range(each) for row in rows[at::each])
+    return tuple(row for at in range(points) for row in rows[at::points])

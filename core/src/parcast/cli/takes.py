@@ -25,8 +25,8 @@ def takes(kind: Any) -> str:
     if origin is Literal:
         return ", ".join(map(str, inner))
     if origin in {Union, UnionType}:
-        known = [takes(one) for one in inner if one is not NoneType]
-        return " or ".join(known + ["nothing"] * (NoneType in inner))
+        words = [takes(variant) for variant in inner if variant is not NoneType]
+        return " or ".join(words + ["nothing"] * (NoneType in inner))
     if origin is Annotated:
         return _annotated(*inner)
     if origin is tuple:
@@ -41,9 +41,9 @@ def _annotated(kind: Any, *hints: Any) -> str:
         if isinstance(hint, Whole):
             return f"a whole number, {hint.least} or more"
         if isinstance(hint, Unit):
-            what = {Distribution: "a law", Formula: "a formula"}.get(kind, "a number")
+            noun = {Distribution: "a law", Formula: "a formula"}.get(kind, "a number")
             unit = "" if hint.dimension == "1" else f" of {hint.dimension}"
             least = ", above 0" if hint.positive else ""
-            most = "" if math.isinf(hint.most) else f", at most {hint.most:g}"
-            return f"{what}{unit}{least}{most}"
+            largest = "" if math.isinf(hint.most) else f", at most {hint.most:g}"
+            return f"{noun}{unit}{least}{largest}"
     return takes(kind)

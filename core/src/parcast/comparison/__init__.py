@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.comparison.grid import Line
+    from parcast.comparison.grid import Scenario
     from parcast.comparison.inputs import MachineLike, WorkloadLike
     from parcast.comparison.lowering import lower
     from parcast.comparison.measurements import Measurement, read_measured, read_table
@@ -17,7 +17,7 @@ else:
     __getattr__ = lazily(
         __name__,
         {
-            "grid": "Line",
+            "grid": "Scenario",
             "inputs": "MachineLike WorkloadLike",
             "lowering": "lower",
             "measurements": "Measurement read_measured read_table",
@@ -27,10 +27,10 @@ else:
     )
 
 __all__ = [
-    "Line",
     "MachineLike",
     "Measurement",
     "Outcome",
+    "Scenario",
     "Settings",
     "Task",
     "Tell",

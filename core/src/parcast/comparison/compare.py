@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from parcast.comparison import inputs
 from parcast.comparison.grid import (
-    Asked,
-    Line,
     Placed,
+    Question,
+    Scenario,
     check_mapping,
     check_seed,
     check_settings,
@@ -22,7 +22,6 @@ from parcast.comparison.provenance import provenance
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Tell, resolve, silent, solve_all
-from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.query import Prediction
 from parcast.results.results import Results
@@ -84,8 +83,8 @@ def compare(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    workloads = [inputs.workload(registry, one) for one in listed(workload)]
-    machines = [inputs.machine(registry, one) for one in listed(machine)]
+    workloads = [inputs.workload(registry, item) for item in listed(workload)]
+    machines = [inputs.machine(registry, item) for item in listed(machine)]
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, workloads)
@@ -93,24 +92,26 @@ def compare(
     if times is not None:
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
-    lines = [
-        Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    scenarios = [
+        Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
         for work in workloads
         for mach in machines
     ]
-    if not lines:
+    if not scenarios:
         raise UnknownNameError("No workload or no machine was given")
-    asked = [one for line in lines for one in _asked(registry, line, p, d, solvers)]
-    if all(one.error for one in asked):
-        raise next(one.error for one in asked if one.error)
-    try:
-        check_uncertainty(uncertainty, registry, lines)
-    except UncertaintyError as error:
-        raise UncertaintyError(f"uncertainty: {error}") from None
-    rows = tuple(answer(registry, asked, uncertainty=uncertainty, tell=tell))
+    questions = [
+        question
+        for scenario in scenarios
+        for question in _questions(registry, scenario, p, d, solvers)
+    ]
+    if all(question.error for question in questions):
+        raise next(question.error for question in questions if question.error)
+    if uncertainty:
+        _check_uncertainty(uncertainty, registry, scenarios)
+    rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
     if registry.has_listeners:
-        for one, row in zip(asked, rows, strict=True):
-            registry.point_done(one.query, row.prediction)
+        for question, row in zip(questions, rows, strict=True):
+            registry.point_done(question.query, row.prediction)
     origin = provenance(registry, workloads, machines, settings or {}, seed)
     if times is not None:
         rows, unused = join(rows, times, workloads)
@@ -118,12 +119,14 @@ def compare(
     return Results(rows, origin, writers=registry.writers)
 
 
-def _asked(registry: Catalog, line: Line, p: Any, d: Any, solvers: Iterable[str]) -> list[Asked]:
+def _questions(
+    registry: Catalog, scenario: Scenario, p: Any, d: Any, solvers: Iterable[str]
+) -> list[Question]:
     return [
-        one
-        for processes in line.processes(p)
-        for disks in line.disks(d, processes)
-        for one in line.asked(registry, processes, disks, solvers)
+        question
+        for processes in scenario.processes(p)
+        for disks in scenario.disks(d, processes)
+        for question in scenario.questions(registry, processes, disks, solvers)
     ]
 
 
@@ -147,13 +150,22 @@ def predict(
     (name,) = solver_names(registry, [solver])
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
-    line = Line(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = line.processes(work.processes or 1 if p is None else p)
-    (disks,) = line.disks(d, processes)
-    query = line.query(registry, processes, disks)
+    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (processes,) = scenario.processes(work.processes or 1 if p is None else p)
+    (disks,) = scenario.disks(d, processes)
+    query = scenario.query(registry, processes, disks)
     (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction
+
+
+def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scenario]) -> None:
+    from parcast.comparison.uncertainty import check_uncertainty
+
+    try:
+        check_uncertainty(samples, registry, scenarios)
+    except UncertaintyError as error:
+        raise UncertaintyError(f"uncertainty: {error}") from None
 
 
 def _check(mapping: object, settings: object, seed: object) -> None:

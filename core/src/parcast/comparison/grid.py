@@ -35,7 +35,7 @@ Placed = str | tuple[int, ...]  #: a mapping: its name, or a node for each proce
 
 
 @attrs.frozen(kw_only=True)
-class Line:
+class Scenario:
     """One workload on one machine with its settings: everything but p, d and the solver."""
 
     workload: Workload
@@ -43,7 +43,7 @@ class Line:
     settings: Settings
     mapping: Placed = "block"
     seed: int = 0
-    _made: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
+    _machines: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
 
     def processes(self, p: Any) -> tuple[int, ...]:
         """Return the p that are asked about: those given, the workload's own, or powers of 2."""
@@ -63,18 +63,22 @@ class Line:
         """
         values = self.settings.machine_values(p, d)
         key = tuple(values.items())
-        if key not in self._made:
-            self._made[key] = set_values(self.machine, registry, values)
-        return self._query(p, d, self._made[key], self.settings.parameters_at(self.workload, p, d))
+        if key not in self._machines:
+            self._machines[key] = set_values(self.machine, registry, values)
+        return self._query(
+            p, d, self._machines[key], self.settings.parameters_at(self.workload, p, d)
+        )
 
-    def asked(self, registry: Catalog, p: int, d: int, solvers: Iterable[str]) -> list[Asked]:
+    def questions(
+        self, registry: Catalog, p: int, d: int, solvers: Iterable[str]
+    ) -> list[Question]:
         """Return each solver's question at p and d, with the error where there is no query."""
         error = None
         try:
             query = self.query(registry, p, d)
         except (FormulaError, FileError) as caught:
             query, error = self._query(p, d, self.machine, {}), caught
-        return [Asked(query, solver, self.settings, error) for solver in solvers]
+        return [Question(query, solver, self.settings, error) for solver in solvers]
 
     def _query(self, p: int, d: int, machine: Machine, parameters: Mapping[str, Any]) -> Query:
         return Query(
@@ -89,7 +93,7 @@ class Line:
 
 
 @attrs.frozen
-class Asked:
+class Question:
     """A query, and the solver or family that is asked; ``error`` is why there is no query."""
 
     query: Query
@@ -101,8 +105,8 @@ class Asked:
     def params(self) -> dict[str, Any]:
         """What the row says was set; without a query, what was asked for."""
         if self.error is not None:
-            return self.settings.given(self.query, self.solver)
-        return self.settings.shown(self.query, self.solver)
+            return self.settings.as_stated(self.query, self.solver)
+        return self.settings.values_at(self.query, self.solver)
 
 
 def listed(one_or_many: Any) -> list[Any]:
@@ -110,12 +114,12 @@ def listed(one_or_many: Any) -> list[Any]:
     return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
 
 
-def whole_numbers(name: str, given: Any, default: int | None) -> tuple[int, ...]:
+def whole_numbers(name: str, requested: Any, default: int | None) -> tuple[int, ...]:
     """Return the values of p or d, each checked."""
-    if given is None:
+    if requested is None:
         return (default,) if default is not None else DEFAULT_P
-    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
-    values = tuple(given) if several else (given,)
+    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
+    values = tuple(requested) if several else (requested,)
     for value in values:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST:
@@ -159,21 +163,25 @@ def solver_names(
     families = {entry.family for entry in registry.solvers.values()}
     if names is None:
         entries = [entry for entry in registry.solvers.values() if not entry.on_request]
-        ways = {name: one for name, one in registry.lowerings.items() if not one.on_request}
+        ways = {
+            name: lowering
+            for name, lowering in registry.lowerings.items()
+            if not lowering.on_request
+        }
         kinds = {workload.kind for workload in workloads}
         able = [
             entry
             for entry in entries
             if any(path(ways, kind, entry.kind) is not None for kind in kinds)
         ]
-        asked = sorted({entry.family for entry in able or entries})
-        if not asked:
+        chosen = sorted({entry.family for entry in able or entries})
+        if not chosen:
             raise UnknownNameError("No solver is installed; install a plugin such as parcast-spmd")
-        return asked
-    asked = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-    if not asked:
+        return chosen
+    chosen = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    if not chosen:
         raise UnknownNameError("No solver was named; leave solvers out to ask every family")
-    for name in asked:
+    for name in chosen:
         if name not in families:
-            registry.named("solvers", name, {**registry.families, **registry.solvers})
-    return list(dict.fromkeys(asked))
+            registry.lookup("solvers", name, {**registry.families, **registry.solvers})
+    return list(dict.fromkeys(chosen))

@@ -27,75 +27,75 @@ WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 _BEGINNING = 1 << 16
 
 
-def machine(registry: Catalog, given: MachineLike) -> Machine:
+def machine(registry: Catalog, source: MachineLike) -> Machine:
     """Return the machine that is given; see `Registry.machine`."""
-    if isinstance(given, Machine):
-        return given
-    if isinstance(given, Mapping):
-        return files.machine_from_data(given, "machine", registry.parts, "machine")
-    found = _named(registry, "machines", given, registry.machines)
-    if not isinstance(found, Machine):
-        raise FileError(f"{given} is a workload, not a machine")
-    return found
+    if isinstance(source, Machine):
+        return source
+    if isinstance(source, Mapping):
+        return files.machine_from_data(source, "machine", registry.parts, "machine")
+    value = _named(registry, "machines", source, registry.machines)
+    if not isinstance(value, Machine):
+        raise FileError(f"{source} is a workload, not a machine")
+    return value
 
 
-def workload(registry: Catalog, given: WorkloadLike) -> Workload:
+def workload(registry: Catalog, source: WorkloadLike) -> Workload:
     """Return the workload that is given; see `Registry.workload`."""
-    if isinstance(given, Workload):
-        return given
-    if isinstance(given, FunctionType):
+    if isinstance(source, Workload):
+        return source
+    if isinstance(source, FunctionType):
         from parcast.program.reader import read_function
 
-        return read_function(given)
-    if isinstance(given, Mapping):
-        return files.workload_from_data(given, "workload", registry.kinds, "workload")
-    found = _named(registry, "workloads", given, registry.workloads)
-    if not isinstance(found, Workload):
-        raise FileError(f"{given} is a machine, not a workload")
-    return found
+        return read_function(source)
+    if isinstance(source, Mapping):
+        return files.workload_from_data(source, "workload", registry.kinds, "workload")
+    value = _named(registry, "workloads", source, registry.workloads)
+    if not isinstance(value, Workload):
+        raise FileError(f"{source} is a machine, not a workload")
+    return value
 
 
 def _named(
-    registry: Catalog, what: str, spec: str | Path, known: Mapping[str, Resource]
+    registry: Catalog, group: str, spec: str | Path, resources: Mapping[str, Resource]
 ) -> Machine | Workload:
     if not isinstance(spec, str | Path) or not str(spec).strip():
-        raise UnknownNameError(f"{spec!r} is no {what[:-1]}; give a name, a file or a mapping")
-    if isinstance(spec, str) and spec in known:
-        return file(registry, what, Path(str(known[spec].path)), spec)
+        raise UnknownNameError(f"{spec!r} is no {group[:-1]}; give a name, a file or a mapping")
+    if isinstance(spec, str) and spec in resources:
+        return file(registry, group, Path(str(resources[spec].path)), spec)
     path = Path(spec)
     looks_like_path = isinstance(spec, Path) or path.suffix or os.sep in str(spec)
     if not looks_like_path and not os.path.exists(path):  # noqa: PTH110  (never raises)
-        other = "workloads" if what == "machines" else "machines"
-        if spec in getattr(registry, other):
-            raise UnknownNameError(f"{spec!r} is a {other[:-1]}, not a {what[:-1]}")
-        registry.named(what, str(spec), known)
+        other_group = "workloads" if group == "machines" else "machines"
+        if spec in getattr(registry, other_group):
+            raise UnknownNameError(f"{spec!r} is a {other_group[:-1]}, not a {group[:-1]}")
+        registry.lookup(group, str(spec), resources)
     try:
-        return file(registry, what, path, path.stem)
+        return file(registry, group, path, path.stem)
     except FileError as error:
         if str(error) == f"{path} does not exist":
-            raise FileError(f"{error}.{_meant(path, known)}") from None
+            raise FileError(f"{error}.{_meant(path, resources)}") from None
         raise
 
 
-def _meant(path: Path, known: Iterable[str]) -> str:
+def _meant(path: Path, names: Iterable[str]) -> str:
     """Return a hint at a file beside a path, or at a name, that is nearly the one given."""
     beside = path.parent.glob(f"*{glob.escape(path.suffix)}")
-    meant = {one.stem: str(one) for one in beside} | {name: name for name in known}
-    close = difflib.get_close_matches(path.stem, meant, n=1)
-    return f" Did you mean {meant[close[0]]!r}?" if close else ""
+    candidates = {sibling.stem: str(sibling) for sibling in beside} | {name: name for name in names}
+    close = difflib.get_close_matches(path.stem, candidates, n=1)
+    return f" Did you mean {candidates[close[0]]!r}?" if close else ""
 
 
-def file(registry: Catalog, what: str | None, path: Path, name: str) -> Machine | Workload:
+def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
     if reader := _reader(registry, path):
         return _read_by(reader, path)
     if path.suffix.lower() not in {".toml", ".json"}:
         files.read_text(path)
-        suffixes = [".toml", ".json", *(one.suffix for one in registry.readers.values())]
-        known = ", ".join(dict.fromkeys(filter(None, suffixes)))
-        raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {known}.")
+        suffixes = [".toml", ".json", *(entry.suffix for entry in registry.readers.values())]
+        suffix_list = ", ".join(dict.fromkeys(filter(None, suffixes)))
+        raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {suffix_list}.")
     data = files.read_data(path)
-    if what == "machines" or (what is None and files.is_machine(data)):
+    if group == "machines" or (group is None and files.is_machine(data)):
         return files.machine_from_data(data, str(path), registry.parts, name)
     return files.workload_from_data(data, str(path), registry.kinds, name)
 
@@ -108,20 +108,20 @@ def _reader(registry: Catalog, path: Path) -> Reader | None:
     try:
         folder = path.is_dir()
         marked = [
-            one
-            for one in registry.readers.values()
-            if one.mark and one.suffix == ("" if folder else suffix)
+            entry
+            for entry in registry.readers.values()
+            if entry.mark and entry.suffix == ("" if folder else suffix)
         ]
-        found = _beginning(path, folder=folder) if marked else ""
+        beginning = _beginning(path, folder=folder) if marked else ""
     except OSError:
         return None  # which is told where the file is read
-    return next((one for one in marked if re.search(one.mark, found)), None)
+    return next((entry for entry in marked if re.search(entry.mark, beginning)), None)
 
 
 def _beginning(path: Path, *, folder: bool) -> str:
     """Return what a file begins with, or the names in a folder, a line each."""
     if folder:
-        return "\n".join(sorted(one.name for one in path.iterdir()))
+        return "\n".join(sorted(child.name for child in path.iterdir()))
     with path.open("rb") as opened:
         return opened.read(_BEGINNING).decode("latin-1")
 

@@ -48,12 +48,12 @@ def lower(
             f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
         )
     notes: tuple[str, ...] = ()
-    made, names = query.lowered, tuple(step.name for step in steps)
+    lowered, names = query.lowered, tuple(step.name for step in steps)
     for count, step in enumerate(steps, 1):
-        done = (names[:count], repr(query.options))  # several solvers take what one way leads to
-        if done not in made:
-            made[done] = load(step.target)(query.workload, query)
-        workload, more = made[done]
+        key = (names[:count], repr(query.options))  # several solvers take what one way leads to
+        if key not in lowered:
+            lowered[key] = load(step.target)(query.workload, query)
+        workload, step_notes = lowered[key]
         query = attrs.evolve(query, workload=workload)
-        notes += tuple(more)
+        notes += tuple(step_notes)
     return query, names, notes

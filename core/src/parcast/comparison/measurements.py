@@ -13,7 +13,7 @@ from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean,
 from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
 from parcast.files.tables import read_text
 from parcast.model.workload import Workload
-from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.formulas import is_uncertain, parse_quantity
 from parcast.quantities.units import Quantity, check_dimension, is_number
 from parcast.results.row import Row
 
@@ -49,7 +49,11 @@ class Measurements:
 
     def values(self, column: str) -> list[Any]:
         """Return the distinct values of a column, in order; empty without it."""
-        return list(dict.fromkeys(one.at[column] for one in self.items if column in one.at))
+        return list(
+            dict.fromkeys(
+                measurement.at[column] for measurement in self.items if column in measurement.at
+            )
+        )
 
 
 def read_measured(
@@ -88,17 +92,19 @@ def read_measured(
     for place, row in raw:
         if row.keys() != raw[0][1].keys():
             raise FileError(f"{place}: its columns differ from those of {raw[0][0]}")
-        one = _measurement(place, row, quantity)
-        key = (_key(one.at, columns), one.value if repetitions else None)
+        measurement = _measurement(place, row, quantity)
+        key = (_key(measurement.at, columns), measurement.value if repetitions else None)
         if key in seen:
-            raise FileError(_twice(one, seen[key], columns, quantity, repetitions=repetitions))
-        seen[key] = one
+            raise FileError(
+                _twice(measurement, seen[key], columns, quantity, repetitions=repetitions)
+            )
+        seen[key] = measurement
     return Measurements(where, columns, tuple(seen.values()), quantity)
 
 
 def _quantity(where: str, heads: Sequence[str], *, speedups: bool) -> str:
     """Return the name of the column that holds what was measured."""
-    found = shorten(", ".join(map(str, heads)))
+    names = shorten(", ".join(map(str, heads)))
     if speedups and {"time", "speedup"} <= set(heads):
         raise FileError(f"{where}: there are both times and speedups; keep one of the columns")
     quantity = "speedup" if speedups and "speedup" in heads else "time"
@@ -106,26 +112,26 @@ def _quantity(where: str, heads: Sequence[str], *, speedups: bool) -> str:
         if name not in heads:
             either = " or 'speedup'" if speedups and name == "time" else ""
             hint = did_you_mean(name, map(str, heads)).replace(" Did", ". Did")
-            raise FileError(f"{where}: there is no column {name!r}{either}, only {found}{hint}")
+            raise FileError(f"{where}: there is no column {name!r}{either}, only {names}{hint}")
     return quantity
 
 
 def _twice(
-    one: Measurement,
+    second: Measurement,
     first: Measurement,
     columns: Sequence[str],
     quantity: str,
     *,
     repetitions: bool,
 ) -> str:
-    at = ", ".join(f"{name}={one.at[name]}" for name in columns)
+    at = ", ".join(f"{name}={second.at[name]}" for name in columns)
     if repetitions:
         return (
-            f"{one.place}: {at} with {quantity}={one.value:g} stands in {first.place} too; remove "
-            "the copy, or number the runs in a column 'run'"
+            f"{second.place}: {at} with {quantity}={second.value:g} stands in {first.place} too; "
+            "remove the copy, or number the runs in a column 'run'"
         )
     return (
-        f"{one.place}: {at} stands in {first.place} too; give one time for each point, "
+        f"{second.place}: {at} stands in {first.place} too; give one time for each point, "
         "such as the median"
     )
 
@@ -156,19 +162,19 @@ def read_table(source: Any) -> tuple[str, list[Raw]]:
 
 
 def _measurement(place: str, row: Mapping[str, Any], quantity: str) -> Measurement:
-    found, at = 0.0, {}
+    amount, at = 0.0, {}
     for name, value in row.items():
         try:
             if name == quantity:
-                found = _measured(value, "s" if quantity == "time" else "1")
+                amount = _measured(value, "s" if quantity == "time" else "1")
             else:
                 at[name] = _value(name, value)
         except (UnitError, ValueError) as error:
-            shown = shorten(error, 200)
-            raise FileError(f"{place}: {name} = {shorten(repr(value))}: {shown}") from None
-    if found <= 0:
-        raise FileError(f"{place}: {quantity} = {found:g} must be above 0")
-    return Measurement(found, at, place)
+            reason = shorten(error, 200)
+            raise FileError(f"{place}: {name} = {shorten(repr(value))}: {reason}") from None
+    if amount <= 0:
+        raise FileError(f"{place}: {quantity} = {amount:g} must be above 0")
+    return Measurement(amount, at, place)
 
 
 def _measured(value: Any, dimension: str) -> float:
@@ -241,21 +247,23 @@ def join(
     UnknownNameError
         If a column is no parameter of any workload, or one is missing to tell rows apart.
     """
-    parameters = {one.name: one.parameters for one in workloads}
+    parameters = {workload.name: workload.parameters for workload in workloads}
     points = [{**parameters.get(row.workload, {}), **_point(row)} for row in rows]
     _check_columns(points, measured)
-    index = {_key(one.at, measured.columns): one for one in measured.items}
+    index = {_key(measurement.at, measured.columns): measurement for measurement in measured.items}
     first: dict[str, Mapping[str, Any]] = {}
     joined = []
     for row, at in zip(rows, points, strict=True):
-        found = index.get(_key(at, measured.columns))
-        if found is None:
+        measurement = index.get(_key(at, measured.columns))
+        if measurement is None:
             joined.append(row)
             continue
-        _check_same(first.setdefault(found.place, at), at, found, measured)
-        error = None if row.time is None else row.time / found.value - 1
-        joined.append(attrs.evolve(row, measured=found.value, error=error))
-    return tuple(joined), [one.place for one in measured.items if one.place not in first]
+        _check_same(first.setdefault(measurement.place, at), at, measurement, measured)
+        error = None if row.time is None else row.time / measurement.value - 1
+        joined.append(attrs.evolve(row, measured=measurement.value, error=error))
+    return tuple(joined), [
+        measurement.place for measurement in measured.items if measurement.place not in first
+    ]
 
 
 def _point(row: Row) -> dict[str, Any]:
@@ -283,7 +291,10 @@ def _exact(value: Any) -> Any:
 
 
 def _check_same(
-    first: Mapping[str, Any], at: Mapping[str, Any], found: Measurement, measured: Measurements
+    first: Mapping[str, Any],
+    at: Mapping[str, Any],
+    measurement: Measurement,
+    measured: Measurements,
 ) -> None:
     """Refuse rows of one measured time that differ in what it does not state."""
     for name in dict.fromkeys((*first, *at)):
@@ -293,16 +304,16 @@ def _check_same(
         if name == "mapping":
             lacks, fix = "it cannot state the mapping", "ask about one"
         raise UnknownNameError(
-            f"{measured.where}: {lacks}, but {found.place} belongs to rows "
+            f"{measured.where}: {lacks}, but {measurement.place} belongs to rows "
             f"with {shorten(first.get(name))} and with {shorten(at.get(name))}; {fix}"
         )
 
 
 def _check_columns(points: Sequence[Mapping[str, Any]], measured: Measurements) -> None:
-    known = {*_TEXTS, *_COUNTS}.union(*points) - {"mapping"}
+    names = {*_TEXTS, *_COUNTS}.union(*points) - {"mapping"}
     for name in measured.columns:
-        if name not in known:
-            hint = did_you_mean(str(name), known)
+        if name not in names:
+            hint = did_you_mean(str(name), names)
             raise UnknownNameError(
                 f"{measured.where}: column {name!r} is neither a parameter of the workload nor a "
                 f"value that is set; set it, rename it or remove it.{hint}"

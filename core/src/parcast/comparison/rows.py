@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Asked
+from parcast.comparison.grid import Question
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
 from parcast.model.price import charge
@@ -36,9 +36,9 @@ class Alone:
     @classmethod
     def of(cls, outcome: Outcome) -> Alone:
         """Return what an outcome comes to."""
-        found = outcome.prediction
-        kind = str(found.details.get(PASSING, ""))
-        return cls(found.time, found.message if kind else "", kind)
+        prediction = outcome.prediction
+        kind = str(prediction.details.get(PASSING, ""))
+        return cls(prediction.time, prediction.message if kind else "", kind)
 
 
 @attrs.frozen
@@ -64,7 +64,7 @@ class References:
 
     def learn(self, times: Mapping[Any, Alone]) -> None:
         """Remember these times, and forget all where there is too much to remember."""
-        self._times.update({key: one for key, one in times.items() if not one.kind})
+        self._times.update({key: alone for key, alone in times.items() if not alone.kind})
         if len(self._times) + len(self._alive) > MOST_KNOWN:
             self._times.clear()
             self._alive.clear()
@@ -72,7 +72,7 @@ class References:
 
 def answer(
     registry: Catalog,
-    asked: Sequence[Asked],
+    questions: Sequence[Question],
     references: References | None = None,
     uncertainty: int = 0,
     tell: Tell = silent,
@@ -94,55 +94,58 @@ def answer(
     """
     references = references or References()
     solver_of = cache(registry.solver)
-    several = len({one.query.machine.name for one in asked}) > 1
-    tasks = [_task(registry, one, solver_of, tell, several=several) for one in asked]
+    several = len({question.query.machine.name for question in questions}) > 1
+    tasks = [_task(registry, question, solver_of, tell, several=several) for question in questions]
     outcomes = solve_all(registry, tasks, tell)
-    alone = _references(registry, references, asked, tasks, outcomes, tell)
-    rows = [_row(*each) for each in zip(asked, tasks, outcomes, alone, strict=True)]
+    alone = _references(registry, references, questions, tasks, outcomes, tell)
+    rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if not uncertainty:
         return rows
     return [
-        _uncertain(registry, one, row, uncertainty, tell)
-        for one, row in zip(asked, rows, strict=True)
+        _uncertain(registry, question, row, uncertainty, tell)
+        for question, row in zip(questions, rows, strict=True)
     ]
 
 
 def _task(
     registry: Catalog,
-    one: Asked,
+    question: Question,
     solver_of: Callable[[str], Solver],
     tell: Tell,
     *,
     several: bool,
 ) -> Task | Prediction:
-    tell(f"{one.solver}: p={one.query.p}, d={one.query.d} is prepared")
-    if one.error is not None:
-        return Prediction(status=Status.INVALID, message=str(one.error))
-    task = resolve(registry, one.solver, one.query, one.settings, solver_of)
-    if isinstance(task, Task) and (several or charge(one.query, 1.0)):
-        one.query.once("work", work_of)  # now, while the operations of this point are at hand
+    tell(f"{question.solver}: p={question.query.p}, d={question.query.d} is prepared")
+    if question.error is not None:
+        return Prediction(status=Status.INVALID, message=str(question.error))
+    task = resolve(registry, question.solver, question.query, question.settings, solver_of)
+    if isinstance(task, Task) and (several or charge(question.query, 1.0)):
+        question.query.once("work", work_of)  # now, while the operations of this point are at hand
     return task
 
 
 def _references(
     registry: Catalog,
     references: References,
-    asked: Sequence[Asked],
+    questions: Sequence[Question],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
     tell: Tell,
 ) -> list[Alone]:
     """Return each task's time with one process and one disk, solving what is not known."""
-    keys = [references.key(task, one.query) for one, task in zip(asked, tasks, strict=True)]
+    keys = [
+        references.key(task, question.query)
+        for question, task in zip(questions, tasks, strict=True)
+    ]
     times = references.known()
-    for one, outcome, key in zip(asked, outcomes, keys, strict=True):
-        if one.query.p == one.query.d == 1:
+    for question, outcome, key in zip(questions, outcomes, keys, strict=True):
+        if question.query.p == question.query.d == 1:
             times.setdefault(key, Alone.of(outcome))
     alone: dict[Any, Task | Prediction] = {}
-    for one, task, key in zip(asked, tasks, keys, strict=True):
+    for question, task, key in zip(questions, tasks, keys, strict=True):
         if isinstance(task, Task) and key not in times and key not in alone:
-            query = attrs.evolve(one.query, p=1, d=1, mapping=_first(one.query.mapping))
-            alone[key] = resolve(registry, task.entry.name, query, one.settings)
+            query = attrs.evolve(question.query, p=1, d=1, mapping=_first(question.query.mapping))
+            alone[key] = resolve(registry, task.entry.name, query, question.settings)
     solved = solve_all(registry, list(alone.values()), tell)
     for key, outcome in zip(alone, solved, strict=True):
         times[key] = Alone.of(outcome)
@@ -154,8 +157,8 @@ def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:
     return mapping if isinstance(mapping, str) else mapping[:1]
 
 
-def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
-    prediction, query = outcome.prediction, asked.query
+def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: Alone) -> Row:
+    prediction, query = outcome.prediction, question.query
     seconds, notes, details = prediction.time, prediction.notes, _details(query, prediction)
     if alone.kind and seconds is not None:
         notes = (*notes, f"no speedup: with one process and one disk, {alone.problem}")
@@ -163,11 +166,11 @@ def _row(asked: Asked, task: Task | Prediction, outcome: Outcome, alone: Alone) 
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,
-        solver=task.entry.name if isinstance(task, Task) else asked.solver,
+        solver=task.entry.name if isinstance(task, Task) else question.solver,
         p=query.p,
         d=query.d,
         mapping=query.mapping,
-        params=asked.params,
+        params=question.params,
         seed=query.seed,
         time=seconds,
         lower=_finite(prediction.lower),
@@ -191,7 +194,7 @@ def _finite(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else seconds
 
 
-def _uncertain(registry: Catalog, asked: Asked, row: Row, samples: int, tell: Tell) -> Row:
+def _uncertain(registry: Catalog, question: Question, row: Row, samples: int, tell: Tell) -> Row:
     """Return the row with what its uncertain numbers make of its time."""
     from parcast.comparison.uncertainty import spread
 
@@ -199,19 +202,19 @@ def _uncertain(registry: Catalog, asked: Asked, row: Row, samples: int, tell: Te
         return row
     tell(f"{row.solver}: {samples:,} samples of p={row.p}, d={row.d}")
     try:
-        found = spread(registry, asked, samples)
+        uncertainty = spread(registry, question, samples)
     except ParcastError as error:
         passing = {PASSING: type(error).__name__} if is_passing(error) else {}
         details = {**row.details, **passing}
         return attrs.evolve(row, status=Status.FAILED, message=str(error), details=details)
-    if found is None:
+    if uncertainty is None:
         return row
-    details, notes = {**row.details, "uncertainty": found}, row.notes
-    if PASSING in found:
-        details[PASSING] = found[PASSING]
-    if lost := found.get("unanswered"):
+    details, notes = {**row.details, "uncertainty": uncertainty}, row.notes
+    if PASSING in uncertainty:
+        details[PASSING] = uncertainty[PASSING]
+    if lost := uncertainty.get("unanswered"):
         count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
-        left = "the interval is without them" if found["interval"] else "there is no interval"
+        left = "the interval is without them" if uncertainty["interval"] else "there is no interval"
         notes = (*notes, f"{count}, mostly because: {lost['reason']}; {left}")
     return attrs.evolve(row, details=details, notes=notes)
 

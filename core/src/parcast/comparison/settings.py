@@ -25,7 +25,7 @@ from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import SolverEntry, load_class
 from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.quantities.stated import is_quantity, is_uncertain, parse_quantity
+from parcast.quantities.formulas import is_quantity, is_uncertain, parse_quantity
 from parcast.quantities.units import check_spread
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Settings:
 
     @classmethod
     def sort(
-        cls, given: Mapping[str, Any], registry: Catalog, workloads: Iterable[Workload]
+        cls, values: Mapping[str, Any], registry: Catalog, workloads: Iterable[Workload]
     ) -> Settings:
         """Return ``given`` sorted; an option that takes a machine has it, not only its name.
 
@@ -56,7 +56,7 @@ class Settings:
         """
         parameters = {name for workload in workloads for name in workload.parameters}
         sorted_out = cls({}, {}, {})
-        for name, value in given.items():
+        for name, value in values.items():
             if name in parameters:
                 chosen = sorted_out.parameters
             elif name in _option_names(registry, name.split(".")[0]):
@@ -66,11 +66,15 @@ class Settings:
             elif name in {"p", "d"}:
                 raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
             else:
-                known = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
-                near = [one for one in known if one.startswith(f"{name.split('.')[0]}.")]
+                names = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
+                near = [
+                    candidate
+                    for candidate in names
+                    if candidate.startswith(f"{name.split('.')[0]}.")
+                ]
                 listed = ", ".join(near or sorted(parameters)) or "none"
                 hint = (
-                    did_you_mean(name, known) or f" {'Known' if near else 'Parameters'}: {listed}."
+                    did_you_mean(name, names) or f" {'Known' if near else 'Parameters'}: {listed}."
                 )
                 raise UnknownNameError(
                     f"No parameter, machine value or option is called {name!r}.{hint}"
@@ -81,18 +85,18 @@ class Settings:
             sorted_out._refuse_uncertain_options(entry)
         return sorted_out
 
-    def with_values(self, given: Mapping[str, Any]) -> Settings:
+    def with_values(self, values: Mapping[str, Any]) -> Settings:
         """Return settings of the same names with the values in ``given``."""
         return Settings(
-            {name: given[name] for name in self.parameters},
-            {name: given[name] for name in self.machine},
-            {name: given[name] for name in self.options},
+            {name: values[name] for name in self.parameters},
+            {name: values[name] for name in self.machine},
+            {name: values[name] for name in self.options},
         )
 
     def only(self, name: str, value: Any) -> Settings:
         """Return settings of which one alone is set, to this value."""
-        kept = (self.parameters, self.machine, self.options)
-        return Settings(*({name: value} if name in own else {} for own in kept))
+        groups = (self.parameters, self.machine, self.options)
+        return Settings(*({name: value} if name in group else {} for group in groups))
 
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
@@ -128,19 +132,19 @@ class Settings:
             return 1
         return disks if isinstance(disks, int) and disks > 0 else 1
 
-    def shown(self, query: Query, asked: str) -> dict[str, Any]:
+    def values_at(self, query: Query, solver: str) -> dict[str, Any]:
         """Return what a row says was set: values at the query, and options of its family."""
         values = self.machine_values(query.p, query.d)
-        options = self._options_shown(asked) if self.options else {}
+        options = self._family_options(solver) if self.options else {}
         return {**query.parameters, **values, **options}
 
-    def given(self, query: Query, asked: str) -> dict[str, Any]:
+    def as_stated(self, query: Query, solver: str) -> dict[str, Any]:
         """Return what was set, as it was given, where there is no value of it at the query."""
-        own = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
-        return {**own, **self.machine, **self._options_shown(asked)}
+        parameters = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
+        return {**parameters, **self.machine, **self._family_options(solver)}
 
-    def _options_shown(self, asked: str) -> dict[str, Any]:
-        family = asked.partition(".")[0]
+    def _family_options(self, solver: str) -> dict[str, Any]:
+        family = solver.partition(".")[0]
         return {
             name: value.name if isinstance(value, Machine) else value
             for name, value in self.options.items()
@@ -155,22 +159,22 @@ class Settings:
             return _options(entry.options, entry.name, ())
         load_class(entry.options)  # or say what is wrong with it
         self._refuse_uncertain_options(entry)
-        names = self._options_given(entry)
+        names = self._names_of_options(entry)
         values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
         return _options(entry.options, entry.name, tuple(values.items()))
 
     def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
-        names = self._options_given(entry)
+        names = self._names_of_options(entry)
         if not names:
             return
-        given = {field: self.options[name] for field, name in names.items()}
-        for (field, *_), text, _ in uncertain_numbers(given, load_class(str(entry.options))):
+        options = {field: self.options[name] for field, name in names.items()}
+        for (field, *_), text, _ in uncertain_numbers(options, load_class(str(entry.options))):
             raise FileError(
                 f"{names[str(field)]}={text}: an option chooses a method and is no measured "
                 "number; give one value, without an uncertainty"
             )
 
-    def _options_given(self, entry: SolverEntry) -> dict[str, str]:
+    def _names_of_options(self, entry: SolverEntry) -> dict[str, str]:
         """Return the setting of each option; the solver's own goes before its family's."""
         if entry.options is None or not self.options:
             return {}
@@ -183,8 +187,8 @@ class Settings:
 
 
 @lru_cache(maxsize=256)
-def _options(target: str, solver: str, given: tuple[tuple[str, Any], ...]) -> Any:
-    return structure(dict(given), load_class(target), "option", solver)
+def _options(target: str, solver: str, items: tuple[tuple[str, Any], ...]) -> Any:
+    return structure(dict(items), load_class(target), "option", solver)
 
 
 def _option_names(registry: Catalog, family: str | None = None) -> set[str]:
@@ -244,7 +248,7 @@ def _machine_fields(target: str) -> list[str]:
         fields = attrs.fields(attrs.resolve_types(load_class(target)))
     except PluginError:  # said where the class is used
         return []
-    return [one.name for one in fields if Machine in (one.type, *get_args(one.type))]
+    return [field.name for field in fields if Machine in (field.type, *get_args(field.type))]
 
 
 def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
@@ -317,10 +321,10 @@ def _replaced(machine: Machine, registry: Catalog, path: str, value: Any) -> Mac
         if not isinstance(table, dict):
             raise FileError(f"{path}: {key!r} is no table of machine {machine.name!r}")
     table[keys[-1]] = value
-    made: Any = structure(
+    replaced: Any = structure(
         data[part], load_class(registry.parts[part].target), f"{path}={value}", part
     )
-    return attrs.evolve(machine, parts={**machine.parts, part: made}, data=data)
+    return attrs.evolve(machine, parts={**machine.parts, part: replaced}, data=data)
 
 
 def split_assignment(text: str) -> tuple[str, str]:

@@ -72,7 +72,7 @@ def resolve(
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    asked = query
+    original = query
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
@@ -98,7 +98,7 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += tuple(not_followed(registry, entry, asked))
+    notes += tuple(not_followed(registry, entry, original))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 
@@ -110,7 +110,7 @@ def default_of(registry: Catalog, family: str, kind: str) -> SolverEntry:
         way = path(registry.lowerings, kind, entry.kind)
         return (way is None, entry.on_request, len(way or ()), entry.name)
 
-    return min((one for one in registry.solvers.values() if one.family == family), key=rank)
+    return min((entry for entry in registry.solvers.values() if entry.family == family), key=rank)
 
 
 def _without_answer(error: BaseException) -> Prediction:
@@ -120,8 +120,8 @@ def _without_answer(error: BaseException) -> Prediction:
         return Prediction(status=Status.REFUSED, message=str(error), details=details)
     if isinstance(error, InvalidPointError):
         return Prediction(status=Status.INVALID, message=str(error), details=details)
-    known = isinstance(error, ParcastError)
-    message = str(error) if known else f"{type(error).__name__}: {error}"
+    foreseen = isinstance(error, ParcastError)
+    message = str(error) if foreseen else f"{type(error).__name__}: {error}"
     return Prediction(status=Status.FAILED, message=" ".join(message.split()), details=details)
 
 
@@ -153,16 +153,20 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
     """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
     if task.exact and not task.notes:
         return outcome
-    found = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
+    prediction = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
     if not task.exact:
-        details = {**found.details, "bound": "lower"} if is_lower_bound(found) else found.details
-        lower = found.lower if task.below else None
-        found = attrs.evolve(found, lower=lower, upper=None, details=details)
-    return Outcome(found, outcome.seconds)
+        details = (
+            {**prediction.details, "bound": "lower"}
+            if is_lower_bound(prediction)
+            else prediction.details
+        )
+        lower = prediction.lower if task.below else None
+        prediction = attrs.evolve(prediction, lower=lower, upper=None, details=details)
+    return Outcome(prediction, outcome.seconds)
 
 
-def _say(tell: Tell, name: str, count: int, done: int) -> None:
-    tell(f"{name}: {done:,} of {count:,} points" if count > 1 else name)
+def _say(tell: Tell, name: str, count: int, solved: int) -> None:
+    tell(f"{name}: {solved:,} of {count:,} points" if count > 1 else name)
 
 
 def _solve_batch(
@@ -173,12 +177,12 @@ def _solve_batch(
     if len(queries) > 1 and hasattr(solver, "solve_many"):
         start = time.perf_counter()
         try:
-            predictions = [_checked(one) for one in solver.solve_many(queries)]
+            predictions = [_checked(answer) for answer in solver.solve_many(queries)]
         except (Exception, SystemExit):  # noqa: BLE001  (the points are asked again, each for its own reason)
             predictions = []
         if len(predictions) == len(queries):
-            each = (time.perf_counter() - start) / len(queries)
-            return [Outcome(prediction, each) for prediction in predictions]
+            seconds = (time.perf_counter() - start) / len(queries)
+            return [Outcome(prediction, seconds) for prediction in predictions]
     outcomes = []
     for index, query in enumerate(queries):
         say(index)

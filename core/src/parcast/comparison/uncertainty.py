@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Asked, Line
+from parcast.comparison.grid import Question, Scenario
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, resolve, solve_all
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
@@ -25,8 +25,7 @@ from parcast.model.query import Prediction, Query, Status
 from parcast.model.workload import Workload
 from parcast.plugins.entries import load_class
 from parcast.quantities.expressions import names_in, parse
-from parcast.quantities.formulas import Unit, Whole
-from parcast.quantities.stated import is_uncertain, parse_quantity
+from parcast.quantities.formulas import Unit, Whole, is_uncertain, parse_quantity
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -54,7 +53,7 @@ class _Number:
     field: Unit | Whole | None = None  #: what the field takes; a parameter takes anything
 
 
-def check_uncertainty(samples: object, registry: Catalog, lines: Sequence[Line]) -> None:
+def check_uncertainty(samples: object, registry: Catalog, scenarios: Sequence[Scenario]) -> None:
     """Refuse a number of samples that is none, or that would have nothing to draw.
 
     Raises
@@ -69,21 +68,21 @@ def check_uncertainty(samples: object, registry: Catalog, lines: Sequence[Line])
             f"{samples:,} samples take too long; take at most {MOST_SAMPLES:,}: the ends of an "
             "interval of 1,000 are known to some per cent of its width"
         )
-    if samples and not any(_is_uncertain(registry, line) for line in lines):
+    if samples and not any(_is_uncertain(registry, scenario) for scenario in scenarios):
         raise UncertaintyError(
             "no number of machine, workload or settings is uncertain; state one, such "
             'as "27 +- 1 MB/s" or "25 to 29 MB/s"'
         )
 
 
-def _is_uncertain(registry: Catalog, line: Line) -> bool:
-    set_anew = line.settings.machine
-    numbers = _numbers(registry, line.workload, line.machine, line.settings)
-    kept = any(one.owner != "machine" or one.name not in set_anew for one in numbers)
-    return kept or any(map(is_uncertain, set_anew.values()))
+def _is_uncertain(registry: Catalog, scenario: Scenario) -> bool:
+    set_anew = scenario.settings.machine
+    numbers = _numbers(registry, scenario.workload, scenario.machine, scenario.settings)
+    unreplaced = any(number.owner != "machine" or number.name not in set_anew for number in numbers)
+    return unreplaced or any(map(is_uncertain, set_anew.values()))
 
 
-def spread(registry: Catalog, asked: Asked, samples: int) -> Mapping[str, Any] | None:
+def spread(registry: Catalog, question: Question, samples: int) -> Mapping[str, Any] | None:
     """Return what ``samples`` draws of all uncertain numbers make of a point's time.
 
     Returns
@@ -98,22 +97,24 @@ def spread(registry: Catalog, asked: Asked, samples: int) -> Mapping[str, Any] |
     """
     import numpy as np
 
-    query = asked.query
-    numbers = list(_numbers(registry, query.workload, query.machine, asked.settings))
+    query = question.query
+    numbers = list(_numbers(registry, query.workload, query.machine, question.settings))
     if not numbers:
         return None
-    values = {one: _draw(one, query.seed, samples) for one in numbers}
+    values = {number: _draw(number, query.seed, samples) for number in numbers}
     tasks = [
-        _task(registry, asked, {one: float(drawn[index]) for one, drawn in values.items()})
+        _task(registry, question, {number: float(drawn[index]) for number, drawn in values.items()})
         for index in range(samples)
     ]
     outcomes = solve_all(registry, tasks)
     unanswered = _unanswered(outcomes)
-    known = np.array([outcome.prediction.time is not None for outcome in outcomes])
-    times = np.array([one.prediction.time for one in outcomes if one.prediction.time is not None])
+    answered = np.array([outcome.prediction.time is not None for outcome in outcomes])
+    times = np.array(
+        [outcome.prediction.time for outcome in outcomes if outcome.prediction.time is not None]
+    )
     if times.size < 2:
         return {"samples": int(times.size), "interval": None, "causes": {}, **unanswered}
-    causes = {one.name: _explained(drawn[known], times) for one, drawn in values.items()}
+    causes = {number.name: _explained(drawn[answered], times) for number, drawn in values.items()}
     ordered = sorted(causes.items(), key=lambda pair: -pair[1])
     ends = np.quantile(times, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
     return {
@@ -136,7 +137,7 @@ def _unanswered(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     )
     if not reasons:
         return {}
-    kinds = [one.prediction.details.get(PASSING) for one in outcomes]
+    kinds = [outcome.prediction.details.get(PASSING) for outcome in outcomes]
     return {
         "unanswered": {"count": reasons.total(), "reason": reasons.most_common(1)[0][0]},
         **({PASSING: next(filter(None, kinds))} if any(kinds) else {}),
@@ -147,7 +148,9 @@ def _explained(drawn: Any, times: Any) -> float:
     """Return the squared rank correlation; 0 where either does not vary."""
     import numpy as np
 
-    first, second = (np.unique(one, return_inverse=True)[1].astype(float) for one in (drawn, times))
+    first, second = (
+        np.unique(sample, return_inverse=True)[1].astype(float) for sample in (drawn, times)
+    )
     if first.std() == 0 or second.std() == 0:
         return 0.0
     return float(np.corrcoef(first, second)[0, 1] ** 2)
@@ -174,8 +177,8 @@ def _numbers(
     read = {name for value in parameters.values() for name in _names_read(value)}
     for name, value in workload.data.get("parameters", {}).items():
         if is_uncertain(value) and (name not in parameters or name in read):
-            own = f"parameters.{name}" if name in parameters else name
-            yield _Number(own, "workload", ("parameters", name), value)
+            spelled = f"parameters.{name}" if name in parameters else name
+            yield _Number(spelled, "workload", ("parameters", name), value)
 
 
 def _names_read(value: object) -> frozenset[str]:
@@ -223,28 +226,30 @@ def _draw(number: _Number, seed: int, samples: int) -> Any:
     return drawn  # what is still beyond has no answer, and its sample says so
 
 
-def _task(registry: Catalog, asked: Asked, drawn: Mapping[_Number, float]) -> Task | Prediction:
+def _task(
+    registry: Catalog, question: Question, drawn: Mapping[_Number, float]
+) -> Task | Prediction:
     """Return the question with these values, or why there is none."""
     try:
-        query = _query(registry, asked, drawn)
+        query = _query(registry, question, drawn)
     except ParcastError as error:
         return Prediction(status=Status.INVALID, message=str(error))
-    return resolve(registry, asked.solver, query, asked.settings)
+    return resolve(registry, question.solver, query, question.settings)
 
 
-def _query(registry: Catalog, asked: Asked, drawn: Mapping[_Number, float]) -> Query:
-    query, settings = asked.query, asked.settings
+def _query(registry: Catalog, question: Question, drawn: Mapping[_Number, float]) -> Query:
+    query, settings = question.query, question.settings
     of: dict[str, dict[Place, float]] = {"machine": {}, "workload": {}, "settings": {}}
     for number, value in drawn.items():
         of[number.owner][number.place] = value
-    line = Line(
+    scenario = Scenario(
         workload=_workload_with(registry, query.workload, of["workload"]),
         machine=_machine_with(registry, query.machine, of["machine"]),
         settings=Settings(_with(settings.parameters, of["settings"]), {}, {}),
         mapping=query.mapping,
         seed=query.seed,
     )
-    return line.query(registry, query.p, query.d)
+    return scenario.query(registry, query.p, query.d)
 
 
 def _workload_with(

@@ -65,10 +65,10 @@ def read_extrap(text: str, where: str) -> Iterator[Raw]:
             for metric, points in metrics.items()
         }
         points = paths[_chosen(list(paths), where)]
-        for index, one in enumerate(points):
-            point = one["point"] if isinstance(one["point"], list) else [one["point"]]
+        for index, entry in enumerate(points):
+            point = entry["point"] if isinstance(entry["point"], list) else [entry["point"]]
             place = f"{where}: point {index + 1}"
-            yield place, _timed(dict(zip(names, point, strict=True)), one["values"], place)
+            yield place, _timed(dict(zip(names, point, strict=True)), entry["values"], place)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FileError(
             f"{where}: this is not Extra-P's JSON, an object with 'parameters' and 'measurements' "
@@ -82,14 +82,14 @@ def read_extrap_lines(text: str, where: str) -> Iterator[Raw]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        place, one = f"{where}:{number}", _parsed(line, f"{where}:{number}")
-        params = one.get("params") if isinstance(one, dict) else None
-        if not isinstance(params, dict) or not _is_finite(one.get("value")):
+        place, entry = f"{where}:{number}", _parsed(line, f"{where}:{number}")
+        params = entry.get("params") if isinstance(entry, dict) else None
+        if not isinstance(params, dict) or not _is_finite(entry.get("value")):
             raise FileError(f'{place}: a line is {{"params": {{"p": 4}}, "value": 1.0}}')
-        name = (str(one.get("callpath", "")), str(one.get("metric", "")))
+        name = (str(entry.get("callpath", "")), str(entry.get("metric", "")))
         points = series.setdefault(name, {})
         key = json.dumps(params, sort_keys=True)
-        points.setdefault(key, (place, params, []))[2].append(one["value"])
+        points.setdefault(key, (place, params, []))[2].append(entry["value"])
     for place, params, values in series[_chosen(list(series), where)].values():
         yield place, _timed(params, values, place)
 
@@ -115,11 +115,11 @@ def _chosen(names: Sequence[tuple[str, str]], where: str) -> tuple[str, str]:
     """Return the call path and metric to read: the only one, or the time of the whole."""
     if not names:
         raise FileError(f"{where}: there are no measured times in it")
-    timed = [one for one in names if one[1].lower() in {"time", "runtime", "walltime"}]
-    main = [one for one in timed if one[0].lower() in {"", "main", "program"}]
-    for found in (names, timed, main):
-        if len(found) == 1:
-            return found[0]
+    timed = [name for name in names if name[1].lower() in {"time", "runtime", "walltime"}]
+    main = [name for name in timed if name[0].lower() in {"", "main", "program"}]
+    for choice in (names, timed, main):
+        if len(choice) == 1:
+            return choice[0]
     listed = ", ".join(f"{path or '?'}/{metric or '?'}" for path, metric in names[:6])
     raise FileError(
         f"{where}: several series are measured ({listed}); keep one, or call it main with the "

@@ -21,8 +21,7 @@ from parcast.model.workload import Workload
 from parcast.plugins.entries import KindEntry, PartEntry, load_class
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import Value
-from parcast.quantities.formulas import Formula, Unit, Whole
-from parcast.quantities.stated import is_uncertain, parse_quantity, to_base
+from parcast.quantities.formulas import Formula, Unit, Whole, is_uncertain, parse_quantity, to_base
 
 T = TypeVar("T")
 
@@ -41,11 +40,11 @@ def read_text(path: Path) -> str:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise FileError(f"{path} is a device or a pipe; name a file")
-        most = _MOST_TOML if path.suffix.lower() == ".toml" else _MOST_BYTES
-        if path.is_file() and (size := path.stat().st_size) > most:
-            more = "; write what is longer as JSON" if most == _MOST_TOML else ""
+        limit = _MOST_TOML if path.suffix.lower() == ".toml" else _MOST_BYTES
+        if path.is_file() and (size := path.stat().st_size) > limit:
+            hint = "; write what is longer as JSON" if limit == _MOST_TOML else ""
             has = f"{path} has {size >> 20:,} MiB"
-            raise FileError(f"{has}; such files have up to {most >> 20}{more}")
+            raise FileError(f"{has}; such files have up to {limit >> 20}{hint}")
         text = path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
         raise FileError(f"{path} is a directory; name a file in it") from None
@@ -100,17 +99,17 @@ def machine_from_data(
 ) -> Machine:
     """Return the machine that ``data`` describes; ``where`` starts every error's sentence."""
     common = _common(data, where, name)
-    rest = {key: value for key, value in data.items() if key not in _COMMON}
-    if not rest:
+    part_data = {key: value for key, value in data.items() if key not in _COMMON}
+    if not part_data:
         raise FileError(f"{where}: a machine needs at least one part, such as [processor]")
-    if rest.keys() & {"kind", "parameters", "phase"}:
+    if part_data.keys() & {"kind", "parameters", "phase"}:
         raise FileError(f"{where}: this is a workload, not a machine")
-    _refuse_unknown(rest, parts, {*_COMMON, *parts}, where)
-    made: dict[str, Any] = {
+    _refuse_unknown(part_data, parts, {*_COMMON, *parts}, where)
+    part_values: dict[str, Any] = {
         key: structure(value, load_class(parts[key].target), where, key)
-        for key, value in rest.items()
+        for key, value in part_data.items()
     }
-    return Machine(parts=made, data=dict(data), where=where, **common)
+    return Machine(parts=part_values, data=dict(data), where=where, **common)
 
 
 def is_machine(data: Mapping[str, Any]) -> bool:
@@ -133,13 +132,13 @@ def workload_from_data(
         raise FileError(
             f"{where}: a workload of kind {kind!r} is a {kinds[kind].suffix} file, not a table"
         )
-    known = _COMMON | {"kind", "parameters"}
-    rest = {key: value for key, value in data.items() if key not in known}
+    keys = _COMMON | {"kind", "parameters"}
+    content_data = {key: value for key, value in data.items() if key not in keys}
     target = load_class(kinds[kind].target)
     fields = {field.name for field in attrs.fields(target)}
-    _refuse_unknown(rest, fields, fields | known, where)
+    _refuse_unknown(content_data, fields, fields | keys, where)
     parameters = _parameters(data.get("parameters", {}), where)
-    content: Any = structure(rest, target, where, "")
+    content: Any = structure(content_data, target, where, "")
     for path, formula in _formulas(content):
         unknown = sorted(formula.names - {"p", "d", *parameters})
         if unknown:
@@ -154,11 +153,13 @@ def workload_from_data(
 
 
 def _refuse_unknown(
-    rest: Mapping[str, Any], fields: Mapping[str, Any] | set[str], known: set[str], where: str
+    data: Mapping[str, Any], fields: Mapping[str, Any] | set[str], suggestions: set[str], where: str
 ) -> None:
-    for key in rest:
+    for key in data:
         if key not in fields:
-            hint = did_you_mean(str(key), known) or f" Known: {', '.join(sorted(known))}."
+            hint = (
+                did_you_mean(str(key), suggestions) or f" Known: {', '.join(sorted(suggestions))}."
+            )
             raise FileError(f"{where}: unknown key {key!r}.{hint}")
 
 
@@ -245,8 +246,8 @@ def structure(data: object, target: type[T], where: str, path: str) -> T:
         result: T = _converter().structure(data, target)
     except (BaseValidationError, ParcastError, ValueError) as error:
         problems = list(_problems(error, path))
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise FileError(f"{where}: {problems[0]}{more}") from None
+        others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FileError(f"{where}: {problems[0]}{others}") from None
     return result
 
 
@@ -266,9 +267,9 @@ def _problems(error: BaseException, path: str) -> Iterator[str]:
         for exception, index in error.group_exceptions()[0]:
             yield from _problems(exception, f"{path}[{index.index}]")
     elif isinstance(error, ForbiddenExtraKeysError):
-        known = [field.name for field in attrs.fields(error.cl)]
+        names = [field.name for field in attrs.fields(error.cl)]
         for key in sorted(map(str, error.extra_fields)):
-            hint = did_you_mean(key, known) or f" Known: {', '.join(known)}."
+            hint = did_you_mean(key, names) or f" Known: {', '.join(names)}."
             where = f"{path}.{key}".lstrip(".")
             yield f"unknown key {where!r}.{hint}"
     elif isinstance(error, KeyError):
@@ -335,8 +336,8 @@ def uncertain_numbers(
 
 def _of_number(kind: Any) -> Unit | Whole | None:
     """Return what a field takes that is a number, or may be one."""
-    for one in (kind, *get_args(kind)):
-        if (marker := _marker(one)) and get_args(one)[0] is not Distribution:
+    for variant in (kind, *get_args(kind)):
+        if (marker := _marker(variant)) and get_args(variant)[0] is not Distribution:
             return marker
     return None
 
@@ -361,9 +362,9 @@ def _number(value: object, kind: Any) -> Any:
     if get_args(kind)[0] is Formula:
         return Formula.read(value, marker)
     if get_args(kind)[0] is Distribution:
-        found = Distribution.read(value, marker.dimension)
-        marker.check(found.mean, value)
-        return found
+        law = Distribution.read(value, marker.dimension)
+        marker.check(law.mean, value)
+        return law
     return marker.check(to_base(value, marker.dimension), value)
 
 

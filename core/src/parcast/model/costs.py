@@ -157,8 +157,8 @@ class Costs:
 
     def piece(self, n: Number, file: str) -> Number:
         """Return how many seconds each disk of an access of ``n`` bytes takes for its piece."""
-        each = n / self.disks if self.striped(file) else n
-        return self.disk_startup + each * self.disk_per_byte
+        share = n / self.disks if self.striped(file) else n
+        return self.disk_startup + share * self.disk_per_byte
 
 
 def _stated(machine: Machine, path: str, need: Need, needs: Collection[Need]) -> float | None:

@@ -142,8 +142,8 @@ class Machine:
 
     def part(self, name: str, part: type[Part]) -> Part | None:
         """Return the part called ``name`` if the machine states it."""
-        found = self.parts.get(name)
-        return found if isinstance(found, part) else None
+        value = self.parts.get(name)
+        return value if isinstance(value, part) else None
 
     def need(self, path: str, reason: str) -> float:
         """Return the number at ``path`` (``"network.startup"``).

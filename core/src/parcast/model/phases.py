@@ -105,14 +105,14 @@ class Phases:
 
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, and what each of them does."""
-        found = self.at(query)
-        bursts = [one.cycles * one.bursts for one in found]
-        pairs = list(zip(found, bursts, strict=True))
+        phases = self.at(query)
+        bursts = [phase.cycles * phase.bursts for phase in phases]
+        pairs = list(zip(phases, bursts, strict=True))
         return {
-            "parallel": math.fsum(one.parallel * count for one, count in pairs),
-            "serial": math.fsum(one.serial * count for one, count in pairs),
-            "memory_bytes": math.fsum(one.memory_bytes * count for one, count in pairs),
-            "io_bytes": math.fsum(one.io_bytes * one.cycles for one in found),
+            "parallel": math.fsum(phase.parallel * count for phase, count in pairs),
+            "serial": math.fsum(phase.serial * count for phase, count in pairs),
+            "memory_bytes": math.fsum(phase.memory_bytes * count for phase, count in pairs),
+            "io_bytes": math.fsum(phase.io_bytes * phase.cycles for phase in phases),
         }
 
     def uses(self, query: Query) -> dict[str, bool]:
@@ -132,49 +132,49 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        kept = _kept_of(self)
+        memory = _evaluated_phases(self)
         key: tuple[Any, ...] = (query.p,)
-        if kept.names:
-            key += tuple((value, type(value)) for value in map(query.values.get, kept.names))
-        found = kept.found.get(key)
-        if found is None:
-            found = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
-            if len(kept.found) >= _MOST_KEPT:
-                kept.found.clear()
-            kept.found[key] = found
-        return found
+        if memory.names:
+            key += tuple((value, type(value)) for value in map(query.values.get, memory.names))
+        values = memory.points.get(key)
+        if values is None:
+            values = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
+            if len(memory.points) >= _MOST_CACHED:
+                memory.points.clear()
+            memory.points[key] = values
+        return values
 
 
-#: More points than this are not kept.
-_MOST_KEPT = 100_000
+#: More points than this are not memory.
+_MOST_CACHED = 100_000
 
 
 @attrs.frozen
-class _Kept:
+class _Evaluated:
     """The numbers of one workload's phases, by what its formulas read."""
 
     content: Phases
     names: tuple[str, ...]
-    found: dict[Any, tuple[PhaseValues, ...]]
+    points: dict[Any, tuple[PhaseValues, ...]]
 
 
-_latest: list[_Kept] = []
+_latest: list[_Evaluated] = []
 
 
-def _kept_of(content: Phases) -> _Kept:
-    """Return what is kept of this workload; only the latest one has anything kept.
+def _evaluated_phases(content: Phases) -> _Evaluated:
+    """Return what is memory of this workload; only the latest one has anything memory.
 
     A grid asks for the same numbers again and again: where no formula reads d, at every d,
     and whenever a solver is first asked whether it can answer and then for the answer.
     """
-    for kept in _latest:
-        if kept.content is content:
-            return kept
+    for memory in _latest:
+        if memory.content is content:
+            return memory
     formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
-    names = {name for one in formulas if isinstance(one, Formula) for name in one.names}
-    kept = _Kept(content, tuple(sorted(names - {"p"})), {})
-    _latest[:] = [kept]
-    return kept
+    names = {name for formula in formulas if isinstance(formula, Formula) for name in formula.names}
+    memory = _Evaluated(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [memory]
+    return memory
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:

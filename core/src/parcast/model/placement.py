@@ -24,9 +24,9 @@ class Placement:
     sharing: Ranks  #: processes on the node of this one, itself included
     nodes: int  #: how many there are, idle ones included
 
-    def same_node(self, one: Any, other: Any) -> Any:
+    def same_node(self, first: Any, second: Any) -> Any:
         """Return whether two ranks, or the ranks of two arrays, run on one node."""
-        return self.node[one] == self.node[other]
+        return self.node[first] == self.node[second]
 
 
 def place(query: Query) -> Placement:
@@ -94,11 +94,11 @@ def _listed(mapping: tuple[int, ...], p: int, count: int | None) -> Ranks:
         raise InvalidPointError(
             f"mapping: at p={p} it names {len(mapping)} nodes; name one for each process"
         )
-    most = (count or 2**63) - 1
+    last = (count or 2**63) - 1
     for rank, node in enumerate(mapping):
-        if not 0 <= node <= most:
+        if not 0 <= node <= last:
             raise InvalidPointError(
-                f"mapping: at p={p} rank {rank} is on node {node}, outside 0 .. {most}; name "
+                f"mapping: at p={p} rank {rank} is on node {node}, outside 0 .. {last}; name "
                 "nodes of the machine or raise nodes.count"
             )
     return np.array(mapping, dtype=np.int64)

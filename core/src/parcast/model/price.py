@@ -22,13 +22,13 @@ def charge(query: Query, seconds: float) -> dict[str, Any] | None:
         return None
     used = _used(query)
     hours = used * seconds / 3600
-    found: dict[str, Any] = {"nodes": used, "node_hours": hours}
+    bill: dict[str, Any] = {"nodes": used, "node_hours": hours}
     if cost.price is not None:
-        found |= {"price": hours * cost.price, "currency": _currency(query)}
+        bill |= {"price": hours * cost.price, "currency": _currency(query)}
     power = _power(query, used)
     if power is not None:
-        found["energy"] = power * seconds
-    return found
+        bill["energy"] = power * seconds
+    return bill
 
 
 def _used(query: Query) -> int:
@@ -66,5 +66,5 @@ def _between(query: Query, used: int, first: int, end: int) -> int:
 
 def _currency(query: Query) -> str:
     table = query.machine.data.get("cost", {})
-    found = _CURRENCY.search(str(table.get("price", "")))
-    return found[1] if found else ""
+    match = _CURRENCY.search(str(table.get("price", "")))
+    return match[1] if match else ""

@@ -42,13 +42,13 @@ class Query:
     parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
     options: Any = None
     seed: int = 0
-    _found: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    _computed: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
     #: what lowerings made of it, by their names and the options, for all that ask the same
     lowered: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     def with_options(self, options: Any) -> Query:
         """Return the same question with a solver's options."""
-        made = Query(
+        query = Query(
             workload=self.workload,
             machine=self.machine,
             p=self.p,
@@ -58,14 +58,14 @@ class Query:
             options=options,
             seed=self.seed,
         )
-        object.__setattr__(made, "lowered", self.lowered)
-        return made
+        object.__setattr__(query, "lowered", self.lowered)
+        return query
 
     def once(self, key: Any, make: Callable[[Query], T]) -> T:
         """Return ``make(self)``, computed once for this query; ``key`` says what it is."""
-        if key not in self._found:
-            self._found[key] = make(self)
-        return self._found[key]  # type: ignore[no-any-return]
+        if key not in self._computed:
+            self._computed[key] = make(self)
+        return self._computed[key]  # type: ignore[no-any-return]
 
     @property
     def values(self) -> dict[str, Value]:
@@ -140,23 +140,23 @@ class Prediction:
     def _repr_html_(self) -> str:
         from parcast.html import definition
 
-        shown = {
+        fields = {
             field.name: getattr(self, field.name)
             for field in attrs.fields(Prediction)
             if getattr(self, field.name) not in (None, "", (), {})
         }
         if self.parts:
-            shown["parts"] = attrs.asdict(self.parts)
-        return definition("Prediction", self.status.value, self.message, shown)
+            fields["parts"] = attrs.asdict(self.parts)
+        return definition("Prediction", self.status.value, self.message, fields)
 
 
-def is_lower_bound(found: Any) -> bool:
+def is_lower_bound(prediction: Any) -> bool:
     """Return whether the time of a prediction or a row is no estimate but a lower bound.
 
     It is one where the solver says so: ``lower`` is the time and ``upper`` is not, of the
     workload asked or (``details["bound"]``) of what it was lowered to.
     """
-    if found.time is None:
+    if prediction.time is None:
         return False
-    own: bool = found.time == found.lower != found.upper
-    return own or found.details.get("bound") == "lower"
+    only_lower: bool = prediction.time == prediction.lower != prediction.upper
+    return only_lower or prediction.details.get("bound") == "lower"

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.plugins.entries import load, load_class
-    from parcast.plugins.kernels import Kernel, cached_kernels, compile_kernel, kernel, kernel_cache
+    from parcast.plugins.entries import COST_FEATURES, MEMORY_FEATURES, load, load_class
+    from parcast.plugins.kernels import (
+        Kernel,
+        cached_kernels,
+        call_once,
+        compile_kernel,
+        kernel,
+        kernel_cache,
+    )
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "entries": "load load_class",
-            "kernels": "Kernel cached_kernels compile_kernel kernel kernel_cache",
+            "entries": "COST_FEATURES MEMORY_FEATURES load load_class",
+            "kernels": "Kernel cached_kernels call_once compile_kernel kernel kernel_cache",
         },
     )
 
 __all__ = [
+    "COST_FEATURES",
+    "MEMORY_FEATURES",
     "Kernel",
     "cached_kernels",
+    "call_once",
     "compile_kernel",
     "kernel",
     "kernel_cache",

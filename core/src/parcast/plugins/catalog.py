@@ -15,10 +15,10 @@ from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mea
 from parcast.plugins.discovery import (
     COLLECTING,
     PluginInfo,
-    checked,
-    given,
+    check_entry,
+    given_plugins,
     installed,
-    only,
+    of_type,
     plugin_name,
 )
 from parcast.plugins.entries import (
@@ -64,25 +64,25 @@ class Catalog:
 
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
         plugins = None if plugins is None else tuple(plugins)
-        self.given: tuple[Any, ...] | None = plugins  #: what another like this is made of
+        self.sources: tuple[Any, ...] | None = plugins  #: what another like this is made of
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
         self._conflicts: dict[tuple[str, str], str] = {}
         self._reporting = threading.RLock()
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
-        self._register(installed() if plugins is None else given(plugins))
+        self._register(installed() if plugins is None else given_plugins(plugins))
         entries = self._collect()
         solvers = entries["solvers"]
-        self.solvers: Mapping[str, SolverEntry] = only(solvers, SolverEntry)
-        self.families: Mapping[str, FamilyEntry] = only(solvers, FamilyEntry)
-        self.machines: Mapping[str, Resource] = only(entries["machines"], Resource)
-        self.workloads: Mapping[str, Resource] = only(entries["workloads"], Resource)
-        self.kinds: Mapping[str, KindEntry] = only(entries["kinds"], KindEntry)
-        self.parts: Mapping[str, PartEntry] = only(entries["parts"], PartEntry)
-        self.readers: Mapping[str, Reader] = only(entries["readers"], Reader)
-        self.writers: Mapping[str, Writer] = only(entries["writers"], Writer)
-        self.lowerings: Mapping[str, Lowering] = only(entries["lowerings"], Lowering)
+        self.solvers: Mapping[str, SolverEntry] = of_type(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = of_type(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = of_type(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = of_type(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = of_type(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = of_type(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = of_type(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = of_type(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = of_type(entries["lowerings"], Lowering)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -116,10 +116,10 @@ class Catalog:
         UnknownNameError
             If none does.
         """
-        found: Executor | None = self._manager.hook.parcast_executor(spec=spec)
-        if found is None:
+        executor: Executor | None = self._manager.hook.parcast_executor(spec=spec)
+        if executor is None:
             raise UnknownNameError(f"No plugin knows an executor {spec!r}; install one that does")
-        return found
+        return executor
 
     def _call(self, hook: str, **arguments: Any) -> None:
         for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=plugin_name):
@@ -128,9 +128,9 @@ class Catalog:
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(impl.plugin_name, f"{hook} failed: {error}", error)
 
-    def _register(self, found: Iterable[tuple[PluginInfo, Any]]) -> None:
+    def _register(self, plugins: Iterable[tuple[PluginInfo, Any]]) -> None:
         disabled = os.environ.get("PARCAST_DISABLE_PLUGINS", "").replace(" ", "").split(",")
-        for info, source in sorted(found, key=lambda pair: (pair[0].name, pair[0].distribution)):
+        for info, source in sorted(plugins, key=lambda pair: (pair[0].name, pair[0].distribution)):
             if info.name in disabled:
                 continue
             if info.name in self._infos:
@@ -141,7 +141,7 @@ class Catalog:
             self._infos[info.name] = info
             try:
                 # Not by its class: with importlib_metadata installed it may be that package's.
-                plugin = source.load() if self.given is None else source
+                plugin = source.load() if self.sources is None else source
                 self._manager.register(plugin, name=info.name)
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                 self._report(info.name, f"{type(error).__name__}: {error}", error)
@@ -170,60 +170,60 @@ class Catalog:
             if self._manager.has_plugin(name):
                 self._manager.unregister(name=name)
 
-    def _conflict(self, what: str, name: str, sentence: str) -> None:
+    def _conflict(self, group: str, name: str, sentence: str) -> None:
         if self._strict:
             raise PluginError(sentence)
-        self._conflicts[what, name] = sentence
+        self._conflicts[group, name] = sentence
 
     def _collect(self) -> dict[str, dict[str, Entry]]:
         """Call the hooks plugin by plugin; drop failing plugins and names claimed twice."""
-        found: dict[str, dict[str, Entry]] = {what: {} for what in COLLECTING}
+        records: dict[str, dict[str, Entry]] = {group: {} for group in COLLECTING}
         owners: dict[tuple[str, str], PluginInfo] = {}
         for plugin in sorted(name for name, _ in self._manager.list_name_plugin()):
-            for what, entry in self._records(plugin):
-                info, key = self._infos[plugin], (what, entry.name)
+            for group, entry in self._records(plugin):
+                info, key = self._infos[plugin], (group, entry.name)
                 first = owners.setdefault(key, info)
-                if entry.name in found[what] or key in self._conflicts:
-                    self._conflict(what, entry.name, (
-                        f"Two {what} are both called {entry.name!r}: one from {first.package}, one "
-                        f"from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
+                if entry.name in records[group] or key in self._conflicts:
+                    self._conflict(group, entry.name, (
+                        f"Two {group} are both called {entry.name!r}: one from {first.package}, "
+                        f"one from {info.package}; leave one out with PARCAST_DISABLE_PLUGINS."
                     ))  # fmt: skip
-                    found[what].pop(entry.name, None)
+                    records[group].pop(entry.name, None)
                 else:
-                    found[what][entry.name] = entry
-        return {what: dict(sorted(entries.items())) for what, entries in found.items()}
+                    records[group][entry.name] = entry
+        return {group: dict(sorted(entries.items())) for group, entries in records.items()}
 
     def _records(self, plugin: str) -> list[tuple[str, Entry]]:
         """Return all that one plugin registers: nothing if any of its hooks fails."""
         records = []
-        for what, kinds in COLLECTING.items():
-            for impl in getattr(self._manager.hook, f"parcast_{what}").get_hookimpls():
+        for group, kinds in COLLECTING.items():
+            for impl in getattr(self._manager.hook, f"parcast_{group}").get_hookimpls():
                 if impl.plugin_name != plugin:
                     continue
                 try:
-                    records += [(what, checked(entry, kinds)) for entry in impl.function()]
+                    records += [(group, check_entry(entry, kinds)) for entry in impl.function()]
                 except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
-                    self._report(plugin, f"parcast_{what} failed: {error}", error)
+                    self._report(plugin, f"parcast_{group} failed: {error}", error)
                     return []
         return records
 
-    def named(self, what: str, name: str, known: Mapping[str, E]) -> E:
+    def lookup(self, group: str, name: str, entries: Mapping[str, E]) -> E:
         """Return ``known[name]``, or say what else the name may have meant."""
-        if name in known:
-            return known[name]
-        if (what, name) in self._conflicts:
-            raise PluginError(self._conflicts[what, name])
-        hint = did_you_mean(name, known)
-        names = ", ".join(known) or "none"
+        if name in entries:
+            return entries[name]
+        if (group, name) in self._conflicts:
+            raise PluginError(self._conflicts[group, name])
+        hint = did_you_mean(name, entries)
+        names = ", ".join(entries) or "none"
         left_out = os.environ.get("PARCAST_DISABLE_PLUGINS")
-        more = f" PARCAST_DISABLE_PLUGINS leaves out {left_out}." if left_out else ""
+        exclusion = f" PARCAST_DISABLE_PLUGINS leaves out {left_out}." if left_out else ""
         raise UnknownNameError(
-            f"No {what[:-1]} is called {name!r}.{hint} Installed: {names}.{more}"
+            f"No {group[:-1]} is called {name!r}.{hint} Installed: {names}.{exclusion}"
         )
 
     def entry(self, name: str) -> SolverEntry:
         """Return the record of the solver called ``name``."""
-        return self.named("solvers", name, self.solvers)
+        return self.lookup("solvers", name, self.solvers)
 
     def solver(self, name: str) -> Solver:
         """Return the solver called ``name``."""
@@ -235,5 +235,5 @@ class Catalog:
         for start in range(len(suffixes)):
             if writer := self.writers.get("".join(suffixes[start:])):
                 return writer
-        last, known = "".join(suffixes[-1:]), ", ".join(self.writers)
-        raise FileError(f"{path}: no writer for {last!r} files. Known: {known}.")
+        last, formats = "".join(suffixes[-1:]), ", ".join(self.writers)
+        raise FileError(f"{path}: no writer for {last!r} files. Known: {formats}.")

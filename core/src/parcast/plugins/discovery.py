@@ -64,7 +64,7 @@ def installed() -> Iterator[tuple[PluginInfo, Any]]:
         )
 
 
-def given(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
+def given_plugins(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
     """Yield the core's own plugin and these."""
     from parcast.plugins import builtin
 
@@ -78,7 +78,7 @@ def plugin_name(impl: pluggy.HookImpl) -> str:
     return impl.plugin_name
 
 
-def checked(entry: Any, kinds: tuple[type, ...]) -> Entry:
+def check_entry(entry: Any, kinds: tuple[type, ...]) -> Entry:
     """Return a record that a hook yielded, if it is one of these kinds and speaks this API."""
     if not isinstance(entry, Entry) or not isinstance(entry, kinds) or type(entry.name) is not str:
         raise PluginError(f"{entry!r} is no {kinds[0].__name__}")
@@ -89,6 +89,6 @@ def checked(entry: Any, kinds: tuple[type, ...]) -> Entry:
     return entry
 
 
-def only(entries: Mapping[str, Entry], kind: type[E]) -> dict[str, E]:
+def of_type(entries: Mapping[str, Entry], kind: type[E]) -> dict[str, E]:
     """Return the records of one kind."""
     return {name: entry for name, entry in entries.items() if isinstance(entry, kind)}

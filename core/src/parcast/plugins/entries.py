@@ -37,8 +37,8 @@ class Solver(Protocol):
 
 
 #: What of the table of costs is more than sums: whoever keeps to it names these in ``follows``.
-MEMORY = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
-COSTS = ("network.eager_limit", *MEMORY)
+MEMORY_FEATURES = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
+COST_FEATURES = ("network.eager_limit", *MEMORY_FEATURES)
 
 
 @attrs.frozen
@@ -203,7 +203,7 @@ def load(target: str) -> Any:
 
 def load_class(target: str) -> type:
     """Return the attrs class that ``"module:attribute"`` names (see `load`)."""
-    found = load(target)
-    if not isinstance(found, type) or not attrs.has(found):
+    value = load(target)
+    if not isinstance(value, type) or not attrs.has(value):
         raise PluginError(f"{target!r} is no attrs class")
-    return found
+    return value

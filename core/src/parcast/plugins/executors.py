@@ -11,7 +11,7 @@ from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 from parcast.errors import UnknownNameError
-from parcast.plugins.garbage import seldom_collect
+from parcast.startup import seldom_collect
 
 #: What libraries read to know how many threads to start: one in each of several processes.
 _THREADS = (

@@ -48,7 +48,7 @@ class Kernel:
         self.plain = plain
         self.plain_steps = plain_steps
         self.loaded_steps = loaded_steps
-        self._make = once(make)
+        self._make = call_once(make)
         self._loaded = False
         self._steps = 0
 
@@ -166,7 +166,7 @@ def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[
             config.CACHE_DIR = before
 
 
-def once(make: Callable[[], T]) -> Callable[[], T]:
+def call_once(make: Callable[[], T]) -> Callable[[], T]:
     """Return ``make`` called at most once: of several threads the first makes, the others wait."""
     lock = threading.Lock()
     whole = cache(make)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.program.reader import parsed
+    from parcast.program.reader import parsed, read_source
     from parcast.program.source.operations import ANY, OPERATIONS
     from parcast.program.source.tree import Assign, For, If, Op, Site, Statement, Tree
+    from parcast.program.summary import tally
     from parcast.program.unroll.blocks import Block, Operation, Request, Unrolled
     from parcast.program.workload import Program
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "reader": "parsed",
+            "reader": "parsed read_source",
             "source.operations": "ANY OPERATIONS",
             "source.tree": "Assign For If Op Site Statement Tree",
+            "summary": "tally",
             "unroll.blocks": "Block Operation Request Unrolled",
             "workload": "Program",
         },
@@ -40,4 +42,6 @@ __all__ = [
     "Tree",
     "Unrolled",
     "parsed",
+    "read_source",
+    "tally",
 ]

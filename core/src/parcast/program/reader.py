@@ -112,13 +112,13 @@ def parsed(source: str, where: str) -> ast.Module:
 
 def _function(module: ast.Module, where: str) -> ast.FunctionDef:
     statements = module.body[ast.get_docstring(module) is not None :]
-    functions = [one for one in statements if isinstance(one, ast.FunctionDef)]
+    functions = [statement for statement in statements if isinstance(statement, ast.FunctionDef)]
     wanted = "a program is one function, 'def program(rank, size, ...):'"
-    for one in statements:
-        if one not in functions[:1]:
-            constant = isinstance(one, ast.Assign | ast.AnnAssign)
+    for statement in statements:
+        if statement not in functions[:1]:
+            constant = isinstance(statement, ast.Assign | ast.AnnAssign)
             mend = "make this a parameter with a default" if constant else "remove this"
-            _fail(where, one, f"{wanted}, and nothing else beside its docstring; {mend}")
+            _fail(where, statement, f"{wanted}, and nothing else beside its docstring; {mend}")
     if not functions:
         raise FileError(f"{where}: there is no function here; {wanted}")
     if functions[0].decorator_list:
@@ -128,7 +128,11 @@ def _function(module: ast.Module, where: str) -> ast.FunctionDef:
 
 def _parameters(arguments: ast.arguments, where: str) -> dict[str, Value]:
     names = [*arguments.posonlyargs, *arguments.args]
-    if [one.arg for one in names[:2]] != ["rank", "size"] or arguments.vararg or arguments.kwarg:
+    if (
+        [argument.arg for argument in names[:2]] != ["rank", "size"]
+        or arguments.vararg
+        or arguments.kwarg
+    ):
         line = names[0].lineno if names else 1
         raise FileError(
             f"{where}:{line}: a program takes rank and size first, then parameters with "
@@ -161,15 +165,15 @@ def _described(text: str, names: set[str], where: str) -> tuple[str, dict[str, s
     """Return the docstring without its lines on sources, and these by name."""
     stated: dict[str, str] = {}
 
-    def take(found: re.Match[str]) -> str:
-        name, said = found[1], " ".join(found[2].split())
-        origin = said.startswith(tuple(f"{origin}:" for origin in ORIGINS))
+    def take(match: re.Match[str]) -> str:
+        name, words = match[1], " ".join(match[2].split())
+        origin = words.startswith(tuple(f"{origin}:" for origin in ORIGINS))
         if origin and name not in names:
-            said = f"the docstring says where {name!r} is from, which is no parameter"
-            raise FileError(f"{where}: {said}.{did_you_mean(name, names)}")
+            words = f"the docstring says where {name!r} is from, which is no parameter"
+            raise FileError(f"{where}: {words}.{did_you_mean(name, names)}")
         if name != "source" and not origin:
-            return found[0]
-        stated[name] = said
+            return match[0]
+        stated[name] = words
         return ""
 
     return _SOURCE.sub(take, text).strip(), stated

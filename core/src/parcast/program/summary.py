@@ -38,24 +38,24 @@ class SiteTally:
 
 def tally(unrolled: Unrolled) -> Tally:
     """Return what every rank does, collectives not expanded."""
-    made = Tally(*(np.zeros(unrolled.size) for _ in attrs.fields(Tally)))
+    totals = Tally(*(np.zeros(unrolled.size) for _ in attrs.fields(Tally)))
     for block in unrolled.blocks:
         at = slice(None) if block.ranks is None else block.ranks
         amount = _amount(block.arguments)
-        made.operations[at] += 1
+        totals.operations[at] += 1
         if block.op == "compute":
-            made.flops[at] += amount
+            totals.flops[at] += amount
         elif block.op == "elapse":
-            made.seconds[at] += amount
+            totals.seconds[at] += amount
         elif block.op in SENDS:
-            made.messages[at] += 1
-            made.sent[at] += amount
+            totals.messages[at] += 1
+            totals.sent[at] += amount
         elif block.op in COLLECTIVES:
-            made.collectives[at] += 1
-            made.shared[at] += amount
+            totals.collectives[at] += 1
+            totals.shared[at] += amount
         elif block.op in {"read", "write"}:
-            made.accessed[at] += amount
-    return made
+            totals.accessed[at] += amount
+    return totals
 
 
 def tally_sites(unrolled: Unrolled) -> list[SiteTally]:
@@ -69,13 +69,13 @@ def tally_sites(unrolled: Unrolled) -> list[SiteTally]:
         if block.arguments.keys() & _AMOUNTS:
             amounts[block.site, at] += _amount(block.arguments)
             counted.add(block.site)
-    made = []
+    tallies = []
     for site in np.flatnonzero(times.any(axis=1)).tolist():
         ranks = np.flatnonzero(times[site])
-        done, amount = times[site, ranks], amounts[site, ranks]
+        counts, amount = times[site, ranks], amounts[site, ranks]
         ends = (float(amount.min()), float(amount.max())) if site in counted else None
-        made.append(SiteTally(site, ranks, (int(done.min()), int(done.max())), ends))
-    return made
+        tallies.append(SiteTally(site, ranks, (int(counts.min()), int(counts.max())), ends))
+    return tallies
 
 
 _AMOUNTS = frozenset({"flops", "seconds", "bytes"})

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
 from parcast.program.matching.prepare import matched
-from parcast.program.source.attributes import Attributes, attributes
+from parcast.program.source.attributes import Attributes, attributes_of
 from parcast.program.source.tree import Tree
 from parcast.program.unroll.blocks import Unrolled
 from parcast.program.unroll.unrolling import unroll
@@ -39,7 +39,7 @@ class Program:
     def attributes(self) -> Attributes:
         """What expressions of the tree depend on, where control is uniform, what loops carry."""
         assert self.tree is not None, "a recorded program has no tree"
-        return attributes(self.tree)
+        return attributes_of(self.tree)
 
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.
@@ -65,15 +65,15 @@ class Program:
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, the tasks of pools included."""
         native = matched(query, pools=True).native
-        found: dict[str, float] = {}
+        amounts: dict[str, float] = {}
         for part in (native, *(pool.work for pool in native.pools)):
             for block in part.blocks:
                 count = part.size if block.ranks is None else len(block.ranks)
                 for name in _AMOUNTS.get(block.op, ()):
                     column = np.broadcast_to(block.arguments[name], count)
                     key = f"{block.op} {name}"
-                    found[key] = found.get(key, 0.0) + float(column.sum())
-        return found
+                    amounts[key] = amounts.get(key, 0.0) + float(column.sum())
+        return amounts
 
     def uses(self, query: Query) -> dict[str, bool]:
         """Return what of a machine's the operations need that not every solver obeys."""

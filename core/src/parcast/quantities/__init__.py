@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.quantities.distributions import LAWS, Distribution
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
         parse,
         spell,
     )
-    from parcast.quantities.formulas import Unit, Whole
+    from parcast.quantities.formulas import (
+        Formula,
+        Unit,
+        Whole,
+        is_quantity,
+        parse_quantity,
+        to_base,
+    )
     from parcast.quantities.ranges import parse_numbers
     from parcast.quantities.replications import (
         Estimate,
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
         replicate,
         student_t,
     )
-    from parcast.quantities.stated import is_quantity, parse_quantity, to_base
     from parcast.quantities.units import UNITS, format_seconds, is_number, unit_factor
 else:
     __getattr__ = lazily(
@@ -42,10 +48,9 @@ else:
             "expressions": (
                 "BINARY Call Expr Name Num Value describe evaluate from_ast names_in parse spell"
             ),
-            "formulas": "Unit Whole",
+            "formulas": "Formula Unit Whole is_quantity parse_quantity to_base",
             "ranges": "parse_numbers",
             "replications": "Estimate Replications generator paired replicate student_t",
-            "stated": "is_quantity parse_quantity to_base",
             "units": "UNITS format_seconds is_number unit_factor",
         },
     )
@@ -58,6 +63,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "Expr",
+    "Formula",
     "Name",
     "Num",
     "Replications",

@@ -136,14 +136,14 @@ class Distribution:
             If there is no such law, a parameter is missing, negative or of another dimension.
         """
         whole = SHAPES.get(str(text), str(text)) if dimension == "1" else str(text)
-        name, colon, rest = whole.partition(":")
+        name, colon, numbers = whole.partition(":")
         if not colon and (is_number_with_unit(whole) or dimension != "1"):
-            name, rest = "const", whole
+            name, numbers = "const", whole
         if name not in LAWS:
-            known = [*LAWS, *(SHAPES if dimension == "1" else ())]
-            hint = did_you_mean(name, known) or f" Known: {', '.join(known)}."
+            laws = [*LAWS, *(SHAPES if dimension == "1" else ())]
+            hint = did_you_mean(name, laws) or f" Known: {', '.join(laws)}."
             raise ParcastError(f"{text!r}: there is no distribution {name!r}.{hint}")
-        names, values = LAWS[name].parameters, rest.split(",")
+        names, values = LAWS[name].parameters, numbers.split(",")
         if LAWS[name].many:
             names *= len(values)
         if len(values) != len(names):
@@ -151,14 +151,14 @@ class Distribution:
         if any(has_spread(value) for value in values):
             raise ParcastError(f"{text!r}: these numbers carry no uncertainty; give one value each")
         try:
-            found = tuple(
+            parameters = tuple(
                 _number(value, None if key in PURE else dimension)
                 for key, value in zip(names, values, strict=True)
             )
         except UnitError as error:
             raise ParcastError(f"{text!r}: {error}") from None
-        _check(name, list(zip(names, found, strict=True)), text)
-        return cls(name, found)
+        _check(name, list(zip(names, parameters, strict=True)), text)
+        return cls(name, parameters)
 
     @cached_property
     def mean(self) -> float:
@@ -202,8 +202,8 @@ def _check(law: str, parameters: Sequence[tuple[str, float]], text: object) -> N
         if value < 0 or (above_zero and value == 0):
             bound = "above 0" if above_zero else "0 or more"
             raise ParcastError(f"{text!r}: {key} must be {bound}")
-    given = dict(parameters)
-    if law == "uniform" and given["least"] > given["most"]:
+    by_name = dict(parameters)
+    if law == "uniform" and by_name["least"] > by_name["most"]:
         raise ParcastError(f"{text!r}: the first bound is above the second")
-    if "stages" in given and given["stages"] % 1:
+    if "stages" in by_name and by_name["stages"] % 1:
         raise ParcastError(f"{text!r}: stages must be a whole number")

@@ -258,10 +258,10 @@ def _call(node: ast.Call, at: tuple[int, int]) -> Expr:
     if name not in FUNCTIONS:
         hint = did_you_mean(name, FUNCTIONS) or f" Known: {', '.join(sorted(FUNCTIONS))}."
         raise FormulaError(f"there is no function {name!r}.{hint}")
-    least, most, _ = FUNCTIONS[name]
+    least, upper, _ = FUNCTIONS[name]
     count = len(node.args)
-    if node.keywords or count < least or (most is not None and count > most):
-        wanted = str(least) if most == least else f"at least {least}"
+    if node.keywords or count < least or (upper is not None and count > upper):
+        wanted = str(least) if upper == least else f"at least {least}"
         raise FormulaError(f"{name}() takes {wanted} plain argument{'s' * (wanted != '1')}")
     return Call(name, tuple(map(from_ast, node.args)), *at)
 

@@ -1,4 +1,4 @@
-"""Numbers in files that vary with p, d and the workload's parameters."""
+"""Numbers as files state them: quantities, exact or uncertain, and formulas."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from typing import Any
 
 import attrs
 
-from parcast.errors import FormulaError, UnitError
+from parcast.errors import FormulaError, ParcastError, UnitError
+from parcast.quantities.distributions import LAWS, Distribution
 from parcast.quantities.expressions import Expr, Num, Value, evaluate, names_in, parse
-from parcast.quantities.stated import is_quantity, parse_quantity
-from parcast.quantities.units import check_dimension, check_spread, unit_factor
+from parcast.quantities.units import (
+    Quantity,
+    check_dimension,
+    check_spread,
+    has_spread,
+    is_number_with_unit,
+    parse_number,
+    unit_factor,
+)
 
 _UNIT = re.compile(r"[^\W\d][\w/%]*")
 _OPEN = re.compile(r"([-+*/%^(,<>=]|\b(?:and|or|not|if|else))$")
@@ -27,15 +35,15 @@ class Unit:
     most: float = math.inf
     preset: Callable[[str], str | None] | None = None
 
-    def check(self, value: float, shown: object) -> float:
+    def check(self, value: float, stated: object) -> float:
         """Return ``value`` if the field may hold it, else raise `UnitError`."""
         if not math.isfinite(value):
-            raise UnitError(f"{shown!r} is not a finite number")
+            raise UnitError(f"{stated!r} is not a finite number")
         if value < 0 or (self.positive and value == 0):
             bound = "above 0" if self.positive else "0 or more"
-            raise UnitError(f"{shown!r} must be {bound}")
+            raise UnitError(f"{stated!r} must be {bound}")
         if value > self.most:
-            raise UnitError(f"{shown!r} must be at most {self.most:g}")
+            raise UnitError(f"{stated!r} must be at most {self.most:g}")
         return value
 
     def holds(self, values: Any) -> Any:
@@ -115,3 +123,71 @@ def _split_unit(text: str, unit: Unit) -> tuple[str, float]:
     dimension, factor = unit_factor(words[1])
     check_dimension(dimension, unit.dimension, text)
     return words[0], factor
+
+
+def is_quantity(text: str) -> bool:
+    """Tell a number, with a unit or what stands in its place, from any other text."""
+    return is_number_with_unit(text) or _names_a_law(text)
+
+
+def _names_a_law(text: str) -> bool:
+    name, colon, _ = text.strip().partition(":")
+    return bool(colon) and name in LAWS
+
+
+def is_uncertain(value: object) -> bool:
+    """Tell whether a number is stated with an uncertainty, be it a wrong one."""
+    if not isinstance(value, str):
+        return False
+    if not _names_a_law(value):
+        return has_spread(value)
+    try:
+        return parse_quantity(value).spread > 0
+    except UnitError:  # said where the number is read
+        return True
+
+
+def parse_quantity(value: object) -> Quantity:
+    """Return the quantity a file states: a plain number in base units, or text with a unit.
+
+    Parameters
+    ----------
+    value
+        ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
+        deviation; ``±`` and ``+/-`` mean the same), ``"25 to 29 MB/s"`` (anything between) or
+        ``"lognormal:27MB/s,3MB/s"``.
+
+    Raises
+    ------
+    UnitError
+        If it is neither, is not finite, or has an unknown unit.
+    """
+    if isinstance(value, str) and _names_a_law(value):
+        check_spread(value)
+        return _distributed(value)
+    return parse_number(value)
+
+
+def _distributed(text: str) -> Quantity:
+    name, _, numbers = text.strip().partition(":")
+    dimension = next(
+        (unit for number in numbers.split(",") if (unit := parse_number(number).dimension)), ""
+    )
+    try:
+        law = Distribution.read(text.strip(), dimension)
+    except ParcastError as error:
+        raise UnitError(str(error)) from None
+    return Quantity(law.mean, dimension, math.sqrt(law.variance), name, law.parameters)
+
+
+def to_base(value: object, dimension: str) -> float:
+    """Return ``value`` in the base unit of ``dimension``; a plain number is already in it.
+
+    Raises
+    ------
+    UnitError
+        If the unit is of another dimension, or `parse_quantity` refuses the value.
+    """
+    quantity = parse_quantity(value)
+    check_dimension(quantity.dimension, dimension, value)
+    return quantity.value

@@ -18,14 +18,14 @@ def dims(size: int, k: int, i: int) -> int:
         raise FormulaError("dims(size, k, i) takes whole numbers")
     if not 1 <= size < 2**31 or not 0 <= i < k:
         raise FormulaError(f"dims({size}, {k}, {i}) needs 1 <= size < 2**31 and 0 <= i < k")
-    kept = min(k, size.bit_length())  # more factors than that are 1
-    return _balanced(size, kept)[i] if i < kept else 1
+    count = min(k, size.bit_length())  # more factors than that are 1
+    return _balanced(size, count)[i] if i < count else 1
 
 
 @lru_cache(maxsize=1024)
 def _balanced(size: int, k: int) -> tuple[int, ...]:
     """Return ``k`` factors of ``size``, decreasing, the first as near the last as can be."""
-    return min(_splits(size, k, 1), key=lambda found: found[0] - found[-1])
+    return min(_splits(size, k, 1), key=lambda factors: factors[0] - factors[-1])
 
 
 @lru_cache(maxsize=4096)
@@ -41,6 +41,6 @@ def _splits(size: int, k: int, least: int) -> Iterator[tuple[int, ...]]:
         return
     for last in range(least, round(size ** (1 / k)) + 1):
         if size % last == 0 and last**k <= size:
-            rest = _smallest(size // last, k - 1, last)
-            if rest is not None:
-                yield (*rest, last)
+            factors = _smallest(size // last, k - 1, last)
+            if factors is not None:
+                yield (*factors, last)

@@ -35,13 +35,13 @@ class Estimate:
         ParcastError
             If there are fewer than two values, or the confidence is not between 0 and 1.
         """
-        found = np.asarray(values, dtype=float)
-        if len(found) < 2:
-            raise ParcastError(f"{len(found)} replications give no interval; take 2 or more")
-        beyond = found - found[0]  # equal values then have a deviation of exactly 0
-        mean, std = float(found[0] + beyond.mean()), float(beyond.std(ddof=1))
-        half = student_t(confidence, len(found) - 1) * std / math.sqrt(len(found))
-        return cls(mean, std, (mean - half, mean + half), len(found), confidence)
+        sample = np.asarray(values, dtype=float)
+        if len(sample) < 2:
+            raise ParcastError(f"{len(sample)} replications give no interval; take 2 or more")
+        beyond = sample - sample[0]  # equal values then have a deviation of exactly 0
+        mean, std = float(sample[0] + beyond.mean()), float(beyond.std(ddof=1))
+        half = student_t(confidence, len(sample) - 1) * std / math.sqrt(len(sample))
+        return cls(mean, std, (mean - half, mean + half), len(sample), confidence)
 
 
 @attrs.frozen(eq=False)
@@ -171,11 +171,11 @@ def _expanded(x: float, freedom: int) -> float:
 
 
 def _drawn(sample: Callable[[Sequence[int]], ArrayLike], numbers: range) -> NDArray[np.float64]:
-    given = sample(numbers)
+    sampled = sample(numbers)
     try:
-        values = np.asarray(given, dtype=float)
+        values = np.asarray(sampled, dtype=float)
     except (TypeError, ValueError):
-        raise SolveError(f"replications must give numbers, not {type(given).__name__}") from None
+        raise SolveError(f"replications must give numbers, not {type(sampled).__name__}") from None
     if values.shape != (len(numbers),):
         raise SolveError(f"{len(numbers)} replications gave values of shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):

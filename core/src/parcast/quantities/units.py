@@ -224,28 +224,28 @@ def _between(match: re.Match[str], text: str) -> Quantity:
     if first[0] != dimension:
         raise UnitError(f"{text!r}: both bounds need a unit of the same kind")
     least = _finite(float(match["least"]) * first[1], text)
-    most = _finite(float(match["most"]) * factor, text)
-    if least > most:
+    upper = _finite(float(match["most"]) * factor, text)
+    if least > upper:
         raise UnitError(f"{text!r}: the first bound is above the second")
-    spread = (most - least) / math.sqrt(12)
-    return Quantity((least + most) / 2, dimension, spread, "uniform", (least, most))
+    spread = (upper - least) / math.sqrt(12)
+    return Quantity((least + upper) / 2, dimension, spread, "uniform", (least, upper))
 
 
-def _finite(number: float, shown: object) -> float:
+def _finite(number: float, stated: object) -> float:
     try:
         if math.isfinite(number):
             return float(number)
     except OverflowError:
         raise UnitError("an integer beyond 1.8e308 is not a finite number") from None
-    raise UnitError(f"{shown!r} is not a finite number")
+    raise UnitError(f"{stated!r} is not a finite number")
 
 
-def check_dimension(found: str, wanted: str, shown: object) -> None:
+def check_dimension(dimension: str, wanted: str, stated: object) -> None:
     """Refuse a unit of another dimension; no unit at all (``""``) fits everywhere."""
-    if found and found != wanted:
+    if dimension and dimension != wanted:
         if wanted == "1":
-            raise UnitError(f"{shown!r} must be a plain number, without {found}")
-        raise UnitError(f"{shown!r} is in {found}, not in {wanted}")
+            raise UnitError(f"{stated!r} must be a plain number, without {dimension}")
+        raise UnitError(f"{stated!r} is in {dimension}, not in {wanted}")
 
 
 def format_seconds(seconds: float) -> str:

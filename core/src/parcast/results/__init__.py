@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.results.columns import GRID, axes, short
-    from parcast.results.grouping import told_once
     from parcast.results.row import SCHEMA, plain
+    from parcast.results.texts import merge_similar
 else:
     __getattr__ = lazily(
         __name__,
         {
             "columns": "GRID axes short",
-            "grouping": "told_once",
             "row": "SCHEMA plain",
+            "texts": "merge_similar",
         },
     )
 
@@ -24,7 +24,7 @@ __all__ = [
     "GRID",
     "SCHEMA",
     "axes",
+    "merge_similar",
     "plain",
     "short",
-    "told_once",
 ]

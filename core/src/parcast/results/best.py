@@ -41,8 +41,8 @@ def work_of(query: Query) -> dict[str, float]:
     A kind of workload knows them by a method ``work(query)`` of its content.
     """
     amounts = getattr(query.workload.content, "work", None)
-    found: dict[str, float] = amounts(query) if amounts else {}
-    return {name: amount for name, amount in found.items() if amount}
+    work: dict[str, float] = amounts(query) if amounts else {}
+    return {name: amount for name, amount in work.items() if amount}
 
 
 def best(rows: Sequence[Row]) -> list[str]:
@@ -58,23 +58,25 @@ def best(rows: Sequence[Row]) -> list[str]:
     groups = _groups(estimates)
     currencies = {charged(row).get("currency") for row in rows if price_text(row)}
     ways = [way for way in _WAYS if way.word != "cheapest" or len(currencies) == 1]
-    told: list[str] = []
+    ranking: list[str] = []
     for way in ways:
-        sentences = [one for group in groups if (one := _sentence(way, group, rows))]
-        told += sentences[:_MOST_TOLD]
-        if more := len(sentences) - _MOST_TOLD:
-            told += [f"{way.word}: and so on for {more} more amounts of work"] * (more > 0)
-    return told
+        sentences = [sentence for group in groups if (sentence := _sentence(way, group, rows))]
+        ranking += sentences[:_MOST_TOLD]
+        if omitted := len(sentences) - _MOST_TOLD:
+            ranking += [f"{way.word}: and so on for {omitted} more amounts of work"] * (omitted > 0)
+    return ranking
 
 
 def _sentence(way: _Way, group: Sequence[Row], rows: Sequence[Row]) -> str:
-    known = [(value, row) for row in group if (value := way.value(row)) is not None]
-    if len(known) < 2:
+    valued = [(value, row) for row in group if (value := way.value(row)) is not None]
+    if len(valued) < 2:
         return ""
-    _, row = min(known, key=lambda pair: pair[0])
-    varying = {name for one in rows for name, value in own(one).items() if own(row)[name] != value}
-    more = "".join(f", {name}={spelled(own(row)[name])}" for name in sorted(varying))
-    place = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{more} by {row.solver}"
+    _, row = min(valued, key=lambda pair: pair[0])
+    varying = {
+        name for peer in rows for name, value in own(peer).items() if own(row)[name] != value
+    }
+    settings = "".join(f", {name}={spelled(own(row)[name])}" for name in sorted(varying))
+    place = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{settings} by {row.solver}"
     return f"{way.word}: {place}: {way.text(row)}"
 
 
@@ -85,10 +87,10 @@ def own(row: Row) -> Mapping[str, Any]:
 
 def _groups(rows: Sequence[Row]) -> list[list[Row]]:
     """Return the rows that do the same work together."""
-    known = {_question(row): row.details["work"] for row in rows if row.details.get("work")}
+    works = {_question(row): row.details["work"] for row in rows if row.details.get("work")}
     groups: list[tuple[Any, list[Row]]] = []
     for row in rows:
-        work = known.get(_question(row))
+        work = works.get(_question(row))
         for key, group in groups:
             if _same(key, (row, work)):
                 group.append(row)
@@ -102,8 +104,8 @@ def _question(row: Row) -> Any:
     return row.workload, row.p, tuple(sorted((k, spelled(v)) for k, v in own(row).items()))
 
 
-def _same(one: tuple[Row, Any], other: tuple[Row, Any]) -> bool:
-    (row, work), (second, seconds) = one, other
+def _same(left: tuple[Row, Any], right: tuple[Row, Any]) -> bool:
+    (row, work), (second, seconds) = left, right
     if _question(row) == _question(second):
         return True
     if row.workload != second.workload or own(row) != own(second):

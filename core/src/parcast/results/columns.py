@@ -30,16 +30,16 @@ def kinds(rows: Sequence[Row]) -> dict[str, Kind]:
 
     Nested values get dotted columns, lists are joined by ``; ``; a row may lack columns.
     """
-    found: dict[str, Kind] = {}
+    kind_of: dict[str, Kind] = {}
     for pack in packs(rows):
         columns = pack.flat()
         for name, column in columns.items():
-            held = column.get("each", [column.get("same")])
-            types = set(map(type, held))
-            kind = found.setdefault(name, Kind())
+            cells = column.get("each", [column.get("same")])
+            types = set(map(type, cells))
+            kind = kind_of.setdefault(name, Kind())
             kind.types |= types - {type(None)}
-            kind.wide |= int in types and any(map(_is_wide, held))
-    return {name: k for name, k in found.items() if k.types or not _is_table(name, found)}
+            kind.wide |= int in types and any(map(_is_wide, cells))
+    return {name: k for name, k in kind_of.items() if k.types or not _is_table(name, kind_of)}
 
 
 def _is_wide(value: object) -> bool:
@@ -47,7 +47,7 @@ def _is_wide(value: object) -> bool:
 
 
 def _is_table(name: str, names: Iterable[str]) -> bool:
-    return any(one.startswith(f"{name}.") for one in names)
+    return any(column.startswith(f"{name}.") for column in names)
 
 
 def flat(rows: Sequence[Row]) -> tuple[list[str], list[Flat]]:
@@ -56,7 +56,8 @@ def flat(rows: Sequence[Row]) -> tuple[list[str], list[Flat]]:
     for pack in packs(rows):
         columns = {name: values(column, pack.count) for name, column in pack.flat().items()}
         cells += (
-            dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)
+            dict(zip(columns, record, strict=True))
+            for record in zip(*columns.values(), strict=True)
         )
     return list(kinds(rows)), cells
 
@@ -76,8 +77,8 @@ def axes(names: Sequence[str], rows: Sequence[Flat]) -> tuple[str, ...]:
     ParcastError
         If two rows are alike in every parameter, in mapping and in seed.
     """
-    kept = {name: len(distinct(rows, [name])) for name in settings(names)}
-    twice = _first_twice(rows, [*GRID, *kept])
+    counts = {name: len(distinct(rows, [name])) for name in settings(names)}
+    twice = _first_twice(rows, [*GRID, *counts])
     if twice is not None:
         place = ", ".join(f"{name} {twice[name]}" for name in GRID)
         raise ParcastError(
@@ -85,12 +86,12 @@ def axes(names: Sequence[str], rows: Sequence[Flat]) -> tuple[str, ...]:
             "keep one of them"
         )
     # What takes most values is most likely computed from the rest: try to do without it first.
-    order = list(reversed(kept))
-    for name in sorted(order, key=kept.__getitem__, reverse=True):
-        rest = [*GRID, *(other for other in kept if other != name)]
-        if len(distinct(rows, rest)) == len(rows):
-            del kept[name]
-    return (*GRID, *kept)
+    order = list(reversed(counts))
+    for name in sorted(order, key=counts.__getitem__, reverse=True):
+        remaining = [*GRID, *(axis for axis in counts if axis != name)]
+        if len(distinct(rows, remaining)) == len(rows):
+            del counts[name]
+    return (*GRID, *counts)
 
 
 def distinct(rows: Iterable[Flat], names: Iterable[str]) -> dict[tuple[Any, ...], Flat]:

@@ -22,9 +22,9 @@ def write_parquet(results: Results, path: Path) -> None:
     The provenance is in the metadata, where pandas finds it as ``frame.attrs``.
     """
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
-    found = kinds(results.rows)
+    column_kinds = kinds(results.rows)
     origin = json.dumps({"provenance": plain(results.provenance)})
-    fields = [(name, _arrow_type(arrow, name, kind)) for name, kind in found.items()]
+    fields = [(name, _arrow_type(arrow, name, kind)) for name, kind in column_kinds.items()]
     schema = arrow.schema(fields, metadata={"PANDAS_ATTRS": origin})
     path.write_bytes(b"")  # what cannot be written is told as for any other format
     with parquet.ParquetWriter(path, schema) as writer:
@@ -59,11 +59,11 @@ def _arrow_array(arrow: Any, kind: Any, column: Column | None, count: int) -> An
     return arrow.array(_made(make, column["each"]), kind)
 
 
-def _made(make: type | None, found: list[Any]) -> list[Any]:
+def _made(make: type | None, values: list[Any]) -> list[Any]:
     """Return the values in one type, as they are where they have it."""
-    if make is None or set(map(type, found)) <= {make, type(None)}:
-        return found
-    return [None if value is None else make(value) for value in found]
+    if make is None or set(map(type, values)) <= {make, type(None)}:
+        return values
+    return [None if value is None else make(value) for value in values]
 
 
 def write_netcdf(results: Results, path: Path) -> None:

@@ -129,16 +129,16 @@ class _Grid:
     def sources(self, name: str) -> tuple[str, ...]:
         """Return the fewest dimensions that a column follows from, p and the workload first."""
         over = tuple(self.ticks)
-        for one in (*sorted({*over} - {"workload", "p"}), "workload", "p"):
-            rest = tuple(other for other in over if other != one)
-            if len(distinct(self.rows, rest)) == len(distinct(self.rows, [*rest, name])):
-                over = rest
+        for axis in (*sorted({*over} - {"workload", "p"}), "workload", "p"):
+            remaining = tuple(dimension for dimension in over if dimension != axis)
+            if len(distinct(self.rows, remaining)) == len(distinct(self.rows, [*remaining, name])):
+                over = remaining
         return over
 
 
 def _ticks(rows: Sequence[Flat], name: str) -> list[Any]:
-    found = list(dict.fromkeys(row.get(name) for row in rows))
-    return sorted(found) if all(map(is_number, found)) else found
+    ticks = list(dict.fromkeys(row.get(name) for row in rows))
+    return sorted(ticks) if all(map(is_number, ticks)) else ticks
 
 
 def _label(name: str) -> str:

@@ -61,8 +61,8 @@ class Pack:
     def rows(self) -> list[Row]:
         """Return the rows."""
         columns = {name: _values(column, self.count) for name, column in self.columns.items()}
-        each = zip(*(columns[name] for name in _FIELDS), strict=True)
-        return [_row(dict(zip(_FIELDS, values, strict=True))) for values in each]
+        rows = zip(*(columns[name] for name in _FIELDS), strict=True)
+        return [_row(dict(zip(_FIELDS, values, strict=True))) for values in rows]
 
     def row(self, index: int) -> Row:
         """Return one row."""
@@ -74,9 +74,9 @@ class Pack:
         Lists are joined by ``; ``. A column is ``same`` or ``each``; rows without it have None.
         """
         return {
-            name: found
+            name: leaf
             for field, column in self.columns.items()
-            for name, found in _leaves(field, column)
+            for name, leaf in _leaves(field, column)
         }
 
 
@@ -102,28 +102,28 @@ def values(column: Column, count: int) -> list[Any]:
     return [column["same"]] * count if "same" in column else column["each"]
 
 
-def _column(found: list[Any]) -> Column:
+def _column(cells: list[Any]) -> Column:
     """Return values of any type as a column of JSON values."""
-    first: Any = found[0] if found else None
-    kinds = set(map(type, found))
-    if kinds == {dict} and len(set(map(tuple, found))) == 1:
-        return {"keys": {str(key): _column([one[key] for one in found]) for key in first}}
-    if kinds <= {list, tuple} and first and all(_are_tables(one, len(first)) for one in found):
-        return {"items": [_column([one[at] for one in found]) for at in range(len(first))]}
-    if kinds == {tuple} and found.count(first) == len(found) and all(type(x) is str for x in first):
+    first: Any = cells[0] if cells else None
+    kinds = set(map(type, cells))
+    if kinds == {dict} and len(set(map(tuple, cells))) == 1:
+        return {"keys": {str(key): _column([cell[key] for cell in cells]) for key in first}}
+    if kinds <= {list, tuple} and first and all(_are_tables(cell, len(first)) for cell in cells):
+        return {"items": [_column([cell[at] for cell in cells]) for at in range(len(first))]}
+    if kinds == {tuple} and cells.count(first) == len(cells) and all(type(x) is str for x in first):
         return {"same": list(first)}
-    found = _plain(found, kinds)
-    if len(kinds) == 1 and found.count(found[0]) == len(found):
-        return {"same": found[0]}
-    return {"each": found}
+    cells = _plain(cells, kinds)
+    if len(kinds) == 1 and cells.count(cells[0]) == len(cells):
+        return {"same": cells[0]}
+    return {"each": cells}
 
 
-def _plain(found: list[Any], kinds: set[type]) -> list[Any]:
+def _plain(cells: list[Any], kinds: set[type]) -> list[Any]:
     """Return JSON values (see `plain`), the whole column at once where it needs no change."""
     odd = kinds - {type(None), str, int, bool}
-    if not odd or (kinds == {float} and isfinite(sum(found))):
-        return found
-    return [plain(one) for one in found]
+    if not odd or (kinds == {float} and isfinite(sum(cells))):
+        return cells
+    return [plain(cell) for cell in cells]
 
 
 def _joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
@@ -135,10 +135,10 @@ def _joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
         return first
     if forms == {"keys"} and all(c["keys"].keys() == first["keys"].keys() for c in columns):
         inner = {key: [column["keys"][key] for column in columns] for key in first["keys"]}
-        return {"keys": {key: _joined(found, counts) for key, found in inner.items()}}
+        return {"keys": {key: _joined(parts, counts) for key, parts in inner.items()}}
     if forms == {"items"} and len({len(column["items"]) for column in columns}) == 1:
         items = zip(*(column["items"] for column in columns), strict=True)
-        return {"items": [_joined(found, counts) for found in items]}
+        return {"items": [_joined(parts, counts) for parts in items]}
     pieces = [_values(column, count) for column, count in zip(columns, counts, strict=True)]
     return {"each": [value for piece in pieces for value in piece]}
 
@@ -155,11 +155,11 @@ def _values(column: Column, count: int) -> list[Any]:
         return content  # type: ignore[no-any-return]
     if form == "items":
         items = [_values(item, count) for item in content]
-        return [list(one) for one in zip(*items, strict=True)]
+        return [list(record) for record in zip(*items, strict=True)]
     keys = [_values(item, count) for item in content.values()]
     if not keys:
         return [{} for _ in range(count)]
-    return [dict(zip(content, one, strict=True)) for one in zip(*keys, strict=True)]
+    return [dict(zip(content, record, strict=True)) for record in zip(*keys, strict=True)]
 
 
 def _value(column: Column, index: int) -> Any:
@@ -200,9 +200,9 @@ def _leaves(path: str, column: Column) -> Iterator[tuple[str, Column]]:
         yield path, column
 
 
-def _unlike(path: str, found: list[Any]) -> Iterator[tuple[str, Column]]:
+def _unlike(path: str, cells: list[Any]) -> Iterator[tuple[str, Column]]:
     """Yield the leaves of values that do not have the same keys."""
-    rows = [{key: _cell(leaf) for key, leaf in flatten({path: value})} for value in found]
+    rows = [{key: _cell(leaf) for key, leaf in flatten({path: value})} for value in cells]
     for name in dict.fromkeys(key for row in rows for key in row):
         yield name, {"each": [row.get(name) for row in rows]}
 

@@ -9,9 +9,8 @@ import attrs
 
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
-from parcast.results.grouping import told_once
 from parcast.results.row import SCHEMA, Row, plain
-from parcast.results.texts import energy_text, price_text, spelled, time_text
+from parcast.results.texts import energy_text, merge_similar, price_text, spelled, time_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,8 +82,8 @@ class Results:
             "energy": [energy_text(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],
         }
-        shown = {head: cells for head, cells in columns.items() if any(cells)}
-        return list(shown), [list(cells) for cells in zip(*shown.values(), strict=True)]
+        visible = {head: cells for head, cells in columns.items() if any(cells)}
+        return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
 
     def _settings(self) -> dict[str, list[str]]:
         """Return a column for each setting that differs between rows."""
@@ -105,7 +104,7 @@ class Results:
         for row in self.rows:
             for note in row.notes:
                 solvers.setdefault(note, {})[row.solver] = None
-        return list(told_once(f"{', '.join(said)}: {note}" for note, said in solvers.items()))
+        return list(merge_similar(f"{', '.join(names)}: {note}" for note, names in solvers.items()))
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -48,12 +48,14 @@ class Row:
     @property
     def prediction(self) -> Prediction:
         """What the solver said, without the point it was asked about."""
-        own = {
+        fields = {
             field.name: getattr(self, field.name)
             for field in attrs.fields(Prediction)
             if hasattr(self, field.name)
         }
-        return Prediction(**{**own, "quantiles": {float(k): v for k, v in self.quantiles.items()}})
+        return Prediction(
+            **{**fields, "quantiles": {float(k): v for k, v in self.quantiles.items()}}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""

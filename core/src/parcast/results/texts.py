@@ -1,12 +1,15 @@
-"""What tables show of a row: settings, times, prices and energies."""
+"""Texts of rows: cells of settings, times, prices and energies, and notes that are alike as one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parcast.quantities.units import format_seconds
 from parcast.results.row import Row
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def spelled(value: Any) -> str:
@@ -39,3 +42,35 @@ def energy_text(row: Row) -> str:
     """Return the energy as tables show it, or nothing."""
     energy = charged(row).get("energy")
     return "" if energy is None else f"{energy / 3.6e6:.4g} kWh"
+
+
+def merge_similar(sentences: Iterable[str]) -> dict[str, list[str]]:
+    """Return what is to be told, each with the sentences that it stands for.
+
+    Parameters
+    ----------
+    sentences
+        All different.
+    """
+    groups: dict[str, list[str]] = {}
+    for sentence in sentences:
+        groups.setdefault(_NUMBER.sub("#", sentence), []).append(sentence)
+    merged: dict[str, list[str]] = {}
+    for group in groups.values():
+        ranged = _ranged(group)
+        merged |= (
+            {sentence: [sentence] for sentence in group} if ranged is None else {ranged: group}
+        )
+    return merged
+
+
+def _ranged(group: Sequence[str]) -> str | None:
+    """Return one sentence with a range where sentences differ in one of their numbers."""
+    columns = list(zip(*map(_NUMBER.findall, group), strict=True))
+    varying = [index for index, column in enumerate(columns) if len(set(column)) > 1]
+    if len(varying) != 1:
+        return None
+    (index,) = varying
+    number = list(_NUMBER.finditer(group[0]))[index]
+    least, largest = (choose(columns[index], key=float) for choose in (min, max))
+    return f"{group[0][: number.start()]}{least} to {largest}{group[0][number.end() :]}"

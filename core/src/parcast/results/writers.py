@@ -47,8 +47,8 @@ def write_csv(results: Results, path: Path) -> None:
         _write_csv(file, [list(map(defused, names))])
         for pack in packs(results.rows):
             columns = pack.flat()
-            held = [_defused(columns.get(name), pack.count) for name in names]
-            _write_csv(file, zip(*held, strict=True))
+            cells = [_defused(columns.get(name), pack.count) for name in names]
+            _write_csv(file, zip(*cells, strict=True))
 
 
 def _defused(column: Column | None, count: int) -> list[Any]:
@@ -56,8 +56,8 @@ def _defused(column: Column | None, count: int) -> list[Any]:
         return [None] * count
     if "same" in column:
         return [defused(column["same"])] * count
-    found: list[Any] = column["each"]
-    return list(map(defused, found)) if str in set(map(type, found)) else found
+    values: list[Any] = column["each"]
+    return list(map(defused, values)) if str in set(map(type, values)) else values
 
 
 def _write_csv(file: IO[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
-from parcast.study.answering import study
-from parcast.study.plan import Plan
-from parcast.study.reading import Study, read_study
+from typing import TYPE_CHECKING
 
-__all__ = ["Plan", "Study", "read_study", "study"]
+from parcast.startup import lazily
+
+if TYPE_CHECKING:
+    from parcast.study.answering import study
+    from parcast.study.digest import digest_of_installed
+    from parcast.study.plan import Plan
+    from parcast.study.reading import Study, read_study
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "answering": "study",
+            "digest": "digest_of_installed",
+            "plan": "Plan",
+            "reading": "Study read_study",
+        },
+    )
+
+__all__ = [
+    "Plan",
+    "Study",
+    "digest_of_installed",
+    "read_study",
+    "study",
+]

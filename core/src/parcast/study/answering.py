@@ -17,7 +17,7 @@ from parcast.study.reading import Study, read_study
 from parcast.study.run import Run, Workers
 from parcast.study.store import Store
 from parcast.study.stored import StoredRows
-from parcast.study.work import Done, Job, Opened, pickled
+from parcast.study.work import FinishedBlock, Job, Opened, pickled
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -67,23 +67,23 @@ def study(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    asked = source if isinstance(source, Study) else read_study(registry, source)
-    workers, said = _workers(registry, executor), set[str]()
+    grid = source if isinstance(source, Study) else read_study(registry, source)
+    workers, warnings = _workers(registry, executor), set[str]()
 
     def warn_once(sentence: str) -> None:
-        if sentence not in said:
-            said.add(sentence)
+        if sentence not in warnings:
+            warnings.add(sentence)
             warn(sentence)
 
     try:
         parts = [
-            (store, done)
-            for plan in asked.plans
-            for store, done in _part(registry, plan, workers, cache, tell, warn_once)
+            (store, block)
+            for plan in grid.plans
+            for store, block in _part(registry, plan, workers, cache, tell, warn_once)
         ]
     finally:
         workers.close()
-    return _results(registry, asked, StoredRows(parts))
+    return _results(registry, grid, StoredRows(parts))
 
 
 def _workers(registry: Catalog, executor: str | Executor) -> Workers:
@@ -99,7 +99,7 @@ def _part(
     cache: str | Path | None,
     tell: Callable[[int], None],
     warn: Callable[[str], None],
-) -> Iterator[tuple[Store | None, Done]]:
+) -> Iterator[tuple[Store | None, FinishedBlock]]:
     """Yield a solver's finished blocks, each with the store that may have it."""
     store, digests = None, b""
     shared = isinstance(workers.executor, ThreadPoolExecutor)
@@ -116,8 +116,8 @@ def _part(
             warn(f"the points of {plan.solver} cannot be kept: {error}")
     job = Job(content, folder=store.folder if store and local else None)
     run = Run(registry, plan, job, digests, workers, store, tell, warn)
-    for done in run.finish():
-        yield store, done
+    for block in run.finish():
+        yield store, block
 
 
 def _folder(cache: str | Path) -> Path:
@@ -128,12 +128,12 @@ def _folder(cache: str | Path) -> Path:
     return user_cache_path("parcast") / "results"
 
 
-def _results(registry: Catalog, asked: Study, stored: StoredRows) -> Results:
-    plan = asked.plans[0]
+def _results(registry: Catalog, grid: Study, stored: StoredRows) -> Results:
+    plan = grid.plans[0]
     origin = provenance(registry, plan.workloads, plan.machines, plan.settings, plan.seeds)
-    origin["study"] = {"name": asked.name, "summary": asked.summary, **asked.data}
-    if asked.measured is not None:
-        times = asked.measured
+    origin["study"] = {"name": grid.name, "summary": grid.summary, **grid.data}
+    if grid.measured is not None:
+        times = grid.measured
         joined, unused = join(list(stored), times, plan.workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
         return Results(joined, origin, writers=registry.writers)

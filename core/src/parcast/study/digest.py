@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Line
+from parcast.comparison.grid import Scenario
 from parcast.plugins.hookspecs import PROJECT
 from parcast.study.plan import Plan
 
@@ -28,15 +28,15 @@ SIZE = 16
 _TEXTS = frozenset({"summary", "source", "sources"})
 
 
-def digest_of_line(line: Line) -> bytes:
-    """Return the digest of a line: the content of its workload and machine, and its settings."""
-    workload, machine, settings = line.workload, line.machine, line.settings
+def digest_of_scenario(scenario: Scenario) -> bytes:
+    """Return the digest of workload and machine, by their content, and of the settings."""
+    workload, machine, settings = scenario.workload, scenario.machine, scenario.settings
     return digest(
         (workload.name, workload.kind, workload.parameters, workload.processes),
         (_without_texts(workload.data), workload.content),
         (machine.name, machine.parts, _without_texts(machine.data)),
         (settings.parameters, settings.machine, settings.options),
-        (line.mapping, line.seed),
+        (scenario.mapping, scenario.seed),
     )
 
 
@@ -46,21 +46,21 @@ def _without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def digests_of(plan: Plan, code: bytes) -> bytes:
     """Return the digests of all points, one after the other, for a solver with this code."""
-    found = bytearray()
-    line, of_line = None, b""
+    digests = bytearray()
+    scenario, of_scenario = None, b""
     for at, p, d in plan.places(0, len(plan)):
-        if at is not line:
-            line, of_line = at, digest(code, digest_of_line(at), plan.uncertainty)
-        found += blake2b(b"%b%d,%d" % (of_line, p, d), digest_size=SIZE).digest()
-    return bytes(found)
+        if at is not scenario:
+            scenario, of_scenario = at, digest(code, digest_of_scenario(at), plan.uncertainty)
+        digests += blake2b(b"%b%d,%d" % (of_scenario, p, d), digest_size=SIZE).digest()
+    return bytes(digests)
 
 
-def digest_of_code(registry: Catalog, asked: str) -> bytes:
+def digest_of_code(registry: Catalog, solver: str) -> bytes:
     """Return the digest of all code that a solver's or family's answer may depend on.
 
     The files themselves are read, so that a changed solver never meets its old answers.
     """
-    family = asked.partition(".")[0]
+    family = solver.partition(".")[0]
     entries: list[Any] = [*registry.solvers.values(), *registry.families.values()]
     entries = [entry for entry in entries if entry.name.partition(".")[0] == family]
     for records in (registry.kinds, registry.parts, registry.lowerings, registry.readers):
@@ -89,20 +89,20 @@ def _files(module: str) -> Iterable[tuple[str, bytes]]:
         If there are none to be read.
     """
     try:
-        found = find_spec(module)
+        spec = find_spec(module)
     except ValueError:  # a script, or made by hand
-        found = None
-    if found is None or (found.origin is None and not found.submodule_search_locations):
+        spec = None
+    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise TypeError(f"the code of {module} is in no file")
-    if found.submodule_search_locations:
-        for folder in found.submodule_search_locations:
+    if spec.submodule_search_locations:
+        for folder in spec.submodule_search_locations:
             yield from _below(Path(folder), "")
     else:
-        yield module, Path(str(found.origin)).read_bytes()
+        yield module, Path(str(spec.origin)).read_bytes()
 
 
 def _below(folder: Path, path: str) -> Iterable[tuple[str, bytes]]:
-    for item in sorted(folder.iterdir(), key=lambda one: one.name):
+    for item in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if item.is_dir() and item.name != "__pycache__":
             yield from _below(item, f"{path}{item.name}/")
         elif item.is_file():

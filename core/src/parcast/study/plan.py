@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.grid import Asked, Line, Placed, whole_numbers
+from parcast.comparison.grid import Placed, Question, Scenario, whole_numbers
 from parcast.comparison.settings import Settings
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
-    """One solver or family at every p and d of every line; a line fixes everything else.
+    """One solver or family at every p and d of every scenario; a scenario fixes everything else.
 
     Points are numbered from 0: d varies fastest, then p, seed, settings (the last one first),
     mapping, machine and workload. Of a setting that does not concern the solver or the
@@ -41,7 +41,7 @@ class Plan:
 
     @cached_property
     def _axes(self) -> tuple[tuple[Sequence[Any], ...], ...]:
-        """What distinguishes the lines of each workload, the slowest first."""
+        """What distinguishes the scenarios of each workload, the slowest first."""
         return tuple(
             (self.machines, self.mappings, *self._values(workload), self.seeds)
             for workload in self.workloads
@@ -50,14 +50,14 @@ class Plan:
     def _values(self, workload: Workload) -> Iterator[tuple[Any, ...]]:
         for name, values in self.settings.items():
             of_another = name in self.kinds.parameters and name not in workload.parameters
-            family, asked = name.partition(".")[0], self.solver.partition(".")[0]
-            of_another |= name in self.kinds.options and family != asked
+            family, own_family = name.partition(".")[0], self.solver.partition(".")[0]
+            of_another |= name in self.kinds.options and family != own_family
             yield values[:1] if of_another else values
 
     @cached_property
     def _processes(self) -> tuple[tuple[int, ...], ...]:
         """Return the p that each workload is asked about."""
-        return tuple(whole_numbers("p", self.p, one.processes) for one in self.workloads)
+        return tuple(whole_numbers("p", self.p, workload.processes) for workload in self.workloads)
 
     @cached_property
     def _disks(self) -> tuple[int, ...] | None:
@@ -69,18 +69,20 @@ class Plan:
         """Return the number after each workload's last point."""
         disks = 1 if self._disks is None else len(self._disks)
         pairs = zip(self._axes, self._processes, strict=True)
-        return tuple(accumulate(prod(map(len, axes)) * len(own) * disks for axes, own in pairs))
+        return tuple(
+            accumulate(prod(map(len, axes)) * len(processes) * disks for axes, processes in pairs)
+        )
 
     def __len__(self) -> int:
         return self._ends[-1]
 
-    def _line(self, at: int, number: int) -> Line:
+    def _scenario(self, at: int, number: int) -> Scenario:
         chosen = []
         for axis in reversed(self._axes[at]):
             number, index = divmod(number, len(axis))
             chosen.append(axis[index])
         machine, mapping, *values, seed = reversed(chosen)
-        return Line(
+        return Scenario(
             workload=self.workloads[at],
             machine=machine,
             settings=self.kinds.with_values(dict(zip(self.settings, values, strict=True))),
@@ -88,30 +90,34 @@ class Plan:
             seed=seed,
         )
 
-    def lines(self) -> Iterator[Line]:
-        """Yield every line."""
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield every scenario."""
         for at, axes in enumerate(self._axes):
             for number in range(prod(map(len, axes))):
-                yield self._line(at, number)
+                yield self._scenario(at, number)
 
-    def places(self, start: int, stop: int) -> Iterator[tuple[Line, int, int]]:
-        """Yield line, p and d of the points from ``start`` to before ``stop``."""
+    def places(self, start: int, stop: int) -> Iterator[tuple[Scenario, int, int]]:
+        """Yield scenario, p and d of the points from ``start`` to before ``stop``."""
         first, disks = 0, self._disks or (None,)
         for at, (processes, end) in enumerate(zip(self._processes, self._ends, strict=True)):
-            reached, line = -1, None
+            reached, scenario = -1, None
             for number in range(max(start, first) - first, min(stop, end) - first):
                 place, at_d = divmod(number, len(disks))
                 index, at_p = divmod(place, len(processes))
-                if line is None or index != reached:
-                    reached, line = index, self._line(at, index)
+                if scenario is None or index != reached:
+                    reached, scenario = index, self._scenario(at, index)
                 p, d = processes[at_p], disks[at_d]
-                yield line, p, line.settings.disks_at(line.machine, p) if d is None else d
+                yield (
+                    scenario,
+                    p,
+                    scenario.settings.disks_at(scenario.machine, p) if d is None else d,
+                )
             first = end
 
-    def asked(self, registry: Catalog, start: int, stop: int) -> list[Asked]:
+    def questions(self, registry: Catalog, start: int, stop: int) -> list[Question]:
         """Return the questions at these points."""
         return [
-            one
-            for line, p, d in self.places(start, stop)
-            for one in line.asked(registry, p, d, [self.solver])
+            question
+            for scenario, p, d in self.places(start, stop)
+            for question in scenario.questions(registry, p, d, [self.solver])
         ]

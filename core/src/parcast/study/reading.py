@@ -77,7 +77,7 @@ class _Reading:
             if key not in _KEYS:
                 hint = did_you_mean(str(key), _KEYS) or f" Known: {', '.join(_KEYS)}."
                 raise FileError(f"{self.where}: unknown key {key!r}.{hint}")
-        times = self._read("measured", lambda one: read_measured(self._beside(one)))
+        times = self._read("measured", lambda value: read_measured(self._beside(value)))
         plans = self._plans(times)
         points = sum(map(len, plans))
         if points > MOST_POINTS:
@@ -97,10 +97,10 @@ class _Reading:
         of = self.registry
         measured = {key: times.values(key) or None for key in ("p", "d")} if times else {}
         workloads = self._read(
-            "workload", lambda one: [inputs.workload(of, x) for x in self._all(one)]
+            "workload", lambda value: [inputs.workload(of, x) for x in self._all(value)]
         )
         machines = self._read(
-            "machine", lambda one: [inputs.machine(of, x) for x in self._all(one)]
+            "machine", lambda value: [inputs.machine(of, x) for x in self._all(value)]
         )
         settings = {key: self._values(key, value) for key, value in self._table("set").items()}
         first = {key: values[0] for key, values in settings.items()}
@@ -115,27 +115,27 @@ class _Reading:
             "seeds": tuple(self._read("seed", _seeds) or (0,)),
             "uncertainty": self.data.get("uncertainty", 0),
         }
-        asked = self._read("solver", lambda one: _solvers(of, one, workloads), default=True)
-        return tuple(Plan(solver=solver, **shared) for solver in asked)
+        solvers = self._read("solver", lambda value: _solvers(of, value, workloads), default=True)
+        return tuple(Plan(solver=solver, **shared) for solver in solvers)
 
     def _check_values(self, plan: Plan) -> None:
-        """Refuse a setting that has no value at the first point of any line, and samples of none.
+        """Refuse a setting without a value at a scenario's first point, and samples of nothing.
 
-        Lines of a large grid are not all looked at.
+        Of a large grid only the first 1000 scenarios are checked.
         """
-        lines = list(islice(plan.lines(), 1000))
-        found: dict[str, ParcastError | None] = {}
-        for line in lines:
-            p, d = line.processes(plan.p)[0], line.disks(plan.d, 1)[0]
-            for kind in (line.settings.parameters, line.settings.machine):
+        scenarios = list(islice(plan.scenarios(), 1000))
+        errors: dict[str, ParcastError | None] = {}
+        for scenario in scenarios:
+            p, d = scenario.processes(plan.p)[0], scenario.disks(plan.d, 1)[0]
+            for kind in (scenario.settings.parameters, scenario.settings.machine):
                 for name, value in kind.items():
-                    alone = attrs.evolve(line, settings=plan.kinds.only(name, value))
-                    (one,) = alone.asked(self.registry, p, d, [plan.solver])
+                    alone = attrs.evolve(scenario, settings=plan.kinds.only(name, value))
+                    (question,) = alone.questions(self.registry, p, d, [plan.solver])
                     key = f"{name}={value}"
-                    found[key] = one.error if found.get(key, one.error) else None
-        for error in filter(None, found.values()):
+                    errors[key] = question.error if errors.get(key, question.error) else None
+        for error in filter(None, errors.values()):
             raise type(error)(f"{self.where}: set: {error}") from None
-        self._read("uncertainty", lambda one: check_uncertainty(one, self.registry, lines))
+        self._read("uncertainty", lambda value: check_uncertainty(value, self.registry, scenarios))
 
     def _read(self, key: str, make: Callable[[Any], Any], *, default: bool = False) -> Any:
         """Return what a key's value means, or None where the key is not there."""
@@ -160,13 +160,13 @@ class _Reading:
         if not isinstance(table, Mapping):
             raise FileError(f"{self.where}: {key} must be a table, such as [{key}]")
         for name, value in table.items():
-            for one in listed(value) or [None]:
-                if isinstance(one, bool | int | float | str):
+            for item in listed(value) or [None]:
+                if isinstance(item, bool | int | float | str):
                     continue
-                if isinstance(one, Mapping):
+                if isinstance(item, Mapping):
                     raise FileError(
                         f"{self.where}: {key}.{name} is a table; write it as "
-                        f'"{name}.{next(iter(one), "")}" = VALUE, with the quotes'
+                        f'"{name}.{next(iter(item), "")}" = VALUE, with the quotes'
                     )
                 raise FileError(
                     f"{self.where}: {key}.{name} = {value!r} must be a value or a list of values"
@@ -177,15 +177,15 @@ class _Reading:
         """Return the values of a setting, machines for those that are names or files of some."""
 
         def meant(value: Any) -> Any:
-            known = option_value(self.registry, name, self._beside(value))
-            return known if isinstance(known, Machine) else value
+            machine = option_value(self.registry, name, self._beside(value))
+            return machine if isinstance(machine, Machine) else value
 
-        found: tuple[Any, ...] = self._read("set", lambda _: tuple(map(meant, _distinct(values))))
-        return found
+        choices: tuple[Any, ...] = self._read("set", lambda _: tuple(map(meant, _distinct(values))))
+        return choices
 
     def _all(self, names: Any) -> list[Any]:
         """Return the names or files, those of files as seen from here."""
-        return [self._beside(one) for one in listed(names)]
+        return [self._beside(name) for name in listed(names)]
 
     def _beside(self, name: Any) -> Any:
         if not isinstance(name, str):
@@ -201,17 +201,17 @@ class _Reading:
                 return parse_numbers(key, value)
             return tuple(dict.fromkeys(whole_numbers(key, value, None)))
 
-        found: tuple[int, ...] | None = self._read(key, read)
-        return found or (None if default is None else tuple(default))
+        numbers: tuple[int, ...] | None = self._read(key, read)
+        return numbers or (None if default is None else tuple(default))
 
 
 def _distinct(value: Any) -> tuple[Any, ...]:
     """Return the values of a setting, each once; 1 and 1.0 are two."""
-    return tuple({(type(one), one): one for one in listed(value)}.values())
+    return tuple({(type(item), item): item for item in listed(value)}.values())
 
 
 def _solvers(registry: Catalog, names: Any, workloads: Sequence[Workload]) -> list[str]:
-    texts = names is None or all(isinstance(one, str) for one in listed(names))
+    texts = names is None or all(isinstance(name, str) for name in listed(names))
     if not texts:
         raise UnknownNameError(f"{names!r} is no solver; give a name or a list of names")
     return solver_names(registry, names, workloads)
@@ -219,20 +219,20 @@ def _solvers(registry: Catalog, names: Any, workloads: Sequence[Workload]) -> li
 
 def _mappings(value: Any) -> list[Any]:
     """Return one mapping or several; a list of numbers is one, a node for each process."""
-    found = listed(value)
-    if found and not any(isinstance(one, str | list | tuple) for one in found):
-        found = [tuple(found)] if isinstance(value, list | tuple) else found
-    found = [tuple(one) if isinstance(one, list) else one for one in found]
-    for one in found or [()]:
-        check_mapping(one)
-    return list(dict.fromkeys(found))
+    mappings = listed(value)
+    if mappings and not any(isinstance(item, str | list | tuple) for item in mappings):
+        mappings = [tuple(mappings)] if isinstance(value, list | tuple) else mappings
+    mappings = [tuple(item) if isinstance(item, list) else item for item in mappings]
+    for mapping in mappings or [()]:
+        check_mapping(mapping)
+    return list(dict.fromkeys(mappings))
 
 
 def _seeds(value: Any) -> list[int]:
-    found = list(parse_numbers("seed", value, least=0)) if isinstance(value, str) else listed(value)
-    for one in found or [None]:
-        check_seed(one)
-    return list(dict.fromkeys(found))
+    seeds = list(parse_numbers("seed", value, least=0)) if isinstance(value, str) else listed(value)
+    for seed in seeds or [None]:
+        check_seed(seed)
+    return list(dict.fromkeys(seeds))
 
 
 def _is_plain(value: Any) -> bool:

@@ -26,7 +26,7 @@ from parcast.study.digest import SIZE
 from parcast.study.pace import Pace
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, decode, encode, missing
-from parcast.study.work import Done, Job, prepare, put, work
+from parcast.study.work import FinishedBlock, Job, prepare, put, work
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -107,15 +107,15 @@ class Run:
     store: Store | None
     tell: Callable[[int], None]  #: hears how many points were done
     warn: Callable[[str], None]  #: hears one sentence
-    done: list[Done] = attrs.field(factory=list)
-    _running: dict[Future[list[Done]], Block] = attrs.field(factory=dict)
+    blocks: list[FinishedBlock] = attrs.field(factory=list)
+    _running: dict[Future[list[FinishedBlock]], Block] = attrs.field(factory=dict)
     _pace: Pace = attrs.field(factory=Pace)
 
-    def finish(self) -> list[Done]:
+    def finish(self) -> list[FinishedBlock]:
         """Return all blocks in order: those found in the store, and the others answered now."""
-        found = list(self.store.found(self.digests, len(self.plan))) if self.store else []
-        self._keep([Done.stored(block, self.digests) for block in found])
-        todo, suspects = deque(missing(found, len(self.plan))), deque[Block]()
+        stored = list(self.store.stored_blocks(self.digests, len(self.plan))) if self.store else []
+        self._keep([FinishedBlock.stored(block, self.digests) for block in stored])
+        todo, suspects = deque(missing(stored, len(self.plan))), deque[Block]()
         if todo:
             self.workers.check()
         while todo or self._running:
@@ -135,7 +135,7 @@ class Run:
                     self.workers.renew()
             while suspects:
                 suspects.extendleft(self._alone(suspects.popleft()))
-        return sorted(self.done, key=lambda one: one.block.start)
+        return sorted(self.blocks, key=lambda part: part.block.start)
 
     def _give_out(self, todo: deque[Block]) -> None:
         while todo and len(self._running) < 2 * self.workers.count:
@@ -146,17 +146,17 @@ class Run:
                 todo.appendleft(Block(batch.stop, stretch.stop))
             self._running[self._submit(batch)] = batch
 
-    def _submit(self, batch: Block) -> Future[list[Done]]:
+    def _submit(self, batch: Block) -> Future[list[FinishedBlock]]:
         digests = self.digests[batch.start * SIZE : batch.stop * SIZE]
         return self.workers.executor.submit(work, self.job, batch, self._pace.block(), digests)
 
-    def _take(self, batch: Block, finished: list[Done]) -> Iterator[Block]:
+    def _take(self, batch: Block, finished: list[FinishedBlock]) -> Iterator[Block]:
         """Keep what is finished of a batch; yield the rest."""
         self._keep(finished)
         if self.registry.has_listeners:
             self._announce(finished)
         self._pace.learn(
-            sum(len(one.block) for one in finished), sum(one.seconds for one in finished)
+            sum(len(part.block) for part in finished), sum(part.seconds for part in finished)
         )
         reached = finished[-1].block.stop
         if reached < batch.stop:
@@ -183,43 +183,43 @@ class Run:
         self._keep([self._failed(batch, error)])
         return []
 
-    def _announce(self, finished: list[Done]) -> None:
+    def _announce(self, finished: list[FinishedBlock]) -> None:
         """Tell plugins of points that are done."""
-        for one in finished:
-            content = one.content or (self.store and self.store.path(one.key).read_bytes()) or b""
+        for part in finished:
+            content = part.content or (self.store and self.store.path(part.key).read_bytes()) or b""
             pack = decode(content)
-            asked = self.plan.asked(self.registry, one.block.start, one.block.stop)
-            for point, row in zip(asked, pack.rows() if pack else (), strict=False):
+            questions = self.plan.questions(self.registry, part.block.start, part.block.stop)
+            for point, row in zip(questions, pack.rows() if pack else (), strict=False):
                 self.registry.point_done(point.query, row.prediction)
 
-    def _failed(self, block: Block, error: BaseException) -> Done:
+    def _failed(self, block: Block, error: BaseException) -> FinishedBlock:
         """Return the row of a point that cannot be asked; it is not stored, only shown."""
-        (one,) = self.plan.asked(self.registry, block.start, block.stop)
+        (question,) = self.plan.questions(self.registry, block.start, block.stop)
         reason = "its process was ended each time, perhaps for lack of memory"
         if not isinstance(error, BrokenExecutor):
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-        query = one.query
+        query = question.query
         row = Row(
             workload=query.workload.name,
             machine=query.machine.name,
-            solver=one.solver,
+            solver=question.solver,
             p=query.p,
             d=query.d,
             mapping=query.mapping,
-            params=one.params,
+            params=question.params,
             seed=query.seed,
             status=Status.FAILED,
             message=reason,
         )
-        return Done(block, "", encode(Pack.of([row])))
+        return FinishedBlock(block, "", encode(Pack.of([row])))
 
-    def _keep(self, finished: list[Done]) -> None:
-        for one in finished:
-            problem, kept = one.problem, one
-            if one.key and one.content is not None and self.store is not None and not problem:
-                problem = put(self.store, one.key, one.content)
-                kept = one if problem else attrs.evolve(one, content=None)
+    def _keep(self, finished: list[FinishedBlock]) -> None:
+        for part in finished:
+            problem, record = part.problem, part
+            if part.key and part.content is not None and self.store is not None and not problem:
+                problem = put(self.store, part.key, part.content)
+                record = part if problem else attrs.evolve(part, content=None)
             if problem:
                 self.warn(f"{problem}; the study goes on, but what is done is not kept")
-            self.done.append(kept)
-            self.tell(len(one.block))
+            self.blocks.append(record)
+            self.tell(len(part.block))

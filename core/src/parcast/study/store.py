@@ -29,13 +29,13 @@ class Block:
         return self.stop - self.start
 
 
-def blocks(start: int, stop: int, most: int) -> Iterator[Block]:
+def blocks(start: int, stop: int, limit: int) -> Iterator[Block]:
     """Cut points into blocks whose sizes are powers of 2, each at a multiple of its size.
 
     Whatever was cut before, the same blocks come again, so they are found again.
     """
     while start < stop:
-        size = min(most, start & -start or most)
+        size = min(limit, start & -start or limit)
         while start + size > stop:
             size //= 2
         yield Block(start, start + size)
@@ -44,8 +44,8 @@ def blocks(start: int, stop: int, most: int) -> Iterator[Block]:
 
 def block_key(digests: bytes, block: Block) -> str:
     """Return the key of a block; ``digests`` holds the digest of each point of its solver."""
-    own = memoryview(digests)[block.start * SIZE : block.stop * SIZE]
-    return blake2b(own, digest_size=SIZE).hexdigest()
+    part = memoryview(digests)[block.start * SIZE : block.stop * SIZE]
+    return blake2b(part, digest_size=SIZE).hexdigest()
 
 
 def encode(pack: Pack) -> bytes:
@@ -94,8 +94,8 @@ class Store:
         """Tell whether the block is there, and whole."""
         if not os.path.exists(self.path(key)):  # noqa: PTH110  (twice as fast, for many)
             return False
-        found = self.get(key)
-        return found is not None and found.count == count
+        pack = self.get(key)
+        return pack is not None and pack.count == count
 
     def put(self, key: str, content: bytes) -> None:
         """Write a block: whole, or, if this fails or is interrupted, not at all.
@@ -115,7 +115,7 @@ class Store:
             part.unlink(missing_ok=True)
             raise
 
-    def found(self, digests: bytes, count: int) -> Iterator[Block]:
+    def stored_blocks(self, digests: bytes, count: int) -> Iterator[Block]:
         """Yield the blocks of a solver's points that are there, in order, the largest first."""
         top = 1 << max(count - 1, 0).bit_length()
         waiting = [Block(0, top)] if os.path.isdir(self.folder) else []  # noqa: PTH112  (never raises)
@@ -130,10 +130,10 @@ class Store:
                 waiting += [Block(middle, block.stop), Block(block.start, middle)]
 
 
-def missing(found: Sequence[Block], count: int) -> Iterator[Block]:
+def missing(stored: Sequence[Block], count: int) -> Iterator[Block]:
     """Yield the stretches of points between blocks."""
     reached = 0
-    for block in found:
+    for block in stored:
         if block.start > reached:
             yield Block(reached, block.start)
         reached = block.stop

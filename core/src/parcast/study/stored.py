@@ -14,18 +14,18 @@ from parcast.errors import ParcastError
 from parcast.results.packing import CHUNK, Pack
 from parcast.results.row import Row
 from parcast.study.store import Store, decode
-from parcast.study.work import Done
+from parcast.study.work import FinishedBlock
 
 
 @attrs.frozen(slots=False, eq=False)
 class StoredRows(Sequence[Row]):
     """Rows that take hardly any memory until they are looked at."""
 
-    parts: Sequence[tuple[Store | None, Done]] = attrs.field(repr=False)
+    parts: Sequence[tuple[Store | None, FinishedBlock]] = attrs.field(repr=False)
 
     @cached_property
     def _ends(self) -> list[int]:
-        return list(accumulate(len(done.block) for _, done in self.parts))
+        return list(accumulate(len(block.block) for _, block in self.parts))
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -36,7 +36,7 @@ class StoredRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
+            return [self[position] for position in range(*index.indices(len(self)))]
         at = index + len(self) if index < 0 else index
         if not 0 <= at < len(self):
             raise IndexError(index)
@@ -60,13 +60,13 @@ class StoredRows(Sequence[Row]):
             yield Pack.joined(waiting)
 
     def _pack(self, part: int) -> Pack:
-        store, done = self.parts[part]
-        found = None
-        if done.content is not None:
-            found = decode(done.content)
+        store, block = self.parts[part]
+        pack = None
+        if block.content is not None:
+            pack = decode(block.content)
         elif store is not None:
-            found = store.get(done.key)
-        if found is None or found.count != len(done.block):
-            place = store.path(done.key) if store else "memory"
+            pack = store.get(block.key)
+        if pack is None or pack.count != len(block.block):
+            place = store.path(block.key) if store else "memory"
             raise ParcastError(f"{place} was removed or damaged; ask for the study again")
-        return found
+        return pack

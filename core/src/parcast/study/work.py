@@ -52,11 +52,13 @@ def pickled(registry: Catalog, plan: Plan) -> bytes:
     ParcastError
         If a plugin or a workload cannot be sent.
     """
-    given = registry.given
-    if given is not None:
-        given = tuple(one.__name__ if isinstance(one, ModuleType) else one for one in given)
+    plugins = registry.sources
+    if plugins is not None:
+        plugins = tuple(
+            plugin.__name__ if isinstance(plugin, ModuleType) else plugin for plugin in plugins
+        )
     try:
-        return pickle.dumps((given, plan))
+        return pickle.dumps((plugins, plan))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise ParcastError(
             f"the study cannot be sent to other processes ({error}); ask for executor 'threads'"
@@ -67,10 +69,12 @@ def pickled(registry: Catalog, plan: Plan) -> bytes:
 def _unpickled(content: bytes) -> Opened:
     from parcast.plugins.catalog import Catalog
 
-    given, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
-    if given is not None:
-        given = [import_module(one) if isinstance(one, str) else one for one in given]
-    return Opened(Catalog(given), plan)
+    plugins, plan = pickle.loads(content)  # noqa: S301  (the parent made it a moment ago)
+    if plugins is not None:
+        plugins = [
+            import_module(plugin) if isinstance(plugin, str) else plugin for plugin in plugins
+        ]
+    return Opened(Catalog(plugins), plan)
 
 
 def prepare(content: bytes) -> None:
@@ -81,7 +85,7 @@ def prepare(content: bytes) -> None:
 
 
 @attrs.frozen
-class Done:
+class FinishedBlock:
     """A finished block; ``content`` is there unless it was stored, ``problem`` says why not.
 
     Without a key it is shown and never stored.
@@ -94,12 +98,12 @@ class Done:
     seconds: float = 0.0
 
     @classmethod
-    def stored(cls, block: Block, digests: bytes) -> Done:
+    def stored(cls, block: Block, digests: bytes) -> FinishedBlock:
         """Return a block that the store has."""
         return cls(block, block_key(digests, block), None)
 
 
-def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
+def work(job: Job, batch: Block, size: int, digests: bytes) -> list[FinishedBlock]:
     """Answer a batch in blocks of at most ``size`` points; return the blocks that are finished.
 
     Parameters
@@ -120,23 +124,23 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[Done]:
         opened = attrs.evolve(opened, references=References())  # threads share none
     started, finished = time.perf_counter(), []
     for block in blocks(batch.start, batch.stop, size):
-        own = Block(block.start - batch.start, block.stop - batch.start)
-        finished.append(_answer(job, opened, block, block_key(digests, own)))
+        relative = Block(block.start - batch.start, block.stop - batch.start)
+        finished.append(_answer(job, opened, block, block_key(digests, relative)))
         if time.perf_counter() - started > MOST_SECONDS:
             break
     return finished
 
 
-def _answer(job: Job, opened: Opened, block: Block, key: str) -> Done:
+def _answer(job: Job, opened: Opened, block: Block, key: str) -> FinishedBlock:
     start = time.perf_counter()
-    asked = opened.plan.asked(opened.registry, block.start, block.stop)
-    rows = answer(opened.registry, asked, opened.references, opened.plan.uncertainty)
+    questions = opened.plan.questions(opened.registry, block.start, block.stop)
+    rows = answer(opened.registry, questions, opened.references, opened.plan.uncertainty)
     content = encode(Pack.of(rows))
     if any(PASSING in row.details for row in rows):  # asked again, there may be an answer
-        return Done(block, "", content, "", time.perf_counter() - start)
+        return FinishedBlock(block, "", content, "", time.perf_counter() - start)
     problem = "" if job.folder is None else put(Store(job.folder), key, content)
-    kept = content if job.folder is None or problem else None
-    return Done(block, key, kept, problem, time.perf_counter() - start)
+    returned = content if job.folder is None or problem else None
+    return FinishedBlock(block, key, returned, problem, time.perf_counter() - start)
 
 
 def put(store: Store, key: str, content: bytes) -> str:

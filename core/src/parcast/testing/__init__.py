@@ -17,6 +17,7 @@ from __future__ import annotations
 from parcast.program.reference.outcome import Reference
 from parcast.program.reference.process_sweep import by_sweep
 from parcast.testing.events import by_events
+from parcast.testing.imports import deep_imports
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
@@ -39,6 +40,7 @@ __all__ = [
     "check_solver",
     "check_threads",
     "check_workload",
+    "deep_imports",
     "random_program",
     "standard_queries",
 ]

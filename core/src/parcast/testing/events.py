@@ -18,7 +18,7 @@ from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.reference.instants import SAME
+from parcast.program.reference.instants import SAME_INSTANT
 from parcast.program.reference.outcome import Reference
 
 #: What happens first among the events of one instant: processes run and messages arrive, then
@@ -79,7 +79,7 @@ class _Letter:
 
 def _end(time: float) -> float:
     """Return the end of the instant that begins at a time; fractions are exact."""
-    return time * (1 + SAME) if isinstance(time, float) else time
+    return time * (1 + SAME_INSTANT) if isinstance(time, float) else time
 
 
 class _Simulation:
@@ -108,7 +108,7 @@ class _Simulation:
         self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = {}
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
-        self.given: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
+        self.tasks_taken: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
         self.bus_free: float = 0
         self.out_free: dict[int, float] = defaultdict(int)
         self.in_free: dict[int, float] = defaultdict(int)
@@ -204,9 +204,9 @@ class _Simulation:
 
         def give() -> None:
             nonlocal task
-            task = next(self.given[number])
-            some = task < pool.tasks
-            letter.size = np.broadcast_to(pool.bytes, pool.tasks).tolist()[task] if some else 0
+            task = next(self.tasks_taken[number])
+            available = task < pool.tasks
+            letter.size = np.broadcast_to(pool.bytes, pool.tasks).tolist()[task] if available else 0
             self.depart(letter)
 
         while True:
@@ -223,20 +223,20 @@ class _Simulation:
                 yield from self.alone(rank, order, operation)
 
     def work(self, rank: int, operation: Operation) -> float:
-        given, costs, speed = operation.arguments, self.costs, self.speed[rank]
+        arguments, costs, speed = operation.arguments, self.costs, self.speed[rank]
         if operation.op == "elapse":
-            return given["seconds"] / speed  # type: ignore[no-any-return]
-        seconds: float = given["flops"] / (costs.rate * speed)
+            return arguments["seconds"] / speed  # type: ignore[no-any-return]
+        seconds: float = arguments["flops"] / (costs.rate * speed)
         if costs.memory_bandwidth is not None:
-            seconds = max(seconds, given["bytes"] / costs.memory_bandwidth * self.sharing[rank])
+            seconds = max(seconds, arguments["bytes"] / costs.memory_bandwidth * self.sharing[rank])
         if costs.core_bandwidth is not None:
-            seconds = max(seconds, given["bytes"] / costs.core_bandwidth)
+            seconds = max(seconds, arguments["bytes"] / costs.core_bandwidth)
         return seconds
 
     def communicate(
         self, rank: int, order: int, operation: Operation, requests: dict[int, _Letter]
     ) -> _Steps:
-        given = operation.arguments
+        arguments = operation.arguments
         match operation.op:
             case "send" | "isend":
                 letter = yield from self.send(rank, order, operation)
@@ -248,14 +248,16 @@ class _Simulation:
             case "sendrecv":
                 yield from self.exchange(rank, order, operation)
                 return
-            case "recv" if given["src"] == ANY:
-                yield from self.receive_any(rank, order, given["tag"])
+            case "recv" if arguments["src"] == ANY:
+                yield from self.receive_any(rank, order, arguments["tag"])
             case "recv":
-                yield from self.wait(rank, [self.post(rank, given["src"], given["tag"])])
+                yield from self.wait(rank, [self.post(rank, arguments["src"], arguments["tag"])])
             case "irecv":
-                requests[order] = self.post(rank, given["src"], given["tag"])
+                requests[order] = self.post(rank, arguments["src"], arguments["tag"])
             case "wait" | "waitall":
-                awaited = [requests[one] for one in operation.requests if one in requests]
+                awaited = [
+                    requests[request] for request in operation.requests if request in requests
+                ]
                 yield from self.wait(rank, awaited)
             case name:
                 raise SolveError(f"{name} must be expanded into messages first")
@@ -271,7 +273,7 @@ class _Simulation:
         since = self.now
         while not all(letter.arrival is not None for letter in letters):
             yield None
-        self.charge_wait(rank, since, [(one.arrival or 0, one.left) for one in letters])
+        self.charge_wait(rank, since, [(letter.arrival or 0, letter.left) for letter in letters])
 
     def charge_wait(self, rank: int, since: float, ends: list[tuple[float, float]]) -> None:
         """Charge a wait until now by the letter that ended it: its end and when it left."""
@@ -299,24 +301,24 @@ class _Simulation:
 
     def access(self, rank: int, order: int, operation: Operation) -> _Steps:
         since, size = self.now, operation.arguments["bytes"]
-        done: list[bool] = []
+        served: list[bool] = []
         disks = self.costs.disks
         striped = self.costs.layout == "bus" or operation.arguments["file"] == "shared"
         used = range(disks) if striped else [rank % disks]
 
         def serve() -> None:
             for disk in used:
-                held = self.costs.disk_startup + size * self.costs.disk_per_byte / len(used)
-                self.disk_free[disk] = max(self.disk_free[disk], self.now) + held
+                seconds = self.costs.disk_startup + size * self.costs.disk_per_byte / len(used)
+                self.disk_free[disk] = max(self.disk_free[disk], self.now) + seconds
             end = max(self.disk_free[disk] for disk in used)
             self.at(end, _RUN, rank, order, finish)
 
         def finish() -> None:
-            done.append(True)
+            served.append(True)
             self.wake(rank)
 
         self.at(self.now, _SERVE, rank, order, serve)
-        while not done:
+        while not served:
             yield None
         self.charge(rank, "io", since, self.now)
 
@@ -328,12 +330,12 @@ class _Simulation:
     def send(
         self, rank: int, order: int, operation: Operation
     ) -> Generator[float | None, None, _Letter]:
-        given = operation.arguments
-        seconds = self.costs.overhead + given["bytes"] * self.costs.overhead_per_byte
+        arguments = operation.arguments
+        seconds = self.costs.overhead + arguments["bytes"] * self.costs.overhead_per_byte
         yield from self.busy(rank, "communication", seconds)
-        letter = self.letter(self.sends, (rank, given["dst"], given["tag"]))
-        letter.size, letter.order, letter.sent = given["bytes"], order, True
-        letter.eager = given["bytes"] <= self.costs.eager_limit
+        letter = self.letter(self.sends, (rank, arguments["dst"], arguments["tag"]))
+        letter.size, letter.order, letter.sent = arguments["bytes"], order, True
+        letter.eager = arguments["bytes"] <= self.costs.eager_limit
         if not letter.eager:
             self.offer(letter)
         if letter.eager or letter.posted:
@@ -376,7 +378,7 @@ class _Simulation:
     def decide(self, rank: int, tag: int) -> None:
         offers = self.offers[rank, tag]
         until = _end(min(time for time, *_ in offers))
-        offer = min((offer for offer in offers if offer[0] <= until), key=lambda one: one[1:3])
+        offer = min((offer for offer in offers if offer[0] <= until), key=lambda entry: entry[1:3])
         offers.remove(offer)
         letter = offer[3]
         self.taken[rank] = letter

@@ -26,13 +26,13 @@ def exact_costs(costs: Costs) -> Costs:
         for field in attrs.fields(Costs)
         if isinstance(value := getattr(costs, field.name), float) and value < np.inf
     }
-    speed = np.array([exactly(one) for one in costs.placement.speed.tolist()], dtype=object)
+    speed = np.array([exactly(weight) for weight in costs.placement.speed.tolist()], dtype=object)
     return attrs.evolve(costs, placement=attrs.evolve(costs.placement, speed=speed), **numbers)
 
 
 def exact_program(unrolled: Unrolled) -> Unrolled:
     """Return a program with its amounts as fractions, which keep all else exact."""
-    lists = [[_exact(one) for one in listed] for listed in unrolled.by_rank()]
+    lists = [[_exact(operation) for operation in listed] for listed in unrolled.by_rank()]
     pools = tuple(
         Pool(_column(pool.bytes, pool.tasks), exact_program(pool.work)) for pool in unrolled.pools
     )
@@ -47,18 +47,18 @@ def exactly(value: float) -> Fraction:
     ValueError
         If there is none.
     """
-    found = Fraction(value).limit_denominator(_DENOMINATOR)
-    product = abs(found.numerator * found.denominator)
-    if product > _PRODUCT or abs(float(found) - value) > 1e-12 * abs(value):
+    fraction = Fraction(value).limit_denominator(_DENOMINATOR)
+    product = abs(fraction.numerator * fraction.denominator)
+    if product > _PRODUCT or abs(float(fraction) - value) > 1e-12 * abs(value):
         raise ValueError(f"{value!r} stands for no fraction of small numbers")
-    return found
+    return fraction
 
 
 def _exact(operation: Operation) -> Operation:
-    given: Mapping[str, Any] = operation.arguments
-    numbers = {name: exactly(value) for name, value in given.items() if name in _AMOUNTS}
-    return attrs.evolve(operation, arguments={**given, **numbers})
+    arguments: Mapping[str, Any] = operation.arguments
+    numbers = {name: exactly(value) for name, value in arguments.items() if name in _AMOUNTS}
+    return attrs.evolve(operation, arguments={**arguments, **numbers})
 
 
 def _column(values: Any, count: int) -> Any:
-    return np.array([exactly(one) for one in np.broadcast_to(values, count).tolist()], object)
+    return np.array([exactly(value) for value in np.broadcast_to(values, count).tolist()], object)

@@ -23,6 +23,7 @@ from parcast.plugins.entries import (
     SolverEntry,
     load,
 )
+from parcast.testing.imports import deep_imports
 from parcast.testing.promises import expect, is_sentence, promised
 
 #: Libraries too slow to import before a solver that needs them is asked.
@@ -46,7 +47,7 @@ def check_plugin(plugin: Any) -> Registry:
 
     The hooks are spelled right and marked; the records have lower-case names (solvers in the
     plugin's own family), a summary, and code that loads; they pickle. A module and its hooks
-    import none of `HEAVY`.
+    import none of `HEAVY`, and of parcast no file of it imports what is no API (`deep_imports`).
     """
     with promised(f"plugin {plugin!r} must load"):  # in strict mode it raises
         registry, core = Registry([plugin]), Registry([])
@@ -64,13 +65,15 @@ def check_plugin(plugin: Any) -> Registry:
             entry = getattr(registry, kind)[name]
             _check_entry(entry, word.lower(), f"{who}, {type(entry).__name__} {name!r}")
     if isinstance(plugin, ModuleType):
-        _check_imports(plugin.__name__, who)
+        deep = deep_imports(plugin)
+        expect(not deep, f"{who}: {'; '.join(deep)}")
+        _check_start(plugin.__name__, who)
     return registry
 
 
 def _check_entry(entry: Any, word: str, who: str) -> None:
-    named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
-    expect(named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
+    well_named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
+    expect(well_named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
     if getattr(entry, "suffix", None) is not None:
         folder = isinstance(entry, Reader) and entry.mark and not entry.suffix
         dotted = folder or entry.suffix.startswith(".")
@@ -92,11 +95,11 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
         expect(in_family, f"{who}: the name must be {word!r} or start with '{word}.'")
     if isinstance(entry, SolverEntry):
         expect(isinstance(target(), Solver), f"{who}: {entry.target} must have supports and solve")
-        known = options is None or attrs.has(options)
-        expect(known, f"{who}: {entry.options} must be an attrs class")
+        is_attrs = options is None or attrs.has(options)
+        expect(is_attrs, f"{who}: {entry.options} must be an attrs class")
 
 
-def _check_imports(module: str, who: str) -> None:
+def _check_start(module: str, who: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", _IMPORT, module]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603

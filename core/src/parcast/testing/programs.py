@@ -177,12 +177,12 @@ def _machine(
 ) -> Machine:
     milli, mega = numbers.milli, numbers.mega
 
-    def some(feature: str, *values: float | None) -> float | None:
+    def pick(feature: str, *values: float | None) -> float | None:
         return random.choice(values) if feature in features else values[0]
 
-    cores = int(some("local", 1, 1, 2, 3) or 1)
+    cores = int(pick("local", 1, 1, 2, 3) or 1)
     nodes = -(-size // cores)
-    weights = [some("weights", 1.0, 1.0, *numbers.weights) or 1.0 for _ in range(nodes)]
+    weights = [pick("weights", 1.0, 1.0, *numbers.weights) or 1.0 for _ in range(nodes)]
     limit = random.choice([None, 0.0, *numbers.limits])
     if eager is not None:
         limit = None if eager else limit or 0.0
@@ -192,24 +192,24 @@ def _machine(
     network = Network(
         startup=random.choice([0, 1, 1, 2, 3]) * random.choice([milli, milli / 4]),
         bandwidth=random.choice([mega / 2, mega, 2 * mega]),
-        overhead=some("overhead", 0.0, 0.0, milli / 2, milli) or 0.0,
-        overhead_receive=some("overhead", None, None, 0.0, milli / 4),
-        overhead_per_byte=some("overhead", 0.0, 0.0, 0.5 / mega) or 0.0,
+        overhead=pick("overhead", 0.0, 0.0, milli / 2, milli) or 0.0,
+        overhead_receive=pick("overhead", None, None, 0.0, milli / 4),
+        overhead_per_byte=pick("overhead", 0.0, 0.0, 0.5 / mega) or 0.0,
         eager_limit=limit,
         contention=contention or random.choice(["none", "endpoint", "bus"]),  # type: ignore[arg-type]
-        paid_by="sender" if some("sender", 0, 0, 0, 1) else "wire",
+        paid_by="sender" if pick("sender", 0, 0, 0, 1) else "wire",
         collectives=random.choice([None, *_ALGORITHMS]) if "algorithms" in features else None,
-        local=local if some("local", 0, 0, 1) else None,
+        local=local if pick("local", 0, 0, 1) else None,
     )
     parts = {
         "processor": Processor(
             rate=mega,
-            boost=(some("weights", 1.0, 1.0, 2.0) or 1.0) if cores == 2 else 1.0,
+            boost=(pick("weights", 1.0, 1.0, 2.0) or 1.0) if cores == 2 else 1.0,
         ),
         "nodes": Nodes(
             cores=cores,
-            memory_bandwidth=some("memory", None, mega, 2 * mega),
-            core_bandwidth=some("memory", None, mega),
+            memory_bandwidth=pick("memory", None, mega, 2 * mega),
+            core_bandwidth=pick("memory", None, mega),
             groups=tuple(NodeGroup(count=1, weight=weight) for weight in weights),
         ),
         "network": network,

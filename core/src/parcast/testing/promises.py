@@ -27,8 +27,8 @@ def is_sentence(text: object) -> bool:
 
 def rise(*values: float | None) -> bool:
     """Tell whether the values that are stated rise, within `TOLERANCE`."""
-    found = [value for value in values if value is not None]
-    return all(a <= b + TOLERANCE * abs(b) for a, b in pairwise(found))
+    stated = [value for value in values if value is not None]
+    return all(a <= b + TOLERANCE * abs(b) for a, b in pairwise(stated))
 
 
 @contextmanager

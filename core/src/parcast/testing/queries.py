@@ -40,8 +40,8 @@ def standard_queries(registry: Registry, kind: str) -> list[Query]:
         {"name": name, "phase": [{"parallel": 64, **phase} for phase in phases]}
         for name, phases in STANDARD_PHASES.items()
     ]
-    given = standard if kind == "phases" else list(registry.workloads)
-    workloads = [registry.workload(one) for one in given]
+    sources = standard if kind == "phases" else list(registry.workloads)
+    workloads = [registry.workload(source) for source in sources]
     layouts = [{**UNIT_MACHINE["storage"], "layout": layout} for layout in ("bus", "cluster")]
     machines = [registry.machine({**UNIT_MACHINE, "storage": storage}) for storage in layouts]
     return [

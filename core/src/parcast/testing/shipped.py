@@ -35,8 +35,8 @@ def check_workload(registry: Registry, name: str) -> Workload:
         workload = registry.workload(name)
     numbers = _numbers({"parameters": workload.parameters}, "")
     _check_shipped(workload, name, [*numbers, *_numbers(workload.content, "")])
-    own = workload.processes
-    for p in (1, 2, 3, 4, 7, 64) if own is None else (own,):
+    processes = workload.processes
+    for p in (1, 2, 3, 4, 7, 64) if processes is None else (processes,):
         query = Query(workload=workload, machine=registry.machine(UNIT_MACHINE), p=p)
         with promised(f"workload {name!r} must be valid at p={p}"):
             if hasattr(workload.content, "check"):

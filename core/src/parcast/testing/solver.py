@@ -47,10 +47,10 @@ def check_solver(
         Why times do not halve on a machine twice as fast in everything; else they must.
     """
     expect(name in registry.solvers, f"no solver is called {name!r}: {list(registry.solvers)}")
-    entry, asked = registry.solvers[name], queries
-    asked = standard_queries(registry, entry.kind) if queries is None else list(queries)
-    answers = [(query, *found) for query in asked if (found := _ask(registry, entry, query))]
-    expect(answers, f"solver {name!r} must answer one of the {len(asked)} queries at least")
+    entry, questions = registry.solvers[name], queries
+    questions = standard_queries(registry, entry.kind) if queries is None else list(queries)
+    answers = [(query, *answer) for query in questions if (answer := _ask(registry, entry, query))]
+    expect(answers, f"solver {name!r} must answer one of the {len(questions)} queries at least")
     for query, ready, prediction in answers:
         who = who_asked(entry, query)
         again = _ask(registry, entry, query)
@@ -81,8 +81,10 @@ def check_family(registry: Registry, name: str, queries: Iterable[Query]) -> lis
                 chosen.append(load(family.target)(ready))
         except (UnsupportedError, InvalidPointError):
             continue
-        known = chosen[-1] in registry.solvers and registry.solvers[chosen[-1]].family == name
-        expect(known, f"family {name!r} chose {chosen[-1]!r}, which must be a solver of its own")
+        is_member = chosen[-1] in registry.solvers and registry.solvers[chosen[-1]].family == name
+        expect(
+            is_member, f"family {name!r} chose {chosen[-1]!r}, which must be a solver of its own"
+        )
     expect(chosen, f"family {name!r} must choose a solver for one query at least")
     return chosen
 
@@ -110,39 +112,47 @@ def _ask(registry: Registry, entry: SolverEntry, query: Query) -> tuple[Query, P
     return None if refused else (ready, prediction)
 
 
-def _check_prediction(entry: SolverEntry, query: Query, found: Prediction) -> None:
+def _check_prediction(entry: SolverEntry, query: Query, prediction: Prediction) -> None:
     who = who_asked(entry, query)
-    expect(isinstance(found, Prediction), f"{who}: solve must return a Prediction, not {found!r}")
     expect(
-        is_sentence(found.message) if found.status is not Status.OK else not found.message,
-        f"{who}: message {found.message!r} must be the reason of status {found.status.value}",
+        isinstance(prediction, Prediction),
+        f"{who}: solve must return a Prediction, not {prediction!r}",
     )
-    if found.status in {Status.REFUSED, Status.INVALID}:
+    message, status = prediction.message, prediction.status
+    expect(
+        is_sentence(message) if status is not Status.OK else not message,
+        f"{who}: message {message!r} must be the reason of status {status.value}",
+    )
+    if prediction.status in {Status.REFUSED, Status.INVALID}:
         return
-    time, parts, ci = found.time, found.parts, found.ci or (found.time, found.time)
-    levels = sorted(found.quantiles)
+    time, parts, ci = (
+        prediction.time,
+        prediction.parts,
+        prediction.ci or (prediction.time, prediction.time),
+    )
+    levels = sorted(prediction.quantiles)
     promises = {
         "time must be finite and 0 or more": time is not None and 0 <= time < math.inf,
         "parts must be 0 or more and sum to time": parts is None or (
             min(parts.values()) >= 0 and math.isclose(parts.total, time or 0, rel_tol=TOLERANCE)
         ),
-        "lower, time and upper must rise": rise(found.lower, time, found.upper),
+        "lower, time and upper must rise": rise(prediction.lower, time, prediction.upper),
         "ci must hold time": rise(ci[0], time, ci[1]),
-        "std must be 0 or more": rise(0.0, found.std),
+        "std must be 0 or more": rise(0.0, prediction.std),
         "quantiles must have levels in 0 .. 1": rise(0.0, *levels, 1.0),
-        "quantiles must rise": rise(*(found.quantiles[level] for level in levels)),
-        f"binding must be one of {_BINDING}": found.binding in _BINDING,
+        "quantiles must rise": rise(*(prediction.quantiles[level] for level in levels)),
+        f"binding must be one of {_BINDING}": prediction.binding in _BINDING,
         "notes and assumptions must be sentences": all(
-            map(is_sentence, (*found.notes, *found.assumptions))
+            map(is_sentence, (*prediction.notes, *prediction.assumptions))
         ),
-        "status must not be failed": found.status is not Status.FAILED,
+        "status must not be failed": prediction.status is not Status.FAILED,
     }  # fmt: skip
-    for promise, kept in promises.items():
-        expect(kept, f"{who}: {promise}, in {found}")
+    for promise, holds in promises.items():
+        expect(holds, f"{who}: {promise}, in {prediction}")
     with promised(f"{who}: details must pickle and be JSON values"):
-        row = _row(entry, query, found)
-        json.dumps(found.details, default=lambda value: value.tolist())  # numpy's are welcome
-        whole = _row(entry, query, pickle.loads(pickle.dumps(found))) == row  # noqa: S301
+        row = _row(entry, query, prediction)
+        json.dumps(prediction.details, default=lambda value: value.tolist())  # numpy's are welcome
+        whole = _row(entry, query, pickle.loads(pickle.dumps(prediction))) == row  # noqa: S301
     expect(whole, f"{who}: the prediction must pickle whole")
 
 
@@ -150,8 +160,8 @@ def _check_compared(
     registry: Registry, entry: SolverEntry, query: Query, prediction: Prediction
 ) -> None:
     default = Settings({}, {}, {}).options_of(entry, query.p, query.d)
-    given = attrs.asdict(query.options, recurse=False) if default is not None else {}
-    settings = {f"{entry.name}.{k}": v for k, v in given.items() if v != getattr(default, k)}
+    options = attrs.asdict(query.options, recurse=False) if default is not None else {}
+    settings = {f"{entry.name}.{k}": v for k, v in options.items() if v != getattr(default, k)}
     settings |= {k: v for k, v in query.parameters.items() if k in query.workload.parameters}
     (row,) = registry.compare(
         query.workload,
@@ -173,11 +183,15 @@ def _check_advice(entry: SolverEntry, queries: list[Query]) -> None:
     for query in queries:
         who = who_asked(entry, query)
         cost = solver.cost(query) if hasattr(solver, "cost") else None
-        known = cost is None or (isinstance(cost, int | float) and 0 <= cost < math.inf)
-        expect(known, f"{who}: cost must be seconds or None, not {cost!r}")
-        for one in solver.assumptions(query) if hasattr(solver, "assumptions") else ():
-            told = isinstance(one, Assumption) and is_sentence(str(one)) and one.text
-            expect(told, f"{who}: assumptions must be Assumption, in words, not {one!r}")
+        valid = cost is None or (isinstance(cost, int | float) and 0 <= cost < math.inf)
+        expect(valid, f"{who}: cost must be seconds or None, not {cost!r}")
+        for assumption in solver.assumptions(query) if hasattr(solver, "assumptions") else ():
+            worded = (
+                isinstance(assumption, Assumption)
+                and is_sentence(str(assumption))
+                and assumption.text
+            )
+            expect(worded, f"{who}: assumptions must be Assumption, in words, not {assumption!r}")
 
 
 def _check_many(entry: SolverEntry, answers: list[tuple[Query, Prediction]]) -> None:
@@ -189,36 +203,38 @@ def _check_many(entry: SolverEntry, answers: list[tuple[Query, Prediction]]) -> 
         len(together) == len(answers),
         f"solver {entry.name!r}: solve_many must return one prediction for each query",
     )
-    for (query, alone), found in zip(answers, together, strict=True):
-        _agree(alone, found, f"{who_asked(entry, query)}: solve_many must answer as solve does")
+    for (query, alone), answer in zip(answers, together, strict=True):
+        _agree(alone, answer, f"{who_asked(entry, query)}: solve_many must answer as solve does")
 
 
 def _agree(first: Prediction, second: Any, promise: str, factor: float = 1.0) -> None:
     """Expect ``second``, times ``factor``, to have the status and the times of ``first``."""
     expect(second and second.status is first.status, f"{promise}; one has {second}")
-    one, other = _times(first), _times(second)
-    near = one.keys() == other.keys() and all(
-        abs(value - factor * other[key]) <= TOLERANCE * max(one.values())
-        for key, value in one.items()
+    expected, actual = _times(first), _times(second)
+    near = expected.keys() == actual.keys() and all(
+        abs(value - factor * actual[key]) <= TOLERANCE * max(expected.values())
+        for key, value in expected.items()
     )
-    expect(near, f"{promise}; {one} became {other}")
+    expect(near, f"{promise}; {expected} became {actual}")
 
 
-def _times(found: Prediction | Row) -> dict[str, float]:
+def _times(prediction: Prediction | Row) -> dict[str, float]:
     """Return every time that is stated, by its key path."""
-    shown = {name: getattr(found, name) for name in _TIMES}
-    shown["parts"] = attrs.asdict(found.parts) if found.parts else None
-    shown["ci"] = dict(enumerate(found.ci or ()))
-    shown["quantiles"] = {f"{float(level):g}": value for level, value in found.quantiles.items()}
-    return {key: value for key, value in flatten(shown) if value is not None}
+    times = {name: getattr(prediction, name) for name in _TIMES}
+    times["parts"] = attrs.asdict(prediction.parts) if prediction.parts else None
+    times["ci"] = dict(enumerate(prediction.ci or ()))
+    times["quantiles"] = {
+        f"{float(level):g}": value for level, value in prediction.quantiles.items()
+    }
+    return {key: value for key, value in flatten(times) if value is not None}
 
 
-def _row(entry: SolverEntry, query: Query, found: Prediction) -> dict[str, Any]:
+def _row(entry: SolverEntry, query: Query, prediction: Prediction) -> dict[str, Any]:
     shared = {f.name for f in attrs.fields(Prediction)} & {f.name for f in attrs.fields(Row)}
     names: dict[str, Any] = {
         "workload": query.workload.name,
         "machine": query.machine.name,
         "solver": entry.name,
     }
-    fields: dict[str, Any] = {name: getattr(found, name) for name in shared}
+    fields: dict[str, Any] = {name: getattr(prediction, name) for name in shared}
     return Row(p=query.p, d=query.d, **names, **fields).to_dict()

@@ -34,13 +34,13 @@ def check_threads(
     registry, alone = make(), make()
     begin = Barrier(threads)
 
-    def ask(one: Registry, question: Mapping[str, Any]) -> str:
-        rows = [row.to_dict() | {"solve_seconds": None} for row in one.compare(**question).rows]
+    def ask(target: Registry, question: Mapping[str, Any]) -> str:
+        rows = [row.to_dict() | {"solve_seconds": None} for row in target.compare(**question).rows]
         return json.dumps(rows)
 
     def several(first: int) -> list[str]:
         begin.wait()  # all at the same time, from the first import on
-        return [ask(registry, one) for one in questions[first::threads]]
+        return [ask(registry, question) for question in questions[first::threads]]
 
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(several, range(threads)))

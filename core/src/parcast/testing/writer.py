@@ -7,7 +7,7 @@ from random import Random
 
 import attrs
 
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.source.operations import VECTOR_COLLECTIVES
 
 
 @attrs.frozen
@@ -70,7 +70,7 @@ class _Writer:
         random: Random,
         size: int,
         features: Collection[str],
-        named: str,
+        algorithms: str,
         eager: bool,
         numbers: Numbers,
     ) -> None:
@@ -79,7 +79,7 @@ class _Writer:
         self.idle = random.random() < 0.05  #: it computes nothing
         self.size = size
         self.features = features
-        self.named = named  #: the algorithms of collectives
+        self.algorithms = algorithms  #: the algorithms of collectives
         self.eager = eager  #: no message waits for its receive
         self.loops: list[str] = []  #: the variables of the loops around
         self.handles = 0
@@ -191,8 +191,8 @@ class _Writer:
         fetched = self.random.choice(["", f", bytes={unit}", f", bytes={self.weight()} * {unit}"])
         loop = f"for task in pool(range({self.random.randint(0, 9)}){fetched}):"
         lines = [loop, *_indented(work)]
-        first, *rest = self.one_rank("pass")
-        return [first, *_indented(lines)] if rest else lines
+        first, *others = self.one_rank("pass")
+        return [first, *_indented(lines)] if others else lines
 
     def two(self) -> Sequence[int]:
         return self.random.sample(range(self.size), 2)
@@ -243,10 +243,10 @@ class _Writer:
         started: list[list[str]] = []
         for _ in range(self.random.randint(1, 3)):
             (source, target), tag = self.two(), self.tag()
-            one, other = self.handle(), self.handle()
-            started.append(self.only(source, f"{one} = isend({target}, {self.amount()}{tag})"))
-            started.append(self.only(target, f"{other} = irecv({source}{tag})"))
-            self.open += [(source, one), (target, other)]
+            first, second = self.handle(), self.handle()
+            started.append(self.only(source, f"{first} = isend({target}, {self.amount()}{tag})"))
+            started.append(self.only(target, f"{second} = irecv({source}{tag})"))
+            self.open += [(source, first), (target, second)]
         self.random.shuffle(started)
         self.random.shuffle(self.open)
         return [line for lines in started for line in lines] + self.closing()
@@ -257,20 +257,22 @@ class _Writer:
             self.open.clear()
             return ["waitall()"]
         if self.loops:
-            waits = [line for rank, one in self.open for line in self.only(rank, f"wait({one})")]
+            waits = [
+                line for rank, handle in self.open for line in self.only(rank, f"wait({handle})")
+            ]
             self.open.clear()
             return waits
         rank = self.random.randrange(self.size)
-        self.open = [(other, handle) for other, handle in self.open if other != rank]
+        self.open = [(owner, handle) for owner, handle in self.open if owner != rank]
         return self.only(rank, "waitall()")
 
     def collective(self) -> list[str]:
         name = self.random.choice(["barrier", *_ROOTED, *_ROOTLESS])
-        given, smallest = [], self.size
+        arguments, smallest = [], self.size
         if name != "barrier":
-            amount = self.amount(alike=name not in UNEQUAL)
-            divided = name == "allreduce" and "allreduce ring" in self.named
-            given.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
+            amount = self.amount(alike=name not in VECTOR_COLLECTIVES)
+            divided = name == "allreduce" and "allreduce ring" in self.algorithms
+            arguments.append(f"{amount} * {_DIVISIBLE}" if divided else amount)
         color = ""
         if "colors" in self.features and self.chance(0.4):
             by = self.random.randint(1, self.size)
@@ -278,8 +280,8 @@ class _Writer:
                 [(f"rank % {by}", self.size // by), (f"rank // {by}", self.size % by or by)]
             )
         if name in _ROOTED and self.chance(0.6):
-            given.append(f"root={self.random.randrange(smallest)}")
-        return [f"{name}({', '.join([*given, *([f'color={color}'] if color else [])])})"]
+            arguments.append(f"root={self.random.randrange(smallest)}")
+        return [f"{name}({', '.join([*arguments, *([f'color={color}'] if color else [])])})"]
 
     def access(self) -> list[str]:
         name, file = self.random.choice(["read", "write"]), self.random.choice(["own", "shared"])
@@ -300,16 +302,16 @@ class _Writer:
 
     def collect(self) -> list[str]:
         """Return a rank that takes a message of every other one, whichever comes first."""
-        root, each = self.random.randrange(self.size), self.random.randint(1, 2)
+        root, count = self.random.randrange(self.size), self.random.randint(1, 2)
         tag = self.round_tag()
         work = [f"    {line}" for line in self.compute()] if "compute" in self.features else []
         return [
             f"if rank == {root}:",
-            f"    for k in range({each} * (size - 1)):",
+            f"    for k in range({count} * (size - 1)):",
             f"        recv(ANY, {tag})",
             *_indented(work),
             "else:",
-            f"    for k in range({each}):",
+            f"    for k in range({count}):",
             f"        send({root}, {self.amount()}, {tag})",
             *_indented(work),
         ]

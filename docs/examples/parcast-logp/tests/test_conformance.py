@@ -44,8 +44,8 @@ def test_overlapping_io_is_refused() -> None:
 def test_advice_asks_what_states_to_be_cheap() -> None:
     registry = check_plugin(parcast_logp)
     (found,) = advise(registry, WORKLOAD, MACHINE, p=4)
-    assert (found.asked, found.cost) == (True, 20e-6)
-    assert (found.held, found.departures) == (("nothing ever waits",), ())
+    assert (found.was_asked, found.cost) == (True, 20e-6)
+    assert (found.satisfied, found.departures) == (("nothing ever waits",), ())
     shared = {**MACHINE, "network": {**MACHINE["network"], "contention": "bus"}}
     (found,) = advise(registry, WORKLOAD, shared, p=4)
     assert found.departures == (

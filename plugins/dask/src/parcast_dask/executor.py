@@ -98,6 +98,6 @@ def alike(expected: str, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 @cache
 def code() -> str:
     """Return the digest of all code that answers depend on, on this machine."""
-    from parcast.study.digest import digest_of_installed
+    from parcast.study import digest_of_installed
 
     return digest_of_installed().hex()

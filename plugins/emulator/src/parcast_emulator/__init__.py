@@ -17,7 +17,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.plugins.entries import COSTS
+from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -50,7 +50,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_emulator.solvers.lc:LooselyCoupled",
         "Disks, buses, ports and processors, first come first served; exact for its model.",
         options="parcast_emulator.solvers.lc:Options",
-        follows=COSTS,
+        follows=COST_FEATURES,
     )
     yield SolverEntry(
         "emulator.tc",
@@ -58,7 +58,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_emulator.solvers.tc:TightlyCoupled",
         "Processes that issue calls one by one; checking for completion may cost time.",
         options="parcast_emulator.solvers.tc:Options",
-        follows=COSTS,
+        follows=COST_FEATURES,
     )
     yield FamilyEntry("emulator", "parcast_emulator:choose", "lc where blocks are known, or tc.")
 

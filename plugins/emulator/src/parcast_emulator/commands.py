@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 
 if TYPE_CHECKING:
     from parcast import Query, Registry, Workload
@@ -181,12 +181,12 @@ def _query(
     settings: list[str] | None, seed: int,
 ) -> Query:  # fmt: skip
     """Return the query of a command about one application at one point, checked."""
-    from parcast.comparison import Line, split_assignment
+    from parcast.comparison import Scenario, split_assignment
     from parcast.comparison import Settings as Sorted
 
     found = _application(registry, workload)
     given = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [found])
-    line = Line(workload=found, machine=registry.machine(machine), settings=given, seed=seed)
+    line = Scenario(workload=found, machine=registry.machine(machine), settings=given, seed=seed)
     query = line.query(registry, p, line.disks(d, p)[0])
     query.workload.content.check(query)
     return query

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parcast import Query, UnsupportedError
 from parcast.model import Costs
 from parcast.program.matching import matched
-from parcast.program.reference.instants import SAME
+from parcast.program.reference import SAME_INSTANT
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Usage
 from parcast_emulator.hardware import Bus, Disk, Nic, disks_of
@@ -83,7 +83,7 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 def process_run(query: Query, polling: float) -> processes.Run:
     """Return a run in which the process of every rank issues its operations one by one."""
     costs, nodes = _machine(query)
-    clock, nic = Clock(SAME), query.machine.part("nic", Nic) or Nic()
+    clock, nic = Clock(SAME_INSTANT), query.machine.part("nic", Nic) or Nic()
     ports = Ports(
         clock, costs.placement.nodes, half=nic.duplex == "half", fair=nic.sharing == "fair"
     )

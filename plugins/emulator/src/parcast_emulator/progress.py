@@ -31,10 +31,10 @@ def _bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from parcast.cli.streams import terminal
+    from parcast.cli import progress_stream
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=Console(file=terminal()), transient=True) as bar:
+    with Bar(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task, begun = bar.add_task("preparing", total=None), time.perf_counter()
 
         def tell(simulated: float, done: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model import Machine, Workload
@@ -109,7 +109,7 @@ def _solver(registry: Registry, name: str | None) -> str:
             raise UnknownNameError(f"Name the solver to fit, with -s or solver=: {choices}")
         return families[0]
     if name not in {entry.family for entry in registry.solvers.values()}:
-        registry.named("solvers", name, {**registry.families, **registry.solvers})
+        registry.lookup("solvers", name, {**registry.families, **registry.solvers})
     return name
 
 

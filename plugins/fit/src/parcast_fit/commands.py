@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option, print_json, print_table, print_text
+from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.comparison import split_assignment
 from parcast.errors import FileError, SolveError, UnsupportedError
 

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Outcome, Settings, Task, resolve, set_values, solve_all
 from parcast.errors import SolveError, UnsupportedError
 from parcast.model import Machine, Prediction, Query, Status

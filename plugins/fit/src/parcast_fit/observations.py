@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Measurement, Settings, read_measured, set_values
 from parcast.errors import FileError, UnknownNameError, did_you_mean
 from parcast.model import Machine, Query, Workload

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.model import Machine, Query

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import Settings
 from parcast.errors import ParcastError, SolveError
 from parcast_fit.identifiability import INVISIBLE, Rank, take_apart

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.api import Registry
+from parcast import Registry
 from parcast.comparison import lower
 from parcast.errors import FileError, UnsupportedError
 from parcast.model import Costs, Query

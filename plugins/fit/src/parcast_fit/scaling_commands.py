@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcast.cli.output import output_option, print_json, print_table, print_text
+from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.quantities import parse_numbers
 from parcast_fit.commands import Json, check_output

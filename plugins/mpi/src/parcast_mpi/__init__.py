@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import PartEntry, SolverEntry, hookimpl
-from parcast.plugins.entries import COSTS
+from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -33,7 +33,12 @@ def parcast_solvers() -> Iterator[SolverEntry]:
         "Runs the program under MPI on this host, and measures its time.",
         options="parcast_mpi.running.solver:Options",
         on_request=True,
-        follows=("background", "noise", "network.saturation", *COSTS),  # what there is of them
+        follows=(
+            "background",
+            "noise",
+            "network.saturation",
+            *COST_FEATURES,
+        ),  # what there is of them
     )
 
 

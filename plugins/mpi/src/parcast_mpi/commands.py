@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 
 if TYPE_CHECKING:
     from parcast_mpi.tracing.reading import Trace
@@ -191,7 +191,7 @@ def convert(
 
 def _print_trace(found: Trace, folder: Path) -> None:
     """Print how often each call was made and how long the ranks were in it."""
-    from parcast.cli.output import print_table
+    from parcast.cli import print_table
 
     counts = sorted(found.counts().items(), key=lambda item: -item[1][1])
     calls = sum(count for count, _ in found.counts().values())
@@ -247,10 +247,10 @@ def _progress() -> Iterator[Callable[[int, int, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from parcast.cli.streams import terminal
+    from parcast.cli import progress_stream
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
+    with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task = bar.add_task("starting")
 
         def tell(place: int, count: int, name: str) -> None:

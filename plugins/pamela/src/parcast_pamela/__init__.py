@@ -16,7 +16,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.plugins.entries import MEMORY
+from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -65,7 +65,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             summary,
             options=options and f"parcast_pamela.solvers.{options}:Options",
             on_request=name != "bound",
-            follows=MEMORY,
+            follows=MEMORY_FEATURES,
             choices={"taking processes apart": {"form": "barrier"}} if name == "bound" else {},
         )
 

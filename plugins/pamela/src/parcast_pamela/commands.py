@@ -138,7 +138,7 @@ def sweep(
                 "rows": [row.to_data() for row in rows]}  # fmt: skip
         print(json.dumps(data, indent=1, allow_nan=False))
     else:
-        from parcast.cli.output import print_table
+        from parcast.cli import print_table
 
         print_table(*rows[0].table(rows))
         for before, after in changes(compiled, rows, given):

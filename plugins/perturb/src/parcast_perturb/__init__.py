@@ -14,7 +14,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.plugins.entries import COSTS
+from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -44,7 +44,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             f"parcast_perturb.solvers:{name.capitalize()}",
             summary,
             options="parcast_perturb.solvers:Options",
-            follows=("noise", *COSTS),
+            follows=("noise", *COST_FEATURES),
         )
     yield FamilyEntry(
         "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 
 if TYPE_CHECKING:
     from parcast_perturb.prediction import Forecast

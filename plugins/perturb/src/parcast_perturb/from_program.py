@@ -11,7 +11,7 @@ from parcast import Query, UnsupportedError, Workload
 from parcast.model import Costs
 from parcast.program import ANY, Block, Unrolled
 from parcast.program.matching import CODE, Columns, matched
-from parcast.program.matching.deadlock import matched as fixed_program
+from parcast.program.matching import match_unrolled as fixed_program
 from parcast.program.reference import frozen
 from parcast.program.source import SENDS
 from parcast_perturb.asynchronous import warned

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from parcast import Parts
-from parcast.program.reference.instants import SAME
+from parcast.program.reference import SAME_INSTANT
 from parcast_traces.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
 from parcast_traces.trace.columns import (
     BYTES,
@@ -162,7 +162,7 @@ def _turns(clock: Floats, awaited: _Awaited) -> Floats:
     call = awaited.call[order[first]]
     arrival, flight = awaited.arrival[order], awaited.flight[order]
     last = np.maximum.reduceat(arrival, first)
-    alike = arrival * (1.0 + SAME) >= np.repeat(last, np.diff(first, append=len(order)))
+    alike = arrival * (1.0 + SAME_INSTANT) >= np.repeat(last, np.diff(first, append=len(order)))
     left = np.minimum.reduceat(np.where(alike, flight, np.inf), first)
     late = last > clock[call]
     found[call[late]] = np.maximum(clock[call], left)[late]

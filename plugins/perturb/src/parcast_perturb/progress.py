@@ -16,9 +16,9 @@ def shown(events: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
-    from parcast.cli.streams import terminal
+    from parcast.cli import progress_stream
 
     columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
+    with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task = bar.add_task("events", total=events)
         yield lambda done: bar.update(task, completed=done)

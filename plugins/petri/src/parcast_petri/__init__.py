@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
-from parcast.plugins.entries import COSTS
+from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -31,7 +31,7 @@ SHARES = {
     "equal shares of the network": {"sharing": "fcfs"},
     "memory shared anew": {"memory": "fixed"},
 }
-FOLLOWED = ("background", "links", "traffic", *COSTS)
+FOLLOWED = ("background", "links", "traffic", *COST_FEATURES)
 
 
 @hookimpl

@@ -105,7 +105,7 @@ def slowdown(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
-    from parcast.cli import progress
+    from parcast.cli import show_progress
     from parcast.quantities import to_base
     from parcast_petri.machine.load import stated
     from parcast_petri.theory.slowdown import Slowdown
@@ -125,7 +125,7 @@ def slowdown(
             f"turns may take {asked.seconds:.0f} s; a smaller --runs or --demand takes less",
             err=True,
         )
-    with progress.shown() as tell:
+    with show_progress() as tell:
         found = asked.answer(tell)
     typer.echo(json.dumps(found) if as_json else _slowdown_report(found))
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from parcast.plugins import cached_kernels
-from parcast.plugins.kernels import once
+from parcast.plugins import cached_kernels, call_once
 from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
 
 
-@once
+@call_once
 def compiled() -> Callable[..., Any]:
     """Return `game.run` compiled; its helpers are compiled with it as they stand."""
     import numba

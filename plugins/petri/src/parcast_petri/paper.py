@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.program.reference.instants import SAME
+from parcast.program.reference import SAME_INSTANT
 from parcast.quantities import Call, Expr, Name, Num
 from parcast_petri.nets.arrays import Form, arrays
 from parcast_petri.nets.net import Net, Number, Tokens
@@ -73,7 +73,7 @@ def paper_net(
         one.draw(process)
     for one in drawn:  # among what is due at one time, computations come first
         one.draw_sends()
-    return sketch.net("segments", SAME), [one.last for one in drawn]
+    return sketch.net("segments", SAME_INSTANT), [one.last for one in drawn]
 
 
 @attrs.define(eq=False)

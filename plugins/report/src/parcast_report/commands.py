@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast import ParcastError
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -27,7 +27,7 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of results: HTML, a picture, Markdown or LaTeX, by the suffix."""
-    from parcast.cli.output import check_output
+    from parcast.cli import check_output
     from parcast_report.page import write_interactive
     from parcast_report.reading import read_results
 

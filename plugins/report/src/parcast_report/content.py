@@ -11,7 +11,7 @@ import attrs
 from parcast import Results, Row, Status
 from parcast.model import is_lower_bound
 from parcast.quantities import format_seconds, is_number
-from parcast.results import plain, told_once
+from parcast.results import merge_similar, plain
 
 #: More rows than these are not printed in one table.
 MOST_ROWS = 120
@@ -237,7 +237,7 @@ def _remarks(
 ) -> Iterator[Remark]:
     for solver in dict.fromkeys(solver for solver, _ in rows_by_text):
         texts = [text for name, text in rows_by_text if name == solver]
-        for text, variants in told_once(texts).items():
+        for text, variants in merge_similar(texts).items():
             rows = {id(row): row for variant in variants for row in rows_by_text[solver, variant]}
             yield Remark(solver, text, _points(list(rows.values()), totals[solver]))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import FamilyEntry, SolverEntry, hookimpl
-from parcast.plugins.entries import MEMORY
+from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
     import typer
@@ -42,7 +42,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             summary,
             options=f"parcast_spmd.options:{options}",
             choices=law,
-            follows=("network.saturation", *MEMORY),
+            follows=("network.saturation", *MEMORY_FEATURES),
         )
 
 

@@ -50,8 +50,8 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         return bare if formula.factor == 1 else f"{formula.factor!r} * {bare}"
 
     read = set().union(*(names_in(f.expr) for phase in phases.phase for f in _formulas(phase)))
-    kept = {k: v for k, v in workload.parameters.items() if k in read - fixed.keys()}
-    parameters = "".join(f", {name}={value!r}" for name, value in kept.items())
+    read_parameters = {k: v for k, v in workload.parameters.items() if k in read - fixed.keys()}
+    parameters = "".join(f", {name}={value!r}" for name, value in read_parameters.items())
     lines = [f"def program(rank, size{parameters}):"]
     for index, phase in enumerate(phases.phase):
         lines += [f"    {line}" for line in _phase(phase, index, text)]
@@ -62,8 +62,8 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
 @lru_cache(maxsize=8)
 def _content(source: str, name: str, summary: str) -> Program:
     """Return the program of a source: of the same one the same, which is then unrolled once."""
-    made = read_source(source, f"{name} as a program", name)
-    return Program(attrs.evolve(made.content.tree, description=summary))
+    workload = read_source(source, f"{name} as a program", name)
+    return Program(attrs.evolve(workload.content.tree, description=summary))
 
 
 def _formulas(phase: Phase) -> list[Formula]:
@@ -89,10 +89,12 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
         f"    for burst in range(floor({text(phase.bursts)} + 0.5)):",
         "        pass",
     ]
-    if any(map(_some, (phase.parallel, phase.serial, phase.memory_bytes))):
-        moved = f", bytes={text(phase.memory_bytes)} / size" if _some(phase.memory_bytes) else ""
+    if any(map(_is_nonzero, (phase.parallel, phase.serial, phase.memory_bytes))):
+        moved = (
+            f", bytes={text(phase.memory_bytes)} / size" if _is_nonzero(phase.memory_bytes) else ""
+        )
         lines += [f"        compute({text(phase.parallel)} / size + {text(phase.serial)}{moved})"]
-    if _some(phase.messages) or _some(phase.bytes):
+    if _is_nonzero(phase.messages) or _is_nonzero(phase.bytes):
         sent = f"{text(phase.bytes)} * {text(phase.scale)}"
         lines += [
             "        if size > 1:",
@@ -107,40 +109,42 @@ def _phase(phase: Phase, index: int, text: Callable[[Formula], str]) -> list[str
             "        if size > 1:",
             f"            barrier(color=rank // floor({text(phase.group)} + 0.5))",
         ]
-    if _some(phase.io_bytes):
+    if _is_nonzero(phase.io_bytes):
         shared = ", file='shared', collective=True" if phase.io == "sync" else ""
         accessed = text(phase.io_bytes)
         lines += [f"    if {accessed} > 0:", f"        write({accessed} / size{shared})"]
     return lines
 
 
-def _some(formula: Formula) -> bool:
+def _is_nonzero(formula: Formula) -> bool:
     return not (isinstance(formula.expr, Num) and formula.expr.value == 0)
 
 
 def _notes(phases: Phases, query: Query) -> list[str]:
     """Return what the program fixes that the phases leave open."""
     notes = []
-    found = phases.at(query)
-    for index, one in enumerate(found):
-        for name, count in (("cycles", one.cycles), ("bursts", one.bursts)):
+    values = phases.at(query)
+    for index, phase in enumerate(values):
+        for name, count in (("cycles", phase.cycles), ("bursts", phase.bursts)):
             if count != int(count):
                 raise InvalidPointError(
                     f"workload {query.workload.name!r}, phase[{index}].{name} is {count:g} at "
                     f"p={query.p}; a program repeats whole {name}"
                 )
-        rounded = max(int(one.messages + 0.5), 1 if one.bytes else 0)
-        if rounded != one.messages:
-            notes.append(f"{one.messages:g} messages in a burst of {one.name!r} became {rounded}")
-    if any(one.distribution.variance for one in found):
+        rounded = max(int(phase.messages + 0.5), 1 if phase.bytes else 0)
+        if rounded != phase.messages:
+            notes.append(
+                f"{phase.messages:g} messages in a burst of {phase.name!r} became {rounded}"
+            )
+    if any(phase.distribution.variance for phase in values):
         notes.append("bursts are deterministic here; the workload's vary")
-    if any(one.serial for one in found) and query.p > 1:
+    if any(phase.serial for phase in values) and query.p > 1:
         notes.append("serial work is done by every process")
-    if any(one.messages for one in found):
+    if any(phase.messages for phase in values):
         notes.append("messages go to the nearest neighbors on a ring, by sendrecv")
-    if any(one.group > 1 for one in found):
+    if any(phase.group > 1 for phase in values):
         notes.append("the processes of a group join by a barrier, whose messages take their time")
-    if any(one.io_bytes for one in found):
+    if any(phase.io_bytes for phase in values):
         notes.append(
             "I/O is written; synchronous I/O is a barrier, an access of each process to one "
             "shared file, and a barrier"

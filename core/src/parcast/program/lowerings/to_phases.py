@@ -63,11 +63,11 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     InvalidPointError
         If the program has no meaning at this p, or does not end.
     """
-    found = matched(attrs.evolve(query, workload=workload), pools=True)
-    costs = Costs.of(query, found.unrolled.needs())
-    counts = count(_timed(found.unrolled), costs)
-    chained = not ends_in_block_order(found.native, math.inf)
-    native = _timed(found.native)
+    prepared = matched(attrs.evolve(query, workload=workload), pools=True)
+    costs = Costs.of(query, prepared.unrolled.needs())
+    counts = count(_timed(prepared.unrolled), costs)
+    chained = not ends_in_block_order(prepared.native, math.inf)
+    native = _timed(prepared.native)
     _check_alike(counts, query)
     phase = _phase(native, counts, costs, query)
     content = Phases(phase=(phase,))
@@ -88,7 +88,7 @@ def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iter
     together = phase.io == "sync"
     if together and counts.accesses.any() and native.size > 1 and costs.disk_startup:
         yield "an access by all together pays one startup of a disk"
-    files = {one.arguments["file"] for one in native.blocks if one.op in {"read", "write"}}
+    files = {block.arguments["file"] for block in native.blocks if block.op in {"read", "write"}}
     if (
         costs.layout == "cluster"
         and costs.disks > 1
@@ -99,67 +99,69 @@ def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iter
 
 def _timed(unrolled: Unrolled) -> Unrolled:
     """Return what comes after the last ``start()`` of all processes at once, to be counted."""
-    starts = (i for i, one in enumerate(unrolled.blocks) if one.op == "start" and one.ranks is None)
+    starts = (
+        i for i, block in enumerate(unrolled.blocks) if block.op == "start" and block.ranks is None
+    )
     return attrs.evolve(unrolled, blocks=unrolled.blocks[max(starts, default=-1) + 1 :])
 
 
 def count(unrolled: Unrolled, costs: Costs) -> Counts:
     """Return what every rank of an expanded program does."""
-    made = Counts(*(np.zeros(unrolled.size) for _ in attrs.fields(Counts)))
+    counts = Counts(*(np.zeros(unrolled.size) for _ in attrs.fields(Counts)))
     for block in unrolled.blocks:
-        given = block.arguments
+        arguments = block.arguments
         at = slice(None) if block.ranks is None else block.ranks
         if block.op == "compute":
-            made.seconds[at] += costs.compute(at, given["flops"], given["bytes"])
+            counts.seconds[at] += costs.compute(at, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
-            made.seconds[at] += costs.elapse(at, given["seconds"])
+            counts.seconds[at] += costs.elapse(at, arguments["seconds"])
         elif block.op in {"read", "write"}:
-            made.accesses[at] += 1
-            made.accessed[at] += given["bytes"]
+            counts.accesses[at] += 1
+            counts.accessed[at] += arguments["bytes"]
         elif block.op == "pool":
-            _share(unrolled.pools[given["pool"]], at, costs, made)
+            _share(unrolled.pools[arguments["pool"]], at, costs, counts)
         if block.op in SENDS:
-            made.messages[at] += 1
-            made.bytes[at] += given["bytes"]
+            counts.messages[at] += 1
+            counts.bytes[at] += arguments["bytes"]
         if block.op in _RECEIVING:
-            made.calls[at] += 1
-    return made
+            counts.calls[at] += 1
+    return counts
 
 
-def _share(pool: Pool, ranks: Any, costs: Costs, made: Counts) -> None:
+def _share(pool: Pool, ranks: Any, costs: Costs, counts: Counts) -> None:
     """Count the tasks of a pool as shared out evenly among the processes that come to it."""
-    taking = len(made.seconds[ranks])
+    taking = len(counts.seconds[ranks])
     for block in pool.work.blocks:
-        given = block.arguments
+        arguments = block.arguments
         count = pool.tasks if block.ranks is None else len(block.ranks)
 
-        def total(name: str, given: Any = given, count: int = count) -> float:
-            return float(np.sum(np.broadcast_to(given[name], count)))
+        def total(name: str, arguments: Any = arguments, count: int = count) -> float:
+            return float(np.sum(np.broadcast_to(arguments[name], count)))
 
         if block.op == "compute":
             flops, moved = total("flops"), total("bytes")
-            made.seconds[ranks] += costs.compute(ranks, flops, moved) / taking
+            counts.seconds[ranks] += costs.compute(ranks, flops, moved) / taking
         elif block.op == "elapse":
-            made.seconds[ranks] += costs.elapse(ranks, total("seconds")) / taking
+            counts.seconds[ranks] += costs.elapse(ranks, total("seconds")) / taking
         elif block.op in {"read", "write"}:
-            made.accesses[ranks] += count / taking
-            made.accessed[ranks] += total("bytes") / taking
-    asked = pool.tasks / taking + 1  # and the word that there are no more
-    made.messages[ranks] += 2 * asked
-    made.bytes[ranks] += float(np.sum(np.broadcast_to(pool.bytes, pool.tasks))) / taking
-    made.calls[ranks] += asked
+            counts.accesses[ranks] += count / taking
+            counts.accessed[ranks] += total("bytes") / taking
+    requests = pool.tasks / taking + 1  # and the word that there are no more
+    counts.messages[ranks] += 2 * requests
+    counts.bytes[ranks] += float(np.sum(np.broadcast_to(pool.bytes, pool.tasks))) / taking
+    counts.calls[ranks] += requests
 
 
 def _check_alike(counts: Counts, query: Query) -> None:
     """Refuse processes whose largest work is far above the mean."""
     seconds = counts.seconds
-    most, mean = float(seconds.max()), float(seconds.mean())
-    if mean and most / mean > MOST_UNEQUAL:
+    largest, mean = float(seconds.max()), float(seconds.mean())
+    if mean and largest / mean > MOST_UNEQUAL:
         low, high = int(seconds.argmin()), int(seconds.argmax())
         raise UnsupportedError(
             f"{query.workload.name!r} is not SPMD at p={query.p}: rank {low} computes "
-            f"{seconds[low]:.3g} s and rank {high} {most:.3g} s (largest/mean {most / mean:.3g} > "
-            f"{MOST_UNEQUAL})"
+            f"{seconds[low]:.3g} s and rank {high} {largest:.3g} s (largest/mean "
+            f"{largest / mean:.3g} > {MOST_UNEQUAL})"
         )
 
 
@@ -198,9 +200,9 @@ def _own_overhead(counts: Counts, costs: Costs) -> float:
     messages, sent, calls = (float(column.mean()) for column in columns)
     if len(counts.messages) > 1:
         return max(0.0, calls - messages) * float(costs.overhead_receive)
-    each = costs.overhead + costs.local_startup
+    per_message = costs.overhead + costs.local_startup
     of_bytes = costs.overhead_per_byte + costs.local_per_byte
-    return float(messages * each + sent * of_bytes + calls * costs.overhead_receive)
+    return float(messages * per_message + sent * of_bytes + calls * costs.overhead_receive)
 
 
 def _repeats(native: Unrolled) -> float:

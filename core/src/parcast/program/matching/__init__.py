@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.program.matching.blockwise import ends_in_block_order
     from parcast.program.matching.channels import NOTHING, TIMING
     from parcast.program.matching.collectives import algorithms, groups
-    from parcast.program.matching.columns import CODE, NONE, OPS, Columns
-    from parcast.program.matching.deadlock import Matched
-    from parcast.program.matching.expansion import expand, is_collective
+    from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
+    from parcast.program.matching.deadlock import Matched, match_unrolled
+    from parcast.program.matching.expansion import (
+        expand,
+        find_collectives,
+        groups_and_bytes,
+        is_collective,
+    )
     from parcast.program.matching.prepare import matched
 else:
     __getattr__ = lazily(
@@ -21,9 +26,9 @@ else:
             "blockwise": "ends_in_block_order",
             "channels": "NOTHING TIMING",
             "collectives": "algorithms groups",
-            "columns": "CODE Columns NONE OPS",
-            "deadlock": "Matched",
-            "expansion": "expand is_collective",
+            "columns": "CODE Columns NONE OPS operation_columns",
+            "deadlock": "Matched match_unrolled",
+            "expansion": "expand find_collectives groups_and_bytes is_collective",
             "prepare": "matched",
         },
     )
@@ -39,7 +44,11 @@ __all__ = [
     "algorithms",
     "ends_in_block_order",
     "expand",
+    "find_collectives",
     "groups",
+    "groups_and_bytes",
     "is_collective",
+    "match_unrolled",
     "matched",
+    "operation_columns",
 ]

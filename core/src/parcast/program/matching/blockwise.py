@@ -81,13 +81,13 @@ class _Channels:
         return self._seen[key]
 
     def _numbered(self, block: Block, column: Column, peer: str) -> int:
-        own = np.arange(self._size) if block.ranks is None else block.ranks
-        source, to = (own, column) if peer == "dst" else (column, own)
-        found = np.sort(np.asarray(source * self._size + to, dtype=np.int64))
-        digest = hashlib.blake2b(found.tobytes(), digest_size=16).digest()
+        ranks = np.arange(self._size) if block.ranks is None else block.ranks
+        source, to = (ranks, column) if peer == "dst" else (column, ranks)
+        channels = np.sort(np.asarray(source * self._size + to, dtype=np.int64))
+        digest = hashlib.blake2b(channels.tobytes(), digest_size=16).digest()
         if digest not in self._numbers:
             self._numbers[digest] = len(self._sets)
-            self._sets.append(found)
+            self._sets.append(channels)
         return self._numbers[digest]
 
     def disjoint(self, keys: Iterable[_Key]) -> bool:
@@ -95,7 +95,7 @@ class _Channels:
         by_tag: defaultdict[int, set[int]] = defaultdict(set)
         for tag, number in keys:
             by_tag[tag].add(number)
-        for numbers in {frozenset(found) for found in by_tag.values()}:
+        for numbers in {frozenset(used) for used in by_tag.values()}:
             together = np.concatenate([self._sets[number] for number in numbers])
             if len(np.unique(together)) < len(together):
                 return False

@@ -91,10 +91,10 @@ def _keys(columns: Columns, sends: _Side, receives: _Side) -> tuple[Ids, Ids]:
     if span * (size + 1) ** 2 < 2**62:
         numbers = tags[0] - low, tags[1] - low
     else:  # tags far apart are counted instead
-        known = np.unique(both)
+        distinct = np.unique(both)
         numbers, span = (
-            (np.searchsorted(known, tags[0]), np.searchsorted(known, tags[1])),
-            len(known),
+            (np.searchsorted(distinct, tags[0]), np.searchsorted(distinct, tags[1])),
+            len(distinct),
         )
     pairs = zip((sends, receives), numbers, strict=True)
     first, second = ((side.source * np.int64(size) + side.to) * span + n for side, n in pairs)
@@ -109,29 +109,29 @@ def _timed(columns: Columns, sends: _Side, receives: _Side) -> tuple[Any, Any]:
     )
     send_keys, receive_keys = _keys(columns, *inboxes)
     wild = receives.source == ANY
-    known = np.unique(receive_keys[wild])
-    open_sends, open_receives = np.isin(send_keys, known), np.isin(receive_keys, known)
+    keys = np.unique(receive_keys[wild])
+    open_sends, open_receives = np.isin(send_keys, keys), np.isin(receive_keys, keys)
     mixed = np.flatnonzero(open_receives & ~wild)
     if len(mixed):
-        one = mixed[0]
-        other = np.flatnonzero(wild & (receive_keys == receive_keys[one]))[0]
+        receive = mixed[0]
+        wildcard = np.flatnonzero(wild & (receive_keys == receive_keys[receive]))[0]
         raise InvalidPointError(
-            f"{columns.line(receives.ids[one])}: at p={len(columns.offsets) - 1} which message "
-            f"rank {receives.to[one]} receives from rank {receives.source[one]} (tag "
-            f"{receives.tag[one]}) depends on timing, because it also takes that tag with "
-            f"recv(ANY) ({columns.line(receives.ids[other])}); give them different tags"
+            f"{columns.line(receives.ids[receive])}: at p={len(columns.offsets) - 1} which message "
+            f"rank {receives.to[receive]} receives from rank {receives.source[receive]} (tag "
+            f"{receives.tag[receive]}) depends on timing, because it also takes that tag with "
+            f"recv(ANY) ({columns.line(receives.ids[wildcard])}); give them different tags"
         )
-    sent = np.searchsorted(np.sort(send_keys[open_sends]), [known, known + 1])
-    taken = np.searchsorted(np.sort(receive_keys[wild]), [known, known + 1])
-    wrong = np.flatnonzero(np.diff(sent, axis=0)[0] != np.diff(taken, axis=0)[0])
+    sent = np.searchsorted(np.sort(send_keys[open_sends]), [keys, keys + 1])
+    received = np.searchsorted(np.sort(receive_keys[wild]), [keys, keys + 1])
+    wrong = np.flatnonzero(np.diff(sent, axis=0)[0] != np.diff(received, axis=0)[0])
     if len(wrong):
-        key = known[wrong[0]]
+        key = keys[wrong[0]]
         some_receive = np.flatnonzero(receive_keys == key)
-        count, one = int((send_keys == key).sum()), some_receive[0]
+        count, receive = int((send_keys == key).sum()), some_receive[0]
         raise InvalidPointError(
-            f"{columns.line(receives.ids[one])}: at p={len(columns.offsets) - 1} rank "
-            f"{receives.to[one]} takes {_messages(len(some_receive))} with recv(ANY) (tag "
-            f"{receives.tag[one]}) where {count} {'is' if count == 1 else 'are'} sent to it; "
+            f"{columns.line(receives.ids[receive])}: at p={len(columns.offsets) - 1} rank "
+            f"{receives.to[receive]} takes {_messages(len(some_receive))} with recv(ANY) (tag "
+            f"{receives.tag[receive]}) where {count} {'is' if count == 1 else 'are'} sent to it; "
             "receive as many as are sent"
         )
     return open_sends, open_receives
@@ -154,7 +154,7 @@ def _unmatched(columns: Columns, sends: _Side, receives: _Side) -> str:
         if len(side.ids)
     }
     name = min(firsts.values())[1]
-    side, other = loose[name], loose["receive" if name == "send" else "send"]
+    side, counterpart = loose[name], loose["receive" if name == "send" else "send"]
     at = int(np.argmin(columns.order[side.ids]))
     source, to, tag = int(side.source[at]), int(side.to[at]), int(side.tag[at])
     sent, received = (
@@ -162,17 +162,17 @@ def _unmatched(columns: Columns, sends: _Side, receives: _Side) -> str:
     )
     if name == "send":
         fact = f"rank {source} sends {_messages(sent)} to rank {to} (tag {tag})"
-        rest = (
+        lack = (
             f"and rank {to} receives only {received}"
             if received
             else f"that rank {to} never receives"
         )
     else:
         fact = f"rank {to} receives {_messages(received)} from rank {source} (tag {tag})"
-        rest = f"and rank {source} sends only {sent}" if sent else f"that rank {source} never sends"
+        lack = f"and rank {source} sends only {sent}" if sent else f"that rank {source} never sends"
     p = len(columns.offsets) - 1
-    hint = _hint(columns, name, (source, to, tag), other)
-    return f"{columns.line(side.ids[at])}: at p={p} {fact} {rest}; {hint}"
+    hint = _hint(columns, name, (source, to, tag), counterpart)
+    return f"{columns.line(side.ids[at])}: at p={p} {fact} {lack}; {hint}"
 
 
 def _surplus(keys: Ids, others: Ids) -> Ids:
@@ -184,25 +184,31 @@ def _surplus(keys: Ids, others: Ids) -> Ids:
     return np.sort(order[nth >= partners])
 
 
-def _hint(columns: Columns, name: str, channel: tuple[int, int, int], other: _Side) -> str:
+def _hint(columns: Columns, name: str, channel: tuple[int, int, int], counterpart: _Side) -> str:
     """Return what the other side does instead, or what is missing."""
     source, to, tag = channel
     if len(columns.offsets) == 2:
         return "put messages under `if size > 1`"
     doing = "receives" if name == "send" else "sends"
     peer, mate = (to, source) if name == "send" else (source, to)
-    otherwise = np.flatnonzero((other.source == source) & (other.to == to))
+    otherwise = np.flatnonzero((counterpart.source == source) & (counterpart.to == to))
     if len(otherwise):
-        line = columns.line(other.ids[otherwise[0]])
-        used = other.tag[otherwise[0]]
+        line = columns.line(counterpart.ids[otherwise[0]])
+        used = counterpart.tag[otherwise[0]]
         return f"rank {peer} {doing} with tag {used} ({line}): give both the same tag"
-    own, far = (other.to, other.source) if name == "send" else (other.source, other.to)
-    elsewhere = np.flatnonzero((own == peer) & (other.tag == tag))
+    near, far = (
+        (counterpart.to, counterpart.source)
+        if name == "send"
+        else (counterpart.source, counterpart.to)
+    )
+    elsewhere = np.flatnonzero((near == peer) & (counterpart.tag == tag))
     if len(elsewhere):
-        one = elsewhere[0]
+        index = elsewhere[0]
         way = "from" if name == "send" else "to"
-        line = columns.line(other.ids[one])
-        return f"rank {peer} {doing} {way} rank {far[one]} instead ({line}), not {way} rank {mate}"
+        line = columns.line(counterpart.ids[index])
+        return (
+            f"rank {peer} {doing} {way} rank {far[index]} instead ({line}), not {way} rank {mate}"
+        )
     tagged = f", tag={tag}" if tag else ""
     missing = f"recv({source}{tagged})" if name == "send" else f"send({to}, ...{tagged})"
     return f"add {missing} on rank {peer}, or leave this out where it has no partner"

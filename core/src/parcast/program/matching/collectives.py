@@ -53,8 +53,8 @@ def algorithms(text: str | None = None) -> Mapping[str, str]:
             hint = did_you_mean(op, ALGORITHMS) or f" Known: {', '.join(ALGORITHMS)}."
             raise FileError(f"network.collectives: there is no collective {shorten(op)!r}.{hint}")
         if name not in ALGORITHMS[op]:
-            known = f" Known: {', '.join(ALGORITHMS[op])}."
-            hint = did_you_mean(name, ALGORITHMS[op]) or known
+            options = f" Known: {', '.join(ALGORITHMS[op])}."
+            hint = did_you_mean(name, ALGORITHMS[op]) or options
             raise FileError(f"network.collectives: {op} has no algorithm {shorten(name)!r}.{hint}")
         chosen[op] = name
     return chosen
@@ -133,17 +133,17 @@ def steps(op: str, algorithm: str, among: Groups, bytes_: Any, root: Any) -> lis
         gather = _gather_ring if algorithm == "ring" else _gather_rounds
         return [step for step in gather(among, amount) if len(step.ranks)]
     if algorithm == "tree":
-        found = [*_binomial("reduce", among, amount, 0), *_binomial("bcast", among, amount, 0)]
+        messages = [*_binomial("reduce", among, amount, 0), *_binomial("bcast", among, amount, 0)]
     elif algorithm == "binomial":
-        found = list(_binomial(op, among, amount, root))
+        messages = list(_binomial(op, among, amount, root))
     elif algorithm == "linear":
-        found = list(_chain(among, amount) if op == "scan" else _star(op, among, amount, root))
+        messages = list(_chain(among, amount) if op == "scan" else _star(op, among, amount, root))
     elif algorithm == "ring":
-        found = list(_ring(op, among, amount))
+        messages = list(_ring(op, among, amount))
     else:
         rounds = _rounds(op, algorithm, among.size, amount)
-        found = [_exchange(among, *one) for one in rounds]
-    return [step for step in found if len(step.ranks)]
+        messages = [_exchange(among, *turn) for turn in rounds]
+    return [step for step in messages if len(step.ranks)]
 
 
 def _step(op: str, among: Groups, active: Any, **columns: Any) -> Step:
@@ -160,8 +160,8 @@ def _exchange(among: Groups, active: Any, shift: int, amount: Any) -> Step:
 
 def _rounds(op: str, algorithm: str, size: Any, amount: Any) -> Iterator[tuple[Any, int, Any]]:
     """Yield of each round: who takes part, how far it sends, and how much."""
-    most = int(np.max(size, initial=0))
-    shifts = range(1, most) if algorithm == "pairwise" else _powers(most)
+    largest = int(np.max(size, initial=0))
+    shifts = range(1, largest) if algorithm == "pairwise" else _powers(largest)
     for shift in shifts:
         if op in ("allgather", "allgatherv"):
             yield shift < size, shift, amount * np.minimum(shift, size - shift)
@@ -169,19 +169,19 @@ def _rounds(op: str, algorithm: str, size: Any, amount: Any) -> Iterator[tuple[A
             yield shift < size, shift, amount * size / 2 if algorithm == "bruck" else amount
 
 
-def _powers(most: int) -> list[int]:
+def _powers(limit: int) -> list[int]:
     """Return the powers of two below ``most``."""
-    return [1 << k for k in range(max(most - 1, 0).bit_length())]
+    return [1 << k for k in range(max(limit - 1, 0).bit_length())]
 
 
 def _ring(op: str, among: Groups, amount: Any) -> Iterator[Step]:
     times, share = among.size - 1, amount
     if op == "allreduce":
         times, share = 2 * times, amount / among.size
-    done = 0
+    completed = 0
     for last in np.unique(times).tolist():
-        yield from [_exchange(among, times >= last, 1, share)] * (last - done)
-        done = last
+        yield from [_exchange(among, times >= last, 1, share)] * (last - completed)
+        completed = last
 
 
 def _gather_ring(among: Groups, amount: Any) -> Iterator[Step]:
@@ -205,9 +205,9 @@ def _gather_rounds(among: Groups, amount: Any) -> Iterator[Step]:
         count, before = np.minimum(shift, among.size - shift), 0
         carried = np.zeros(len(among.ranks))
         for power, some_of in enumerate(sums):
-            taken = (count >> power) & 1
-            carried += taken * among.of((among.position - before) % among.size, some_of)
-            before = before + (taken << power)
+            bit = (count >> power) & 1
+            carried += bit * among.of((among.position - before) % among.size, some_of)
+            before = before + (bit << power)
         yield _exchange(among, shift < among.size, shift, carried)
 
 
@@ -262,7 +262,7 @@ def _hub_sides(among: Groups, hub: NDArray[np.bool_], amount: Any, root: Any) ->
 
 
 def _chain(among: Groups, amount: Any) -> Iterator[Step]:
-    place, size = among.position, among.size
-    yield _step("recv", among, place > 0, src=among.rank((place - 1) % size))
-    after = among.rank((place + 1) % size)
-    yield _step("send", among, place < size - 1, dst=after, bytes=amount)
+    position, size = among.position, among.size
+    yield _step("recv", among, position > 0, src=among.rank((position - 1) % size))
+    after = among.rank((position + 1) % size)
+    yield _step("send", among, position < size - 1, dst=after, bytes=amount)

@@ -68,7 +68,7 @@ class Columns:
         return self.unrolled.line(int(self.site[id_]))
 
 
-def columns(unrolled: Unrolled) -> Columns:
+def operation_columns(unrolled: Unrolled) -> Columns:
     """Return the operations as columns; collectives are rows with their bytes.
 
     About a second and 500 MB for each ten million operations.
@@ -90,10 +90,10 @@ def columns(unrolled: Unrolled) -> Columns:
     offsets, wait_offsets = _offsets(unrolled.size, distinct, times)
     total = int(offsets[-1])
     wanted = set(_TARGETS.values()) | ({"memory"} if any(map(_moves_memory, distinct)) else set())
-    found = {name: np.empty(total, _TYPES[name]) for name in sorted(wanted)}
+    targets = {name: np.empty(total, _TYPES[name]) for name in sorted(wanted)}
     values = [_values(block, wanted) for block in distinct]
-    order, waits = _scatter(unrolled, kinds, values, found, offsets, wait_offsets)
-    for name, column in found.items():
+    order, waits = _scatter(unrolled, kinds, values, targets, offsets, wait_offsets)
+    for name, column in targets.items():
         _fill(column, [value[name] for value in values], kinds, order)
     codes = np.array([CODE[block.op] for block in distinct], np.int8)
     sites = np.array([block.site for block in distinct], np.int32)
@@ -103,10 +103,10 @@ def columns(unrolled: Unrolled) -> Columns:
         op=codes[kinds][order],
         site=sites[kinds][order],
         order=order,
-        memory=found.pop("memory", None),
+        memory=targets.pop("memory", None),
         wait_op=waits[0],
         wait_request=waits[1],
-        **found,
+        **targets,
     )
 
 
@@ -134,31 +134,31 @@ def _moves_memory(block: Block) -> bool:
 
 def _values(block: Block, wanted: set[str]) -> dict[str, Any]:
     """Return what a block gives to each column: a number, or an array over its ranks."""
-    found: dict[str, Any] = {name: _DEFAULTS[name] for name in wanted}
+    values: dict[str, Any] = {name: _DEFAULTS[name] for name in wanted}
     for name, value in block.arguments.items():
         target = "memory" if (block.op, name) == ("compute", "bytes") else _TARGETS.get(name)
         if target in wanted:
-            found[target] = value
-    return found
+            values[target] = value
+    return values
 
 
 def _scatter(
     unrolled: Unrolled,
     kinds: NDArray[np.int32],
     values: Sequence[dict[str, Any]],
-    found: dict[str, NDArray[Any]],
+    targets: dict[str, NDArray[Any]],
     offsets: Ids,
     wait_offsets: Ids,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Fill in all that is an array; return each operation's block, and the waits."""
     arrays = [
-        [(found[k], v) for k, v in value.items() if isinstance(v, np.ndarray)] for value in values
+        [(targets[k], v) for k, v in value.items() if isinstance(v, np.ndarray)] for value in values
     ]
     order = np.empty(offsets[-1], np.int32)
     waits = np.empty((2, wait_offsets[-1]), np.int64)
     following, next_wait = offsets[:-1].copy(), wait_offsets[:-1].copy()
     last_use = _last_uses(unrolled.blocks)
-    held: dict[int, Ids] = {}
+    posted: dict[int, Ids] = {}
     for ordinal, (block, kind) in enumerate(zip(unrolled.blocks, kinds.tolist(), strict=True)):
         ids = following.copy() if block.ranks is None else following[block.ranks]
         following[_at(block.ranks)] = ids + 1
@@ -166,17 +166,17 @@ def _scatter(
         for column, array in arrays[kind]:
             column[ids] = array
         if ordinal in last_use:
-            held[ordinal] = ids
+            posted[ordinal] = ids
         for request in block.requests:
             earlier = ordinal - request.back
             ranks = _waiting(block, request)
             at = _at(ranks)
             rows = next_wait[at]
             waits[0, rows] = following[at] - 1
-            waits[1, rows] = held[earlier][_lanes(unrolled.blocks[earlier].ranks, ranks)]
+            waits[1, rows] = posted[earlier][_lanes(unrolled.blocks[earlier].ranks, ranks)]
             next_wait[at] += 1
             if last_use[earlier] == ordinal:
-                held.pop(earlier, None)
+                posted.pop(earlier, None)
     return order, waits
 
 

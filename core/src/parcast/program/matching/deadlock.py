@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from parcast.errors import InvalidPointError
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.channels import Matching, match
-from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, columns
+from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, operation_columns
 from parcast.program.matching.dry_run import sweep
-from parcast.program.matching.expansion import Collective, collectives, expand
+from parcast.program.matching.expansion import Collective, expand, find_collectives
 from parcast.program.matching.wavefront import Needs, stuck_in
 from parcast.program.source.operations import ANY, SENDS
 from parcast.program.unroll.blocks import Unrolled
@@ -36,7 +36,7 @@ class Matched:
     @cached_property
     def columns(self) -> Columns:
         """The columns of the expanded program."""
-        return columns(self.unrolled)
+        return operation_columns(self.unrolled)
 
     @cached_property
     def matching(self) -> Matching:
@@ -53,34 +53,38 @@ def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str])
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
-    matched(unrolled, algorithms, eager_limit)
+    match_unrolled(unrolled, algorithms, eager_limit)
 
 
-def matched(unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float) -> Matched:
+def match_unrolled(
+    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
+) -> Matched:
     """Return a program's messages, checked as `check` does."""
-    calls = collectives(unrolled)
-    found = Matched(unrolled, algorithms, calls)
+    calls = find_collectives(unrolled)
+    program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
     if in_blocks and ends_in_block_order(unrolled, eager_limit):
-        return found
+        return program
     # always asked: it tells what has no partner before there are messages of collectives
-    accepted = _accepted(found if not calls else None, unrolled, eager_limit)
+    accepted = _accepted(program if not calls else None, unrolled, eager_limit)
     if in_blocks and accepted:
-        return found
-    if found.matching.timed():
-        stuck = np.array(sweep(found.columns, eager_limit), np.int64)
+        return program
+    if program.matching.timed():
+        stuck = np.array(sweep(program.columns, eager_limit), np.int64)
         if len(stuck):
-            late = found.columns.among(SENDS)[stuck] & (found.columns.amount[stuck] > eager_limit)
-            raise InvalidPointError(_deadlock(found.columns, stuck, late, eager_limit))
-        return found
-    needed = needs(found.columns, found.matching, eager_limit).sorted()
-    cycle = stuck_in(needed, found.columns.offsets)
+            late = program.columns.among(SENDS)[stuck] & (
+                program.columns.amount[stuck] > eager_limit
+            )
+            raise InvalidPointError(_deadlock(program.columns, stuck, late, eager_limit))
+        return program
+    needed = needs(program.columns, program.matching, eager_limit).sorted()
+    cycle = stuck_in(needed, program.columns.offsets)
     if len(cycle):
         sentence = _deadlock(
-            found.columns, needed.waiting[cycle], needed.rendezvous[cycle], eager_limit
+            program.columns, needed.waiting[cycle], needed.rendezvous[cycle], eager_limit
         )
         raise InvalidPointError(sentence)
-    return found
+    return program
 
 
 def _accepted(same: Matched | None, unrolled: Unrolled, eager_limit: float) -> bool:
@@ -88,7 +92,7 @@ def _accepted(same: Matched | None, unrolled: Unrolled, eager_limit: float) -> b
 
     ``same`` holds the columns where there is nothing to expand.
     """
-    table = same.columns if same else columns(unrolled)
+    table = same.columns if same else operation_columns(unrolled)
     matching = same.matching if same else match(table)
     return not matching.timed() and in_block_order(table, needs(table, matching, eager_limit))
 
@@ -97,10 +101,10 @@ def needs(table: Columns, matching: Matching, eager_limit: float) -> Needs:
     """Return all that operations wait for, where no `recv(ANY)` is."""
     waits, requests = table.wait_op, table.wait_request
     late = table.amount > eager_limit
-    made = table.op[requests]
+    kinds = table.op[requests]
     arrive = np.flatnonzero(table.among({"recv", "sendrecv"}))
     leave = np.flatnonzero(table.among({"send", "sendrecv"}) & late)
-    receives, sends = made == CODE["irecv"], (made == CODE["isend"]) & late[requests]
+    receives, sends = kinds == CODE["irecv"], (kinds == CODE["isend"]) & late[requests]
     met = matching.received_from, matching.sent_to
     needed = [
         met[0][arrive],
@@ -113,19 +117,19 @@ def needs(table: Columns, matching: Matching, eager_limit: float) -> Needs:
     return Needs(np.concatenate(waiting), np.concatenate(needed), rendezvous)
 
 
-def in_block_order(table: Columns, found: Needs) -> bool:
+def in_block_order(table: Columns, waits: Needs) -> bool:
     """Return whether all that is needed starts in an earlier block, or in one exchange."""
-    here, there = table.order[found.waiting], table.order[found.needed]
-    exchange = table.op[found.waiting] == CODE["sendrecv"]
+    waiting_at, needed_at = table.order[waits.waiting], table.order[waits.needed]
+    exchange = table.op[waits.waiting] == CODE["sendrecv"]
     # in one block all exchanges start together; one block has one operation
-    return bool(np.all((there < here) | ((there == here) & exchange)))
+    return bool(np.all((needed_at < waiting_at) | ((needed_at == waiting_at) & exchange)))
 
 
 def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: float) -> str:
     """Return the sentence about processes that wait for each other."""
     p = len(table.offsets) - 1
-    named = [f"rank {table.rank_of(x)} in {_doing(table, x)}" for x in stuck[:4].tolist()]
-    more = f" and {len(stuck) - 4} more" if len(stuck) > 4 else ""
+    examples = [f"rank {table.rank_of(x)} in {_doing(table, x)}" for x in stuck[:4].tolist()]
+    others = f" and {len(stuck) - 4} more" if len(stuck) > 4 else ""
     who = "a process waits for itself" if len(stuck) == 1 else "processes wait for each other"
     if p == 1:
         hint = "put messages under `if size > 1`"
@@ -138,7 +142,7 @@ def _deadlock(table: Columns, stuck: Ids, late: NDArray[np.bool_], eager_limit: 
         hint = "let each message be sent before its sender waits for the receiver"
     return (
         f"{table.line(int(stuck[0]))}: at p={p} the program never ends, for {who}: "
-        f"{', '.join(named)}{more}; {hint}"
+        f"{', '.join(examples)}{others}; {hint}"
     )
 
 

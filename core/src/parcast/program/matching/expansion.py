@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.matching.collectives import Groups, Step, groups, some, steps
-from parcast.program.source.operations import COLLECTIVES, UNEQUAL
+from parcast.program.source.operations import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 
 
@@ -38,25 +38,25 @@ def is_collective(block: Block) -> bool:
     return block.op in COLLECTIVES or bool(block.arguments.get("collective", False))
 
 
-def collectives(unrolled: Unrolled) -> list[Collective]:
+def find_collectives(unrolled: Unrolled) -> list[Collective]:
     """Return every collective, checked to be complete and the same on all of its processes.
 
     Without a color, all processes take part: the k-th such collective of each is one
     collective, from whichever line. With a color, the processes of one block (the same line
     in the same iteration) that have the same color are a group, and ``root`` is a position
-    in it, in the order of ranks. Root and file must agree, and bytes but for `UNEQUAL`.
+    in it, in the order of ranks. Root and file must agree, and bytes but for `VECTOR_COLLECTIVES`.
 
     Raises
     ------
     InvalidPointError
         If one is not; lines and ranks are named.
     """
-    found: list[Collective] = []
-    done = np.zeros(unrolled.size, np.int64)
+    calls: list[Collective] = []
+    counts = np.zeros(unrolled.size, np.int64)
     waiting: dict[int, list[Arrival]] = {}
     missing: dict[int, int] = {}
     checked: set[Any] = set()
-    for arrival, turn in _arrivals(unrolled, done):
+    for arrival, turn in _arrivals(unrolled, counts):
         call: Collective = (arrival,)
         if turn is not None:
             waiting.setdefault(turn, []).append(arrival)
@@ -68,13 +68,13 @@ def collectives(unrolled: Unrolled) -> list[Collective]:
         if _key(call) not in checked:
             _consistent(unrolled, call)
             checked.add(_key(call))
-        found.append(call)
+        calls.append(call)
     if waiting:
         raise InvalidPointError(_incomplete(unrolled, waiting[min(waiting)]))
-    return found
+    return calls
 
 
-def _arrivals(unrolled: Unrolled, done: Ranks) -> Iterator[tuple[Arrival, int | None]]:
+def _arrivals(unrolled: Unrolled, counts: Ranks) -> Iterator[tuple[Arrival, int | None]]:
     """Yield arrivals, and how many uncolored collectives came before; None with a color."""
     for ordinal, block in enumerate(unrolled.blocks):
         if not is_collective(block):
@@ -83,8 +83,8 @@ def _arrivals(unrolled: Unrolled, done: Ranks) -> Iterator[tuple[Arrival, int | 
         if block.arguments.get("color") is not None:
             yield Arrival(ordinal, block, ranks), None
             continue
-        turns = done[ranks]
-        done[ranks] += 1
+        turns = counts[ranks]
+        counts[ranks] += 1
         if len(ranks) and (turns == turns[0]).all():
             yield Arrival(ordinal, block, ranks), int(turns[0])
             continue
@@ -98,12 +98,12 @@ def _key(call: Collective) -> Any:
     names = ("bytes", "root", "color", "file")
     return tuple(
         (
-            one.block.op,
-            None if one.block.ranks is None else id(one.ranks),
-            id(one.lanes),
-            *(_identity(one.block.arguments.get(name)) for name in names),
+            arrival.block.op,
+            None if arrival.block.ranks is None else id(arrival.ranks),
+            id(arrival.lanes),
+            *(_identity(arrival.block.arguments.get(name)) for name in names),
         )
-        for one in call
+        for arrival in call
     )
 
 
@@ -111,18 +111,18 @@ def _identity(value: Any) -> Any:
     return ("column", id(value)) if isinstance(value, np.ndarray) else value
 
 
-def _same_operation(unrolled: Unrolled, first: Arrival, other: Arrival) -> None:
-    if first.block.op != other.block.op:
+def _same_operation(unrolled: Unrolled, first: Arrival, second: Arrival) -> None:
+    if first.block.op != second.block.op:
         raise InvalidPointError(
             f"{unrolled.line(first.block.site)}: at p={unrolled.size} rank {first.ranks[0]} calls "
-            f"{first.block.op} where rank {other.ranks[0]} calls {other.block.op} "
-            f"({unrolled.line(other.block.site)}); call the same collectives in the same order on "
+            f"{first.block.op} where rank {second.ranks[0]} calls {second.block.op} "
+            f"({unrolled.line(second.block.site)}); call the same collectives in the same order on "
             "every process, or give color="
         )
 
 
 def _incomplete(unrolled: Unrolled, arrivals: Sequence[Arrival]) -> str:
-    ranks = np.sort(np.concatenate([one.ranks for one in arrivals])).tolist()
+    ranks = np.sort(np.concatenate([arrival.ranks for arrival in arrivals])).tolist()
     block = arrivals[0].block
     return (
         f"{unrolled.line(block.site)}: at p={unrolled.size} {block.op} is reached by "
@@ -136,8 +136,8 @@ def _ranks(ranks: list[int]) -> str:
         return f"rank {ranks[0]}"
     if ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"ranks {ranks[0]}..{ranks[-1]}"
-    more = f" and {len(ranks) - 4} more" if len(ranks) > 4 else ""
-    return f"ranks {', '.join(map(str, ranks[:4]))}{more}"
+    others = f" and {len(ranks) - 4} more" if len(ranks) > 4 else ""
+    return f"ranks {', '.join(map(str, ranks[:4]))}{others}"
 
 
 def _consistent(unrolled: Unrolled, call: Collective) -> None:
@@ -152,12 +152,12 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
             continue
         wrong = np.flatnonzero(values != values[leaders])
         if len(wrong):
-            one, other = int(leaders[wrong[0]]), int(wrong[0])
+            leader, odd = int(leaders[wrong[0]]), int(wrong[0])
             raise InvalidPointError(
-                f"{_line(unrolled, call, among.ranks[one])}: at p={unrolled.size} rank "
-                f"{among.ranks[one]} calls {op} with {name} {values[one]} and rank "
-                f"{among.ranks[other]} with {values[other]} "
-                f"({_line(unrolled, call, among.ranks[other])}); give every process of the "
+                f"{_line(unrolled, call, among.ranks[leader])}: at p={unrolled.size} rank "
+                f"{among.ranks[leader]} calls {op} with {name} {values[leader]} and rank "
+                f"{among.ranks[odd]} with {values[odd]} "
+                f"({_line(unrolled, call, among.ranks[odd])}); give every process of the "
                 f"group the same {name}{_unequal(op, name)}"
             )
     _possible(unrolled, call, among)
@@ -165,14 +165,14 @@ def _consistent(unrolled: Unrolled, call: Collective) -> None:
 
 def _alike(op: str) -> tuple[str, ...]:
     """Return the arguments that are the same on all processes of a group."""
-    if op in UNEQUAL:
+    if op in VECTOR_COLLECTIVES:
         return ("root",)
     return ("bytes", "root") if op in COLLECTIVES else ("file",)
 
 
 def _unequal(op: str, name: str) -> str:
     """Return the collective that takes unlike bytes, as a hint."""
-    return f", or call {op}v" if name == "bytes" and f"{op}v" in UNEQUAL else ""
+    return f", or call {op}v" if name == "bytes" and f"{op}v" in VECTOR_COLLECTIVES else ""
 
 
 def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
@@ -198,16 +198,16 @@ def _possible(unrolled: Unrolled, call: Collective, among: Groups) -> None:
 
 
 def _line(unrolled: Unrolled, call: Collective, rank: int) -> str:
-    return next(unrolled.line(one.block.site) for one in call if rank in one.ranks)
+    return next(unrolled.line(arrival.block.site) for arrival in call if rank in arrival.ranks)
 
 
 def _groups(call: Collective) -> Groups:
     if len(call) == 1:
         return groups(call[0].ranks, call[0].argument("color"))
-    return groups(np.sort(np.concatenate([one.ranks for one in call])), None)
+    return groups(np.sort(np.concatenate([arrival.ranks for arrival in call])), None)
 
 
-def together(call: Collective) -> tuple[Groups, Any]:
+def groups_and_bytes(call: Collective) -> tuple[Groups, Any]:
     """Return the groups of a collective, and the bytes of each of its processes."""
     return _groups(call), _together(call, "bytes")
 
@@ -216,8 +216,8 @@ def _together(call: Collective, name: str) -> Any:
     """Return an argument over all processes of a collective, in the order of ranks."""
     if len(call) == 1:
         return call[0].argument(name)
-    columns = [np.broadcast_to(one.argument(name), one.ranks.shape) for one in call]
-    order = np.argsort(np.concatenate([one.ranks for one in call]))
+    columns = [np.broadcast_to(arrival.argument(name), arrival.ranks.shape) for arrival in call]
+    order = np.argsort(np.concatenate([arrival.ranks for arrival in call]))
     column = np.concatenate(columns)[order]
     same = len(column) > 0 and bool((column == column[0]).all())
     return column.tolist()[0] if same else column
@@ -232,14 +232,14 @@ def expand(
 
     Each collective's messages carry a negative tag of its own. Collective reads and writes
     become a barrier, the access and a barrier. A program without collectives is returned
-    as it is. ``calls`` is what `collectives` gave, where that was asked before.
+    as it is. ``calls`` is what `find_collectives` gave, where that was asked before.
 
     Raises
     ------
     InvalidPointError
         If a collective is not complete or not the same on all of its processes.
     """
-    calls = collectives(unrolled) if calls is None else calls
+    calls = find_collectives(unrolled) if calls is None else calls
     if not calls:
         return unrolled
     expansion = _Expansion(unrolled, algorithms)
@@ -252,23 +252,23 @@ def expand(
 
 def _spliced(blocks: Sequence[Block], replaced: Mapping[int, Sequence[Block]]) -> list[Block]:
     """Return all blocks, the requests found again where they stand now."""
-    found: list[Block] = []
+    spliced: list[Block] = []
     starts: list[int] = []
     moved: dict[Any, Block] = {}
     for ordinal, block in enumerate(blocks):
-        starts.append(len(found))
+        starts.append(len(spliced))
         if ordinal in replaced:
-            found.extend(replaced[ordinal])
+            spliced.extend(replaced[ordinal])
             continue
-        backs = tuple(len(found) - starts[ordinal - one.back] for one in block.requests)
-        if any(back != one.back for back, one in zip(backs, block.requests, strict=True)):
+        backs = tuple(len(spliced) - starts[ordinal - request.back] for request in block.requests)
+        if any(back != request.back for back, request in zip(backs, block.requests, strict=True)):
             if (id(block), backs) not in moved:
                 pairs = zip(backs, block.requests, strict=True)
-                requests = tuple(Request(back, one.ranks) for back, one in pairs)
+                requests = tuple(Request(back, request.ranks) for back, request in pairs)
                 moved[id(block), backs] = attrs.evolve(block, requests=requests)
             block = moved[id(block), backs]  # noqa: PLW2901  (the same block, its requests moved)
-        found.append(block)
-    return found
+        spliced.append(block)
+    return spliced
 
 
 @attrs.define(eq=False)
@@ -278,21 +278,21 @@ class _Expansion:
     unrolled: Unrolled
     algorithms: Mapping[str, str]
     tag: int = 0
-    known: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
+    step_lists: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
 
     def of(self, call: Collective) -> Iterator[tuple[int, list[Block]]]:
         """Yield the blocks that stand for each arrival."""
         key = _key(call)
-        if key not in self.known:
-            self.known[key] = self._steps(call)
+        if key not in self.step_lists:
+            self.step_lists[key] = self._steps(call)
         access = call[0].block.op not in COLLECTIVES
         self.tag -= 1 + access
-        for arrival, found in zip(call, self.known[key], strict=True):
+        for arrival, messages in zip(call, self.step_lists[key], strict=True):
             if access:
-                before, after = (self._blocks(arrival, found, self.tag + k) for k in (1, 0))
+                before, after = (self._blocks(arrival, messages, self.tag + k) for k in (1, 0))
                 yield arrival.ordinal, [*before, self._access(arrival), *after]
             else:
-                yield arrival.ordinal, self._blocks(arrival, found, self.tag)
+                yield arrival.ordinal, self._blocks(arrival, messages, self.tag)
 
     def _steps(self, call: Collective) -> list[list[Step]]:
         """Return the messages of each arrival's processes."""
@@ -303,12 +303,12 @@ class _Expansion:
         elif op != "barrier":
             amount = _together(call, "bytes")
         root = _together(call, "root") if "root" in call[0].block.arguments else 0
-        found = steps(op, self.algorithms[op], _groups(call), amount, root)
+        messages = steps(op, self.algorithms[op], _groups(call), amount, root)
         if len(call) == 1:
-            return [found]
-        return [_only(found, arrival.ranks) for arrival in call]
+            return [messages]
+        return [_only(messages, arrival.ranks) for arrival in call]
 
-    def _blocks(self, arrival: Arrival, found: Sequence[Step], tag: int) -> list[Block]:
+    def _blocks(self, arrival: Arrival, messages: Sequence[Step], tag: int) -> list[Block]:
         return [
             Block(
                 arrival.block.site,
@@ -316,7 +316,7 @@ class _Expansion:
                 None if len(step.ranks) == self.unrolled.size else step.ranks,
                 {**step.arguments, "tag": tag},
             )
-            for step in found
+            for step in messages
         ]
 
     def _access(self, arrival: Arrival) -> Block:
@@ -326,11 +326,11 @@ class _Expansion:
         return Block(arrival.block.site, arrival.block.op, ranks, arguments)
 
 
-def _only(found: Sequence[Step], ranks: Ranks) -> list[Step]:
+def _only(messages: Sequence[Step], ranks: Ranks) -> list[Step]:
     """Return the steps of these ranks; a step that repeats stays one object."""
-    taken: dict[int, Step] = {}
-    for step in found:
-        if id(step) not in taken:
+    restricted: dict[int, Step] = {}
+    for step in messages:
+        if id(step) not in restricted:
             at = np.minimum(np.searchsorted(step.ranks, ranks), len(step.ranks) - 1)
-            taken[id(step)] = step.take(at[step.ranks[at] == ranks])
-    return [taken[id(step)] for step in found if len(taken[id(step)].ranks)]
+            restricted[id(step)] = step.take(at[step.ranks[at] == ranks])
+    return [restricted[id(step)] for step in messages if len(restricted[id(step)].ranks)]

@@ -8,13 +8,12 @@ from typing import Any
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.query import Query
 from parcast.program.matching.collectives import algorithms
-from parcast.program.matching.deadlock import Matched
-from parcast.program.matching.deadlock import matched as match
+from parcast.program.matching.deadlock import Matched, match_unrolled
 
 #: How many programs are kept; several solvers are asked about each in turn.
-_KEPT = 2
+_CACHED = 2
 
-_found: dict[Any, Matched | InvalidPointError] = {}
+_prepared: dict[Any, Matched | InvalidPointError] = {}
 
 
 def matched(query: Query, *, pools: bool = False) -> Matched:
@@ -34,22 +33,22 @@ def matched(query: Query, *, pools: bool = False) -> Matched:
     # by their text: 1 and 1.0 are equal, but no program takes one for the other
     values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
     key = (program, query.p, values, network.collectives, network.eager_limit)
-    found = _found.get(key)
-    if found is None:
-        for old in list(_found)[: 1 - _KEPT]:  # before memory is needed for the next
-            _found.pop(old, None)
+    prepared = _prepared.get(key)
+    if prepared is None:
+        for old in list(_prepared)[: 1 - _CACHED]:  # before memory is needed for the next
+            _prepared.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
         try:
-            found = match(program.at(query), algorithms(network.collectives), limit)
+            prepared = match_unrolled(program.at(query), algorithms(network.collectives), limit)
         except InvalidPointError as error:
-            found = error.with_traceback(None)  # no frame keeps what was unrolled
-        _found[key] = found
-    if isinstance(found, InvalidPointError):
-        raise InvalidPointError(*found.args)
-    if found.native.pools and not pools:
-        site = next(block.site for block in found.native.blocks if block.op == "pool")
+            prepared = error.with_traceback(None)  # no frame keeps what was unrolled
+        _prepared[key] = prepared
+    if isinstance(prepared, InvalidPointError):
+        raise InvalidPointError(*prepared.args)
+    if prepared.native.pools and not pools:
+        site = next(block.site for block in prepared.native.blocks if block.op == "pool")
         raise UnsupportedError(
-            f"{found.native.line(site)}: tasks of a pool go to whoever is free, which is not "
+            f"{prepared.native.line(site)}: tasks of a pool go to whoever is free, which is not "
             "followed here; ask another family, or deal the tasks out in a fixed order"
         )
-    return found
+    return prepared

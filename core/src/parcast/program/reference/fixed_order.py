@@ -58,20 +58,22 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
         If processes wait for each other for ever.
     """
     speed = costs.placement.speed.tolist()
-    played = steps_of(unrolled, costs)
-    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(played)]
-    was = tuple(step.operation.op for steps in played for step in steps)
+    processes = steps_of(unrolled, costs)
+    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(processes)]
+    was = tuple(step.operation.op for steps in processes for step in steps)
     return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
 
 
 def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
     places = {step.order: place for place, step in enumerate(steps)}
     for step in steps:
-        one = step.operation
-        if one.op in _TIMED:
-            yield Operation(one.site, "elapse", {"seconds": step.seconds * speed})
-        elif one.arguments.get("src") == ANY:
-            yield Operation(one.site, one.op, {**one.arguments, "src": step.source})
+        operation = step.operation
+        if operation.op in _TIMED:
+            yield Operation(operation.site, "elapse", {"seconds": step.seconds * speed})
+        elif operation.arguments.get("src") == ANY:
+            yield Operation(
+                operation.site, operation.op, {**operation.arguments, "src": step.source}
+            )
         else:
-            requests = tuple(places[request] for request in one.requests)
-            yield Operation(one.site, one.op, one.arguments, requests)
+            requests = tuple(places[request] for request in operation.requests)
+            yield Operation(operation.site, operation.op, operation.arguments, requests)

@@ -1,9 +1,9 @@
 """What is simultaneous: the one rule by which every engine puts requests in order.
 
 Sums of the same numbers in another order differ in their last bits, so two times that are equal
-in exact arithmetic need not be in floats. Times that differ by less than `SAME`, relative to the
-earlier, are one instant; what asks at one instant is served in the order of ranks and places
-(``docs/program.md``). Fractions are compared exactly.
+in exact arithmetic need not be in floats. Times that differ by less than `SAME_INSTANT`, relative
+to the earlier, are one instant; what asks at one instant is served in the order of ranks and
+places (``docs/program.md``). Fractions are compared exactly.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 
 #: Relative to a time, how much later another one may be and still be the same: 1.2e-10. A million
 #: additions keep below it.
-SAME = 2.0**-33
+SAME_INSTANT = 2.0**-33
 
 
 def end_of_instant(time: Any) -> Any:
     """Return the latest time that is the same as this one."""
-    return time * (1.0 + SAME) if isinstance(time, float) else time
+    return time * (1.0 + SAME_INSTANT) if isinstance(time, float) else time
 
 
-def latest(ends: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+def latest_end(ends: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """Return the last end, and the smallest beginning of those that end at that instant."""
     last, _ = max(ends)
     return last, min(begin for end, begin in ends if end_of_instant(end) >= last)

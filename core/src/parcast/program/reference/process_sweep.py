@@ -17,7 +17,7 @@ import numpy as np
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
-from parcast.program.reference.instants import Requests, end_of_instant, latest
+from parcast.program.reference.instants import Requests, end_of_instant, latest_end
 from parcast.program.reference.outcome import Reference
 from parcast.program.source.operations import ANY
 from parcast.program.unroll.blocks import Operation, Unrolled
@@ -35,9 +35,9 @@ class Step:
 
 def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
     """Return what each process does, in its order; arguments are those of `by_sweep`."""
-    played = _Sweep(unrolled, costs)
-    played.result()
-    return [process.done for process in played.processes]
+    sweep = _Sweep(unrolled, costs)
+    sweep.result()
+    return [process.steps for process in sweep.processes]
 
 
 def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
@@ -101,21 +101,21 @@ class _Process:
     place: int = 0
     clock: float = 0
     entered: bool = False  #: it has started the operation at its place
-    held: bool = False  #: until what it asked for is served
+    blocked: bool = False  #: until what it asked for is served
     awaited: list[tuple[_Message | _Receive, float]] = attrs.field(factory=list)
     overhead: float = 0  #: its own time after the wait
     requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
     since: float = 0  #: when the operation at its place began
-    done: list[Step] = attrs.field(factory=list)
+    steps: list[Step] = attrs.field(factory=list)
 
     def note(self) -> None:
         """Write down the operation at its place, which has ended."""
         first = self.awaited[0][0] if self.awaited else None
-        taken = first.message if isinstance(first, _Receive) else None
+        message = first.message if isinstance(first, _Receive) else None
         order, operation = self.operations[self.place]
-        source = ANY if taken is None else taken.source
-        self.done.append(Step(order, operation, self.clock - self.since, source))
+        source = ANY if message is None else message.source
+        self.steps.append(Step(order, operation, self.clock - self.since, source))
 
     def spend(self, part: str, until: float) -> None:
         self.spent.append((part, self.clock, until))
@@ -127,8 +127,10 @@ class _Sweep:
         self.unrolled = unrolled
         self.costs = costs
         self.node = costs.placement.node.tolist()
-        self.processes = [_Process(list(enumerate(own))) for own in unrolled.by_rank()]
-        self.given: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
+        self.processes = [
+            _Process(list(enumerate(operations))) for operations in unrolled.by_rank()
+        ]
+        self.tasks_taken: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
         self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
         self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
         self.requests = Requests()
@@ -170,7 +172,7 @@ class _Sweep:
                         process.entered = moved = True
                         process.since = process.clock
                         self.enter(rank, process, *process.operations[process.place])
-                    if process.held or not self.leave(process):
+                    if process.blocked or not self.leave(process):
                         break
                     process.entered, moved = False, True
                     process.note()
@@ -178,37 +180,37 @@ class _Sweep:
 
     def enter(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
         """Do what an operation does before it waits, and note what it waits for."""
-        given, costs = operation.arguments, self.costs
+        arguments, costs = operation.arguments, self.costs
         process.awaited, process.overhead = [], 0
         match operation.op:
             case "compute":
-                seconds = _plain(costs.compute(rank, given["flops"], given["bytes"]))
+                seconds = _plain(costs.compute(rank, arguments["flops"], arguments["bytes"]))
                 process.spend("compute", process.clock + seconds)
             case "elapse":
-                seconds = _plain(costs.elapse(rank, given["seconds"]))
+                seconds = _plain(costs.elapse(rank, arguments["seconds"]))
                 process.spend("compute", process.clock + seconds)
             case "send" | "isend" | "sendrecv":
                 self.send(rank, process, order, operation)
             case "recv":
-                process.awaited = [(self.post(rank, process, order, given), 0)]
+                process.awaited = [(self.post(rank, process, order, arguments), 0)]
                 process.overhead = costs.overhead_receive
             case "irecv":
-                process.requests[order] = self.post(rank, process, order, given)
+                process.requests[order] = self.post(rank, process, order, arguments)
                 process.overhead = costs.overhead_receive
             case "wait" | "waitall":
                 requests = [process.requests[place] for place in operation.requests]
-                process.awaited = [(one, 0) for one in requests if not _is_eager(one)]
+                process.awaited = [(request, 0) for request in requests if not _is_eager(request)]
                 process.overhead = costs.overhead_receive
             case "read" | "write":
-                process.held = True
-                serve = partial(self.access, rank, given["bytes"], given["file"])
+                process.blocked = True
+                serve = partial(self.access, rank, arguments["bytes"], arguments["file"])
                 self.ask(process.clock, rank, order, serve)
             case "pool":
-                process.held = True
+                process.blocked = True
                 process.spend("communication", process.clock + _plain(costs.sending(0)))
-                asked = process.clock + _plain(costs.wire(rank, 0, 0))
+                arrival = process.clock + _plain(costs.wire(rank, 0, 0))
                 serve = partial(self.give, rank, order, operation)
-                self.ask(asked, rank, order, serve)
+                self.ask(arrival, rank, order, serve)
                 process.overhead = costs.overhead_receive
             case "start":
                 self.start = max(self.start, process.clock)
@@ -226,7 +228,7 @@ class _Sweep:
                 return False
             arrivals.append((message.arrival + extra, message.flight))
         if arrivals:
-            end, flight = latest(arrivals)
+            end, flight = latest_end(arrivals)
             end = max(process.clock, end)
             process.spend("synchronization", min(max(process.clock, flight), end))
             process.spend("communication", end)
@@ -234,14 +236,14 @@ class _Sweep:
         return True
 
     def send(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
-        given = operation.arguments
-        process.spend("communication", process.clock + self.costs.sending(given["bytes"]))
-        eager = given["bytes"] <= self.costs.eager_limit
-        target = given["dst"]
+        arguments = operation.arguments
+        process.spend("communication", process.clock + self.costs.sending(arguments["bytes"]))
+        eager = arguments["bytes"] <= self.costs.eager_limit
+        target = arguments["dst"]
         ready = process.clock
-        message = _Message(rank, order, target, given["bytes"], eager, ready, asker=rank)
-        box = self.mailboxes[target, given["tag"]]
-        receive = next((one for one in box.receives if one.source == rank), None)
+        message = _Message(rank, order, target, arguments["bytes"], eager, ready, asker=rank)
+        box = self.mailboxes[target, arguments["tag"]]
+        receive = next((waiting for waiting in box.receives if waiting.source == rank), None)
         if receive is None:
             box.messages.append(message)
         if eager:
@@ -254,16 +256,18 @@ class _Sweep:
         elif not eager:
             process.awaited.append((message, 0))
         if operation.op == "sendrecv":
-            incoming = self.post(rank, process, order, given)
+            incoming = self.post(rank, process, order, arguments)
             process.awaited.append((incoming, self.costs.overhead_receive))
 
-    def post(self, rank: int, process: _Process, order: int, given: Mapping[str, Any]) -> _Receive:
-        source, box = given["src"], self.mailboxes[rank, given["tag"]]
+    def post(
+        self, rank: int, process: _Process, order: int, arguments: Mapping[str, Any]
+    ) -> _Receive:
+        source, box = arguments["src"], self.mailboxes[rank, arguments["tag"]]
         receive = _Receive(source, order, process.clock)
         if source == ANY:
             self.wildcards[rank] = (receive, box)
             return receive
-        message = next((one for one in box.messages if one.source == source), None)
+        message = next((sent for sent in box.messages if sent.source == source), None)
         if message is None:
             box.receives.append(receive)
         else:
@@ -312,20 +316,20 @@ class _Sweep:
         disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
         process = self.processes[rank]
         process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
-        process.held = False
+        process.blocked = False
 
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
         """Give a process the next task of a pool, or the word that there is none."""
         process, number = self.processes[rank], operation.arguments["pool"]
-        pool, task, fetched = self.unrolled.pools[number], self.given[number], 0
+        pool, task, fetched = self.unrolled.pools[number], self.tasks_taken[number], 0
         process.spend("communication", at)
         if task < pool.tasks:
-            self.given[number] += 1
+            self.tasks_taken[number] += 1
             fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
-            again = [(order, one) for one in (*pool.work.rank(task), operation)]
+            again = [(order, work) for work in (*pool.work.rank(task), operation)]
             process.operations[process.place + 1 : process.place + 1] = again
         message = _Message(0, order, rank, fetched, True, at, asker=rank)
-        process.awaited, process.held = [(message, 0)], False
+        process.awaited, process.blocked = [(message, 0)], False
         self.fly(message, at)
 
     def serve(self) -> bool:
@@ -333,14 +337,14 @@ class _Sweep:
 
         A wildcard is decided after the requests of its time, as these may yet bring a message.
         """
-        wildcards = [found for rank in self.wildcards if (found := self.candidate(rank))]
-        asked = self.requests.time()
+        wildcards = [candidate for rank in self.wildcards if (candidate := self.candidate(rank))]
+        first = self.requests.time()
         if not wildcards:
-            if asked is not None:
+            if first is not None:
                 self.requests.serve()
-            return asked is not None
+            return first is not None
         until = end_of_instant(min(wildcards)[0])
-        if asked is not None and asked <= until:
+        if first is not None and first <= until:
             self.requests.serve()
         else:
             self.decide(min(rank for at, rank in wildcards if at <= until))
@@ -349,15 +353,17 @@ class _Sweep:
     def candidate(self, rank: int) -> tuple[float, int] | None:
         """Return when a wildcard can be decided, and its rank."""
         receive, box = self.wildcards[rank]
-        known = [at for one in box.messages if (at := one.eligible()) is not None]
-        return (max(receive.posted, min(known)), rank) if known else None
+        times = [at for message in box.messages if (at := message.eligible()) is not None]
+        return (max(receive.posted, min(times)), rank) if times else None
 
     def decide(self, rank: int) -> None:
         receive, box = self.wildcards.pop(rank)
-        known = [(at, one) for one in box.messages if (at := one.eligible()) is not None]
-        until = end_of_instant(min(at for at, _ in known))
-        there = [one for at, one in known if at <= until]
-        message = min(there, key=lambda one: (one.source, one.order))
+        candidates = [
+            (at, message) for message in box.messages if (at := message.eligible()) is not None
+        ]
+        until = end_of_instant(min(at for at, _ in candidates))
+        eligible = [message for at, message in candidates if at <= until]
+        message = min(eligible, key=lambda entry: (entry.source, entry.order))
         box.messages.remove(message)
         self.join(message, receive)
 

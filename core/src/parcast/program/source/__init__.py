@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast.lazy import lazily
+from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.program.source.attributes import assigned, place
-    from parcast.program.source.operations import ANY, COLLECTIVES, RECEIVES, SENDS
+    from parcast.program.source.attributes import assigned, attributes_of, place
+    from parcast.program.source.operations import (
+        ANY,
+        COLLECTIVES,
+        RECEIVES,
+        SENDS,
+        VECTOR_COLLECTIVES,
+    )
     from parcast.program.source.tree import (
         Argument,
         Assign,
@@ -24,8 +30,8 @@ else:
     __getattr__ = lazily(
         __name__,
         {
-            "attributes": "assigned place",
-            "operations": "ANY COLLECTIVES RECEIVES SENDS",
+            "attributes": "assigned attributes_of place",
+            "operations": "ANY COLLECTIVES RECEIVES SENDS VECTOR_COLLECTIVES",
             "tree": "Argument Assign For If Op Site Statement Tree nested",
         },
     )
@@ -35,6 +41,7 @@ __all__ = [
     "COLLECTIVES",
     "RECEIVES",
     "SENDS",
+    "VECTOR_COLLECTIVES",
     "Argument",
     "Assign",
     "For",
@@ -44,6 +51,7 @@ __all__ = [
     "Statement",
     "Tree",
     "assigned",
+    "attributes_of",
     "nested",
     "place",
 ]

@@ -41,12 +41,12 @@ def place(statement: Statement) -> Place:
     return (statement.line, statement.col)
 
 
-def attributes(tree: Tree) -> Attributes:
+def attributes_of(tree: Tree) -> Attributes:
     """Return the attributes of a program's tree."""
-    made = Attributes({}, {}, {})
-    known = {name: frozenset({name}) for name in ("rank", "size", *tree.parameters)}
-    _flow(tree.body, known, _NOTHING, made)
-    return made
+    result = Attributes({}, {}, {})
+    variables = {name: frozenset({name}) for name in ("rank", "size", *tree.parameters)}
+    _flow(tree.body, variables, _NOTHING, result)
+    return result
 
 
 def expressions(statement: Statement) -> dict[str, Expr]:
@@ -66,59 +66,59 @@ def expressions(statement: Statement) -> dict[str, Expr]:
 
 
 def _flow(
-    body: tuple[Statement, ...], known: dict[str, Roots], control: Roots, made: Attributes
+    body: tuple[Statement, ...], variables: dict[str, Roots], control: Roots, result: Attributes
 ) -> None:
     """Follow a body, changing ``known``: what each variable depends on at this point."""
-    for one in body:
-        depends = {name: _roots(expr, known) for name, expr in expressions(one).items()}
-        made.depends[place(one)] = depends  # type: ignore[index]  # filled here, then read only
-        made.control[place(one)] = control  # type: ignore[index]
-        match one:
+    for statement in body:
+        depends = {name: _roots(expr, variables) for name, expr in expressions(statement).items()}
+        result.depends[place(statement)] = depends  # type: ignore[index]  # filled here, then read only
+        result.control[place(statement)] = control  # type: ignore[index]
+        match statement:
             case Assign(variable=variable):
-                known[variable] = depends["value"]
+                variables[variable] = depends["value"]
             case If(then=then, otherwise=otherwise):
                 test = depends["test"]
-                arms = [dict(known), dict(known)]
-                _flow(then, arms[0], control | test, made)
-                _flow(otherwise, arms[1], control | test, made)
-                _join(known, arms, test)
+                arms = [dict(variables), dict(variables)]
+                _flow(then, arms[0], control | test, result)
+                _flow(otherwise, arms[1], control | test, result)
+                _join(variables, arms, test)
             case For():
-                made.carried[place(one)] = frozenset(_carried(one))  # type: ignore[index]
-                _loop(one, depends, known, control, made)
+                result.carried[place(statement)] = frozenset(_carried(statement))  # type: ignore[index]
+                _loop(statement, depends, variables, control, result)
             case Pool(variable=variable, body=inner):
                 bounds = depends["start"] | depends["stop"] | depends["step"]
-                task = {**known, variable: bounds | {variable}}
-                depends["bytes"] = _roots(one.bytes, task)
-                _flow(inner, task, control | bounds, made)  # nothing leaves it
+                task = {**variables, variable: bounds | {variable}}
+                depends["bytes"] = _roots(statement.bytes, task)
+                _flow(inner, task, control | bounds, result)  # nothing leaves it
 
 
 def _loop(
     loop: For,
     depends: Mapping[str, Roots],
-    known: dict[str, Roots],
+    variables: dict[str, Roots],
     control: Roots,
-    made: Attributes,
+    result: Attributes,
 ) -> None:
     bounds = depends["start"] | depends["stop"] | depends["step"]
     counted = depends["start"] | depends["step"] | {loop.variable}
     before: dict[str, Roots] = {}
-    while before != known:  # what an iteration changes may reach the next one
-        before = dict(known)
-        inside = {**known, loop.variable: counted}
-        _flow(loop.body, inside, control | bounds, made)
-        _join(known, [inside, before], bounds)
+    while before != variables:  # what an iteration changes may reach the next one
+        before = dict(variables)
+        inside = {**variables, loop.variable: counted}
+        _flow(loop.body, inside, control | bounds, result)
+        _join(variables, [inside, before], bounds)
 
 
-def _join(known: dict[str, Roots], ways: list[dict[str, Roots]], control: Roots) -> None:
+def _join(variables: dict[str, Roots], ways: list[dict[str, Roots]], control: Roots) -> None:
     """Merge the ways that lead here; what they set differently depends on the choice."""
     for name in {name for way in ways for name in way}:
         roots = [way.get(name, _NOTHING) for way in ways]
-        same = all(way.get(name) is known.get(name) for way in ways)
-        known[name] = known[name] if same else frozenset().union(*roots, control)
+        same = all(way.get(name) is variables.get(name) for way in ways)
+        variables[name] = variables[name] if same else frozenset().union(*roots, control)
 
 
-def _roots(expr: Expr, known: Mapping[str, Roots]) -> Roots:
-    return frozenset().union(*(known.get(name, _NOTHING) for name in names_in(expr)))
+def _roots(expr: Expr, variables: Mapping[str, Roots]) -> Roots:
+    return frozenset().union(*(variables.get(name, _NOTHING) for name in names_in(expr)))
 
 
 def _carried(loop: For) -> Iterator[str]:
@@ -133,10 +133,10 @@ def handed_on(pool: Pool) -> set[str]:
 
 def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) -> Iterator[str]:
     """Yield what is read while not surely set; add to ``sure`` what the body surely sets."""
-    for one in body:
-        for expr in expressions(one).values():
+    for statement in body:
+        for expr in expressions(statement).values():
             yield from (names_in(expr) - sure) & assigned
-        match one:
+        match statement:
             case Assign(variable=variable):
                 sure.add(variable)
             case If(then=then, otherwise=otherwise):
@@ -150,8 +150,8 @@ def _exposed(body: tuple[Statement, ...], sure: set[str], assigned: set[str]) ->
 
 def assigned(body: tuple[Statement, ...]) -> Iterator[str]:
     """Yield the variables that a body sets, those of its loops included."""
-    for one in body:
-        match one:
+    for statement in body:
+        match statement:
             case Assign(variable=variable):
                 yield variable
             case If(then=then, otherwise=otherwise):

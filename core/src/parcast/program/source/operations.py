@@ -75,10 +75,10 @@ OPERATIONS: Mapping[str, tuple[Argument, ...]] = {
 }
 
 #: Collectives whose bytes may differ from process to process.
-UNEQUAL = frozenset({"gatherv", "scatterv", "allgatherv", "alltoallv"})
+VECTOR_COLLECTIVES = frozenset({"gatherv", "scatterv", "allgatherv", "alltoallv"})
 
 #: Operations that many processes do together, expanded into messages between two.
-COLLECTIVES = UNEQUAL | {
+COLLECTIVES = VECTOR_COLLECTIVES | {
     *("barrier", "bcast", "reduce", "gather", "scatter"),
     *("allreduce", "allgather", "alltoall", "reduce_scatter", "scan"),
 }

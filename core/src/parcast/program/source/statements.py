@@ -87,8 +87,8 @@ class Reader:
         return body
 
     def _check_known(self, read: Name) -> None:
-        known = {"rank", "size", *self._parameters, *self._variables}
-        if read.id in known:
+        names = {"rank", "size", *self._parameters, *self._variables}
+        if read.id in names:
             return
         if read.id in self._requests:
             self._fail(read.line, f"{read.id!r} is a request, which only wait() can take")
@@ -96,14 +96,14 @@ class Reader:
             self._fail(read.line, "ANY stands only for the source of recv()")
         if read.id in RESERVED:
             self._fail(read.line, f"{read.id!r} must be called: {read.id}(...)")
-        hint = did_you_mean(read.id, known) or f" Known: {', '.join(sorted(known))}."
+        hint = did_you_mean(read.id, names) or f" Known: {', '.join(sorted(names))}."
         self._fail(read.line, f"nothing is called {read.id!r}.{hint}")
 
     def _fail(self, line: int, sentence: str) -> NoReturn:
         raise FileError(f"{self._where}:{line}: {sentence}")
 
     def _body(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
-        return tuple(made for one in statements for made in self._statement(one))
+        return tuple(statement for node in statements for statement in self._statement(node))
 
     def _statement(self, node: ast.stmt) -> Iterator[Statement]:
         at = (node.lineno, node.col_offset)
@@ -134,8 +134,8 @@ class Reader:
         if isinstance(node, ast.Expr):
             self._fail(node.lineno, f"{describe(node.value)} on its own does nothing; remove it")
         word, hint = _HINTS.get(type(node), (f"'{type(node).__name__.lower()}'", ""))
-        known = "assignments, 'for', 'if' and operations are"
-        self._fail(node.lineno, f"{word} is not in the language; {hint or known}")
+        allowed = "assignments, 'for', 'if' and operations are"
+        self._fail(node.lineno, f"{word} is not in the language; {hint or allowed}")
 
     def _variable(self, name: str, line: int) -> str:
         if name in RESERVED:
@@ -161,14 +161,14 @@ class Reader:
                 if name in OPERATIONS:
                     self._fail(line, f"{name}() gives no value; write it on a line of its own")
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            said = f"{node.value!r} is a text where a number belongs"
-            self._fail(node.lineno, f"{said}: seconds, bytes or operations, without a unit")
+            text = f"{node.value!r} is a text where a number belongs"
+            self._fail(node.lineno, f"{text}: seconds, bytes or operations, without a unit")
         try:
-            made = from_ast(node)
+            expr = from_ast(node)
         except FormulaError as error:
             self._fail(node.lineno, str(error))
-        self._read += reads(made)
-        return made
+        self._read += reads(expr)
+        return expr
 
     def _loop(self, node: ast.For, name: str) -> For | Pool:
         at = (node.lineno, node.col_offset)
@@ -194,37 +194,41 @@ class Reader:
         """Return a pool, whose tasks must be the same whoever does them."""
         call = node.iter
         assert isinstance(call, ast.Call)
-        given = {keyword.arg: keyword.value for keyword in call.keywords}
-        if len(call.args) != 1 or given.keys() - {"bytes"}:
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+        if len(call.args) != 1 or keywords.keys() - {"bytes"}:
             self._fail(at[0], "pool() takes a range(...) and bytes=")
         site, self._sites = self._sites, self._sites + 1
         start, stop, step = self._range(call.args[0], at)
-        amount = self._expression(given["bytes"]) if given else Num(0, *at)
+        amount = self._expression(keywords["bytes"]) if keywords else Num(0, *at)
         self._variable(name, at[0])
-        made = Pool(name, start, stop, step, amount, self._body(node.body), site, *at)
-        self._in_pools |= {name: at[0], **dict.fromkeys(assigned(made.body), at[0])}
-        for one in nested(made.body):
-            if isinstance(one, Pool):
+        pool = Pool(name, start, stop, step, amount, self._body(node.body), site, *at)
+        self._in_pools |= {name: at[0], **dict.fromkeys(assigned(pool.body), at[0])}
+        for statement in nested(pool.body):
+            if isinstance(statement, Pool):
                 self._fail(
-                    one.line, "a task takes no tasks itself; put the pools one after another"
+                    statement.line, "a task takes no tasks itself; put the pools one after another"
                 )
-            if isinstance(one, Op) and (one.name not in LOCAL or one.arguments.get("collective")):
+            if isinstance(statement, Op) and (
+                statement.name not in LOCAL or statement.arguments.get("collective")
+            ):
                 self._fail(
-                    one.line,
-                    f"{one.name}() meets other processes, and which process does a task is only "
-                    "known as it runs; give the task's data as pool(..., bytes=), and collect "
+                    statement.line,
+                    f"{statement.name}() meets other processes, and which process does a task is "
+                    "only known as it runs; give the task's data as pool(..., bytes=), and collect "
                     "results after it",
                 )
-        for expr in (read for one in nested((made,)) for read in expressions(one).values()):
+        for expr in (
+            read for statement in nested((pool,)) for read in expressions(statement).values()
+        ):
             if "rank" in names_in(expr):
                 self._fail(at[0], "a task reads rank; tasks must be the same whoever does them")
-        for variable in sorted(handed_on(made)):
+        for variable in sorted(handed_on(pool)):
             self._fail(
                 at[0],
                 f"{variable!r} is handed from task to task, which are done on different processes; "
                 "compute it from the task's own number",
             )
-        return made
+        return pool
 
     def _operation(self, call: ast.Call, handle: str | None) -> Op:
         if not isinstance(call.func, ast.Name):
@@ -240,11 +244,11 @@ class Reader:
             hint = did_you_mean(name, OPERATIONS) or f" Known: {', '.join(OPERATIONS)}."
             self._fail(call.lineno, f"there is no operation {name!r}.{hint}")
         site, self._sites = self._sites, self._sites + 1
-        given = self._given(name, call)
+        values = self._given(name, call)
         at = (call.lineno, call.col_offset)
         arguments = {
-            argument.name: self._argument(name, argument, given[argument.name])
-            if argument.name in given
+            argument.name: self._argument(name, argument, values[argument.name])
+            if argument.name in values
             else _default(argument, at)
             for argument in OPERATIONS[name]
         }
@@ -253,21 +257,21 @@ class Reader:
     def _given(self, name: str, call: ast.Call) -> dict[str, ast.expr]:
         """Return the arguments of a call by name, or say which is missing or too many."""
         names = [argument.name for argument in OPERATIONS[name]]
-        shown = f"{name}({', '.join(names)})"
+        signature = f"{name}({', '.join(names)})"
         if len(call.args) > len(names) or any(isinstance(arg, ast.Starred) for arg in call.args):
-            self._fail(call.lineno, f"{shown} takes at most {len(names)} plain arguments")
-        given = dict(zip(names, call.args, strict=False))
+            self._fail(call.lineno, f"{signature} takes at most {len(names)} plain arguments")
+        values = dict(zip(names, call.args, strict=False))
         for keyword in call.keywords:
             if keyword.arg not in names:
                 hint = did_you_mean(str(keyword.arg), names)
-                self._fail(call.lineno, f"{shown} has no argument {keyword.arg!r}.{hint}")
-            if keyword.arg in given:
-                self._fail(call.lineno, f"{shown} is given {keyword.arg!r} twice")
-            given[keyword.arg] = keyword.value
+                self._fail(call.lineno, f"{signature} has no argument {keyword.arg!r}.{hint}")
+            if keyword.arg in values:
+                self._fail(call.lineno, f"{signature} is given {keyword.arg!r} twice")
+            values[keyword.arg] = keyword.value
         for argument in OPERATIONS[name]:
-            if argument.default is REQUIRED and argument.name not in given:
-                self._fail(call.lineno, f"{shown} needs {argument.name!r}")
-        return given
+            if argument.default is REQUIRED and argument.name not in values:
+                self._fail(call.lineno, f"{signature} needs {argument.name!r}")
+        return values
 
     def _argument(self, name: str, argument: operations.Argument, node: ast.expr) -> Argument:
         written = node.value if isinstance(node, ast.Constant) else None
@@ -301,15 +305,15 @@ def _calls(node: ast.expr, name: str) -> bool:
 
 def _outside_pools(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """Yield assignments and loops of a body, what is in pools left out."""
-    for one in body:
-        match one:
+    for statement in body:
+        match statement:
             case If(then=then, otherwise=otherwise):
                 yield from _outside_pools((*then, *otherwise))
             case For(body=inner):
-                yield For(one.variable, one.start, one.stop, one.step, ())
+                yield For(statement.variable, statement.start, statement.stop, statement.step, ())
                 yield from _outside_pools(inner)
             case Assign():
-                yield one
+                yield statement
 
 
 def _default(argument: operations.Argument, at: tuple[int, int]) -> Argument:

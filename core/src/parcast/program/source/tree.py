@@ -127,5 +127,5 @@ class Tree:
     @cached_property
     def sites(self) -> tuple[Site, ...]:
         """Every operation and pool of the text, by its ``site``."""
-        placed = (one for one in nested(self.body) if isinstance(one, Op | Pool))
-        return tuple(Site(one.name, one.line, one.col) for one in placed)
+        placed = (statement for statement in nested(self.body) if isinstance(statement, Op | Pool))
+        return tuple(Site(statement.name, statement.line, statement.col) for statement in placed)

@@ -28,10 +28,12 @@ def column(value: Any, ranks: Ranks, size: int, argument: Argument) -> Column:
         return _amount(finite(value, ranks), ranks, argument.name)
     if argument.takes == "rank":
         return _peer(value, ranks, size, _PEERS[argument.name])
-    made: Column = whole(value, ranks, lambda v: f"gives {argument.name} {v}")
+    checked: Column = whole(value, ranks, lambda v: f"gives {argument.name} {v}")
     if argument.takes == "whole":
-        _check(made >= 0, made, ranks, lambda v: f"gives {argument.name} {v}; it starts from 0")
-    return made
+        _check(
+            checked >= 0, checked, ranks, lambda v: f"gives {argument.name} {v}; it starts from 0"
+        )
+    return checked
 
 
 def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | None = 64) -> Any:
@@ -42,8 +44,8 @@ def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | N
 
     def wrong(v: Value) -> str:
         if isinstance(v, int):
-            known = v if v.bit_length() < 256 else f"a number of {v.bit_length():,} bits"
-            return f"{says(known)}, which is beyond 64 bits"
+            digits = v if v.bit_length() < 256 else f"a number of {v.bit_length():,} bits"
+            return f"{says(digits)}, which is beyond 64 bits"
         return f"{says(v)}, where only whole numbers go; make it whole by // or floor()"
 
     def right(v: Value) -> bool:
@@ -65,8 +67,8 @@ def _amount(value: Any, ranks: Ranks, name: str) -> Column:
     elif not isinstance(value, float):
         value = int(value) if fits(value) else float(value)
     _check(value >= 0, value, ranks, lambda v: f"gives {name} {v}; an amount cannot be negative")
-    made: Column = value
-    return made
+    amount: Column = value
+    return amount
 
 
 def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
@@ -74,9 +76,9 @@ def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
         hint = f"put it under 'if {'size > 1' if size == 1 else '...'}' or wrap it by '% size'"
         return f"{verb} {v}, outside 0 .. {size - 1}; {hint}"
 
-    made: Column = whole(value, ranks, lambda v: f"{verb} {v}")
-    _check((made >= 0) & (made < size), made, ranks, outside)
-    return made
+    peers: Column = whole(value, ranks, lambda v: f"{verb} {v}")
+    _check((peers >= 0) & (peers < size), peers, ranks, outside)
+    return peers
 
 
 def _check(ok: Any, value: Any, ranks: Ranks, says: Callable[[Value], str]) -> None:

@@ -64,12 +64,12 @@ def _on_lane(f: str, args: Sequence[Any], rank: int) -> Value:
     except OverflowError:
         raise LaneError("meets an overflow", rank) from None
     except FormulaError as error:
-        shown = f"{f}()" if f in FUNCTIONS else f"'{f}'"
-        raise LaneError(f"cannot compute {shown}: {error}", rank) from None
+        call = f"{f}()" if f in FUNCTIONS else f"'{f}'"
+        raise LaneError(f"cannot compute {call}: {error}", rank) from None
     except (ValueError, TypeError) as error:
         short = all(isinstance(arg, float) or arg.bit_length() < 256 for arg in args)
-        shown = f"{f}({', '.join(map(str, args))})" if f in FUNCTIONS and short else f"'{f}'"
-        raise LaneError(f"cannot compute {shown}: {error}", rank) from None
+        call = f"{f}({', '.join(map(str, args))})" if f in FUNCTIONS and short else f"'{f}'"
+        raise LaneError(f"cannot compute {call}: {error}", rank) from None
 
 
 def _lane_by_lane(f: str, args: Sequence[Any], arrays: list[Any], ranks: Ranks) -> NDArray[Any]:

@@ -96,8 +96,8 @@ class Unrolled:
 
     def count(self) -> int:
         """Return how many operations all ranks have, those of tasks with them."""
-        own = sum(self.size if b.ranks is None else len(b.ranks) for b in self.blocks)
-        return own + sum(pool.work.count() for pool in self.pools)
+        operations = sum(self.size if b.ranks is None else len(b.ranks) for b in self.blocks)
+        return operations + sum(pool.work.count() for pool in self.pools)
 
     def needs(self) -> frozenset[Need]:
         """Return what it uses of a machine, as `Costs.of` takes it."""

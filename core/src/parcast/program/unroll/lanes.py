@@ -84,8 +84,8 @@ def take(value: Any, index: Ranks | None) -> Any:
         return value
     if isinstance(value, Partial):
         defined = value.defined[index]
-        kept = take(value.value, index)
-        return kept if defined.all() else Partial(kept, defined) if defined.any() else None
+        values = take(value.value, index)
+        return values if defined.all() else Partial(values, defined) if defined.any() else None
     if not isinstance(value, np.ndarray):
         return value
     return value[index] if len(index) > 1 else value.item(index[0])
@@ -110,9 +110,12 @@ def _merged(old: Any, index: Ranks, new: Any, count: int) -> Any:
     now, has = (new.value, new.defined) if isinstance(new, Partial) else (new, True)
     defined = np.full(count, had)
     defined[index] = False
-    rest = np.flatnonzero(defined)
+    remaining = np.flatnonzero(defined)
     defined[index] = has
-    value = blend(count, [(rest, take(was, rest)), (index, now)] if len(rest) else [(index, now)])
+    value = blend(
+        count,
+        [(remaining, take(was, remaining)), (index, now)] if len(remaining) else [(index, now)],
+    )
     return value if defined.all() else Partial(value, defined)
 
 
@@ -219,23 +222,23 @@ class Memo:
     identity of what is gone may be another's.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._entries: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
 
     def get(
         self, where: object, sources: tuple[Any, ...], make: Callable[[], Any], use: object = ""
     ) -> Any:
         """Return what ``make`` gives, or what it gave here for the same sources and use."""
-        _, kept = self._kept.setdefault((id(where), use), (where, {}))
+        _, entries = self._entries.setdefault((id(where), use), (where, {}))
         key = tuple([(type(s), s) if type(s) in _BY_VALUE else id(s) for s in sources])
-        found = kept.get(key)
-        if found is None:
-            made = make()
-            if len(kept) >= self._most:
-                kept.clear()
-            found = kept[key] = (made, sources)
-        return found[0]
+        entry = entries.get(key)
+        if entry is None:
+            value = make()
+            if len(entries) >= self._limit:
+                entries.clear()
+            entry = entries[key] = (value, sources)
+        return entry[0]
 
 
 _BY_VALUE = frozenset({int, float, bool, str, tuple})

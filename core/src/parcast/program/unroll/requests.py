@@ -35,12 +35,12 @@ class OpenRequests:
         """Close and return every request open on these lanes."""
         waited: list[Waited] = []
         for group in list(self._groups):
-            common, rest = self._split(group, lanes)
+            common, remaining = self._split(group, lanes)
             if common is not None:
                 closed = self._groups.pop(group)
                 waited += [(ordinal, common) for ordinal in closed]
-                if rest is not None:
-                    self._groups.setdefault(rest, {}).update(closed)
+                if remaining is not None:
+                    self._groups.setdefault(remaining, {}).update(closed)
         return sorted(waited, key=_place)
 
     def wait(self, lanes: Lanes, wanted: Any, name: str) -> list[Waited]:
@@ -57,11 +57,11 @@ class OpenRequests:
             if common is not None:
                 index = np.searchsorted(lanes.ranks, common.ranks)
                 waited += self._close(group, common, take(wanted, index))
-        done = sum(len(some.ranks) for _, some in waited)
-        if done < len(lanes.ranks):
-            left = np.isin(lanes.ranks, [r for _, some in waited for r in some.ranks], invert=True)
-            said = f"waits for {name!r}, which it has already waited for"
-            raise LaneError(said, lanes.ranks[left.argmax()])
+        closed = sum(len(part.ranks) for _, part in waited)
+        if closed < len(lanes.ranks):
+            left = np.isin(lanes.ranks, [r for _, part in waited for r in part.ranks], invert=True)
+            sentence = f"waits for {name!r}, which it has already waited for"
+            raise LaneError(sentence, lanes.ranks[left.argmax()])
         return sorted(waited, key=_place)
 
     def _any(self, wanted: Any, opened: dict[int, None]) -> bool:
@@ -74,12 +74,12 @@ class OpenRequests:
             if ordinal not in opened:
                 continue
             alike = np.broadcast_to(wanted == ordinal, common.ranks.shape)
-            some = common if alike.all() else Lanes(common.ranks[alike])
+            part = common if alike.all() else Lanes(common.ranks[alike])
             del opened[ordinal]
-            _, rest = self._split(group, some)
-            if rest is not None:
-                self.post(ordinal, rest)
-            waited.append((ordinal, some))
+            _, remaining = self._split(group, part)
+            if remaining is not None:
+                self.post(ordinal, remaining)
+            waited.append((ordinal, part))
         if not opened:
             del self._groups[group]
         return waited

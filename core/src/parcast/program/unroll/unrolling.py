@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.program.source.attributes import assigned, attributes, expressions, place
+from parcast.program.source.attributes import assigned, attributes_of, expressions, place
 from parcast.program.source.operations import ANY, OPERATIONS, REQUESTS, Argument
 from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
 from parcast.program.unroll.arguments import column, whole
@@ -31,7 +31,7 @@ MOST_BYTES = 2**31
 MOST_RANKS = 2**20
 
 #: Values kept for each place in the tree: fewer where there are many ranks.
-_KEPT, _KEPT_RANKS = 64, 2**22
+_CACHED, _CACHED_RANKS = 64, 2**22
 
 _Finish = Callable[[Any, Ranks], Any]
 _Plan = tuple[dict[str, Any], list[tuple[str, Expr, _Finish]]]
@@ -70,7 +70,7 @@ class _Run:
         self.pools: list[Tasks] = []
         self.where = tree.where or tree.name
         self.blocks: list[Block] = []
-        self._memo = Memo(max(1, min(_KEPT, _KEPT_RANKS // size)))
+        self._memo = Memo(max(1, min(_CACHED, _CACHED_RANKS // size)))
         self._names: dict[int, tuple[Expr, frozenset[str]]] = {}
         self._plans: dict[int, _Plan] = {}
         self._open = OpenRequests(self._memo)
@@ -92,12 +92,12 @@ class _Run:
 
     def check_waited(self) -> None:
         """Refuse requests that are open where the program ends."""
-        found = self._open.first()
-        if found is not None:
-            site = self.tree.sites[self.blocks[found[0]].site]
-            rank = found[1].ranks[0]
-            said = f"rank {rank} never waits for this {site.name}; add a waitall()"
-            self._fail(site.line or 1, said)
+        request = self._open.first()
+        if request is not None:
+            site = self.tree.sites[self.blocks[request[0]].site]
+            rank = request[1].ranks[0]
+            sentence = f"rank {rank} never waits for this {site.name}; add a waitall()"
+            self._fail(site.line or 1, sentence)
 
     def _fail(self, line: int, sentence: str) -> NoReturn:
         raise InvalidPointError(f"{self.where}:{line}: at p={self.p} {sentence}")
@@ -113,20 +113,20 @@ class _Run:
         """Return what ``finish`` makes of an expression's value, made once for equal sources."""
 
         def make() -> Any:
-            made = self._evaluated(expr, scope, line, finish)
-            self._keep(getattr(made, "nbytes", 0) if use else 0, line)
-            return made
+            value = self._evaluated(expr, scope, line, finish)
+            self._keep(getattr(value, "nbytes", 0) if use else 0, line)
+            return value
 
         if isinstance(expr, Name) and isinstance(scope.origin(expr.id), int):
             return make()  # quicker than to look it up
-        _, names = self._names.get(id(expr)) or self._named(expr)
+        _, names = self._names.get(id(expr)) or self._names_of(expr)
         sources = (scope.lanes, *[scope.origin(name) for name in names])
         return self._memo.get(expr, sources, make, use)
 
-    def _named(self, expr: Expr) -> tuple[Expr, frozenset[str]]:
+    def _names_of(self, expr: Expr) -> tuple[Expr, frozenset[str]]:
         """Return an expression, held so that its identity stays its own, and its names."""
-        named = self._names[id(expr)] = expr, names_in(expr)
-        return named
+        entry = self._names[id(expr)] = expr, names_in(expr)
+        return entry
 
     def _evaluated(self, expr: Expr, scope: Scope, line: int, finish: _Finish) -> Any:
         """Return what ``finish`` makes of an expression's value."""
@@ -139,12 +139,12 @@ class _Run:
         self._bytes += nbytes
         if self._bytes > MOST_BYTES:
             count = f"more than {self._operations:,} operations"
-            said = f"the program has {count}, whose arguments take over {MOST_BYTES:,} bytes"
-            self._fail(line, f"{said}; ask a smaller p or lower its iterations")
+            sentence = f"the program has {count}, whose arguments take over {MOST_BYTES:,} bytes"
+            self._fail(line, f"{sentence}; ask a smaller p or lower its iterations")
 
-    def _refuse(self, line: int, much: str) -> NoReturn:
-        most = f"more than the {MOST_STEPS:,} that fit in memory"
-        self._fail(line, f"{much}, {most}; lower its iterations")
+    def _refuse(self, line: int, size: str) -> NoReturn:
+        limit = f"more than the {MOST_STEPS:,} that fit in memory"
+        self._fail(line, f"{size}, {limit}; lower its iterations")
 
     def _lanes(self, scope: Scope, index: Ranks, line: int) -> Lanes:
         ranks = index if scope.lanes.whole else scope.lanes.ranks[index]
@@ -209,13 +209,16 @@ class _Run:
 
     def _pool(self, pool: Pool, scope: Scope) -> None:
         """Unroll the tasks of a pool, each in place of a rank."""
-        own = {pool.variable, *assigned(pool.body)}
+        local = {pool.variable, *assigned(pool.body)}
         read = {
-            n for one in nested((pool,)) for e in expressions(one).values() for n in names_in(e)
+            n
+            for statement in nested((pool,))
+            for e in expressions(statement).values()
+            for n in names_in(e)
         }
         outer = {
             name: self._evaluated(Name(name), scope, pool.line, partial(_uniform, repr(name)))
-            for name in sorted(read - own)
+            for name in sorted(read - local)
         }
         alike = Scope(Lanes(scope.lanes.ranks[:1]), dict(outer))
         start, stop, step = (
@@ -245,11 +248,11 @@ class _Run:
         return Tasks(fetched, Unrolled(count, inner.blocks, self.tree.sites, self.where))
 
     def _iterate(
-        self, loop: For, scope: Scope, values: Iterable[Any], count: int, more: str
+        self, loop: For, scope: Scope, values: Iterable[Any], count: int, prefix: str
     ) -> None:
-        blocks, done, first = len(self.blocks), self._operations, True
+        blocks, before, first = len(self.blocks), self._operations, True
         if count > 10**18:  # too long to print
-            count, more = 10**18, "more than "
+            count, prefix = 10**18, "more than "
         for value in values:
             scope.values[loop.variable] = value
             self._iterations += 1
@@ -257,22 +260,22 @@ class _Run:
             if first:
                 added, first = len(self.blocks) - blocks, False
                 if blocks + added * count > MOST_STEPS and self._steady(loop):
-                    total, steps = (self._operations - done) * count, added * count
-                    much = f"{more}{total:,} operations in {steps:,} blocks"
-                    self._refuse(loop.line, f"the loop has {much}")
+                    total, steps = (self._operations - before) * count, added * count
+                    size = f"{prefix}{total:,} operations in {steps:,} blocks"
+                    self._refuse(loop.line, f"the loop has {size}")
                 total = self._iterations + count - 1
                 if total > MOST_STEPS:
-                    said = (
-                        f"the loop brings the program to {more}{total:,} iterations, more than the"
+                    size = f"{prefix}{total:,} iterations, more than the {MOST_STEPS:,} it may have"
+                    self._fail(
+                        loop.line, f"the loop brings the program to {size}; lower its bounds"
                     )
-                    self._fail(loop.line, f"{said} {MOST_STEPS:,} it may have; lower its bounds")
 
     def _steady(self, loop: For) -> bool:
         """Tell whether all iterations have the same operations, whatever their arguments."""
-        found = attributes(self.tree)
-        inside = (found.control[place(one)] for one in nested(loop.body))
+        flow = attributes_of(self.tree)
+        inside = (flow.control[place(statement)] for statement in nested(loop.body))
         steady = not any(loop.variable in roots for roots in inside)
-        return steady and not found.carried[place(loop)]
+        return steady and not flow.carried[place(loop)]
 
     def _operate(self, op: Op, scope: Scope) -> None:
         lanes = scope.lanes
@@ -281,19 +284,18 @@ class _Run:
             plan = self._plans[id(op)] = self._plan(op, scope)
         fixed, varying = plan
         columns = {
-            name: self._value(given, scope, op.line, finish, name)
-            for name, given, finish in varying
+            name: self._value(expr, scope, op.line, finish, name) for name, expr, finish in varying
         }
         ordinal = len(self.blocks)
         requests = tuple(
-            (ordinal - earlier, None if some is lanes else some)
-            for earlier, some in self._waited(op, scope)
+            (ordinal - earlier, None if group is lanes else group)
+            for earlier, group in self._waited(op, scope)
         )
 
         def make() -> Block:
             ranks = None if lanes.whole else lanes.ranks
             waited = tuple(
-                Request(back, None if some is None else some.ranks) for back, some in requests
+                Request(back, None if group is None else group.ranks) for back, group in requests
             )
             return Block(op.site, op.name, ranks, {**fixed, **columns}, waited)
 
@@ -312,17 +314,17 @@ class _Run:
         fixed: dict[str, Any] = {}
         varying: list[tuple[str, Expr, _Finish]] = []
         for argument in OPERATIONS[op.name]:
-            name, given = argument.name, op.arguments[argument.name]
+            name, value = argument.name, op.arguments[argument.name]
             finish = partial(column, size=self.size, argument=argument)
-            if isinstance(given, Num):
-                fixed[name] = self._value(given, scope, op.line, finish, name)
-            elif isinstance(given, Name) and given.id == "ANY":
+            if isinstance(value, Num):
+                fixed[name] = self._value(value, scope, op.line, finish, name)
+            elif isinstance(value, Name) and value.id == "ANY":
                 fixed[name] = ANY
-            elif given is None or isinstance(given, (str, bool)):
-                fixed[name] = given
+            elif value is None or isinstance(value, (str, bool)):
+                fixed[name] = value
             else:
                 fixed[name] = None  # holds its place in the order of the call
-                varying.append((name, given, finish))
+                varying.append((name, value, finish))
         fixed.pop("request", None)
         return fixed, varying
 
@@ -346,10 +348,10 @@ _FETCHED = Argument("bytes", "amount")
 def _uniform(name: str, value: Any, ranks: Ranks) -> Any:
     """Return the one value that all lanes have."""
     if isinstance(value, np.ndarray):
-        other = value != value[0]
-        if other.any():
-            said = f"has another {name} than rank {ranks[0]}, and tasks are the same for all"
-            raise LaneError(said, ranks[other.argmax()])
+        odd = value != value[0]
+        if odd.any():
+            sentence = f"has another {name} than rank {ranks[0]}, and tasks are the same for all"
+            raise LaneError(sentence, ranks[odd.argmax()])
         return value.item(0)
     return value
 

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from parcast.model import Costs
-from parcast.program.reference.instants import end_of_instant
+from parcast.program.reference import end_of_instant
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports

@@ -18,7 +18,7 @@ from parcast import Parts
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.reference.instants import latest
+from parcast.program.reference import latest_end
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.messages import Message, Post, Receive
@@ -219,7 +219,7 @@ class _Rank(Process):
             self.charge("communication", done, self.clock.now)
 
     def charge_wait(self, since: float, ends: list[tuple[float, float]]) -> None:
-        _, left = latest(ends) if ends else (since, since)
+        _, left = latest_end(ends) if ends else (since, since)
         gone = min(max(since, left), self.clock.now)
         self.charge("synchronization", since, gone)
         self.charge("communication", gone, self.clock.now)

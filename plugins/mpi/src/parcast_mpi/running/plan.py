@@ -11,10 +11,8 @@ import numpy as np
 
 from parcast import InvalidPointError
 from parcast.program import Operation, Unrolled
-from parcast.program.matching import groups, is_collective
-from parcast.program.matching.expansion import collectives, together
-from parcast.program.source import COLLECTIVES, SENDS
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.matching import find_collectives, groups, groups_and_bytes, is_collective
+from parcast.program.source import COLLECTIVES, SENDS, VECTOR_COLLECTIVES
 from parcast.program.unroll import Pool
 
 #: Collectives that have a block for each process in a buffer.
@@ -54,7 +52,9 @@ class Plan:
         slots = {given[-1] for op, _, given in steps if op == "irecv"}
         sent = [given[1] for op, _, given in steps if op in SENDS]
         together = [
-            max(given[0]) * size if op in UNEQUAL else given[0] * (size if op in _BLOCKS else 1)
+            max(given[0]) * size
+            if op in VECTOR_COLLECTIVES
+            else given[0] * (size if op in _BLOCKS else 1)
             for op, _, given in steps
             if op in COLLECTIVES
         ]
@@ -112,12 +112,12 @@ def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> l
 def _bytes_of_groups(unrolled: Unrolled) -> list[list[list[int]]]:
     """Return of each rank the bytes of all in the group, of its collectives of unlike bytes."""
     found: list[list[tuple[int, list[int]]]] = [[] for _ in range(unrolled.size)]
-    if not any(block.op in UNEQUAL for block in unrolled.blocks):
+    if not any(block.op in VECTOR_COLLECTIVES for block in unrolled.blocks):
         return [[] for _ in found]
-    for call in collectives(unrolled):
-        if call[0].block.op not in UNEQUAL:
+    for call in find_collectives(unrolled):
+        if call[0].block.op not in VECTOR_COLLECTIVES:
             continue
-        among, amount = together(call)
+        among, amount = groups_and_bytes(call)
         every = np.broadcast_to(amount, among.ranks.shape)
         first, size = (np.broadcast_to(one, every.shape) for one in (among.first, among.size))
         place = {rank: arrival.ordinal for arrival in call for rank in arrival.ranks.tolist()}
@@ -170,7 +170,7 @@ def _steps(  # noqa: PLR0912  (a branch for each operation)
             case _:
                 group = None if given["color"] is None else next(colored)
                 own, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
-                amount = next(unequal) if one.op in UNEQUAL else own
+                amount = next(unequal) if one.op in VECTOR_COLLECTIVES else own
                 arguments = [amount, root, group]
         if one.op != "region":
             yield [one.op, one.site, arguments]

@@ -13,8 +13,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast.program import For, If, Op, Statement
-from parcast.program.source import RECEIVES, SENDS
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.source import RECEIVES, SENDS, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num, names_in
 from parcast_pamela.programs.charges import ROUNDS, ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.splitting import with_barriers
@@ -138,7 +137,7 @@ class Barrier:
                 f"{self.where}:{op.line}: the size of a group by color is not known to the model; "
                 "ask pamela.form=free"
             )
-        if op.name in UNEQUAL:
+        if op.name in VECTOR_COLLECTIVES:
             raise UnsupportedError(
                 f"{self.where}:{op.line}: each process may bring bytes of its own to {op.name}, "
                 "which the model takes as one number; ask pamela.form=free"

@@ -10,8 +10,7 @@ from parcast.errors import UnsupportedError
 from parcast.model import Costs
 from parcast.program import Op
 from parcast.program.matching import algorithms
-from parcast.program.source import COLLECTIVES
-from parcast.program.source.operations import UNEQUAL
+from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
 
 ZERO = Num(0)
@@ -166,7 +165,7 @@ class Charges:
         Nothing where the algorithm lets one process leave before another has come, or where each
         may bring bytes of its own.
         """
-        if op.arguments.get("color") is not None or op.name in UNEQUAL:
+        if op.arguments.get("color") is not None or op.name in VECTOR_COLLECTIVES:
             return
         n = ZERO if op.name == "barrier" else _number(op, "bytes")
         algorithm = self.algorithms()[op.name]

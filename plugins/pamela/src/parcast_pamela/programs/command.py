@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.files import read_text
 
 if TYPE_CHECKING:
-    from parcast.api import Registry
+    from parcast import Registry
     from parcast_pamela.programs.lowering import Form
 
 
@@ -99,7 +99,7 @@ def _text(
     form: FormName | None,
     settings: list[str],
 ) -> str:
-    from parcast.comparison import Line, Settings, split_assignment
+    from parcast.comparison import Scenario, Settings, split_assignment
     from parcast_pamela.programs.lowering import model
 
     workload = registry.workload(program)
@@ -111,7 +111,7 @@ def _text(
         raise ParcastError(f"{workload.name} is a program of messages; give a machine behind it")
     on = registry.machine(machine)
     given = Settings.sort(dict(map(split_assignment, settings)), registry, [workload])
-    line = Line(workload=workload, machine=on, settings=given)
+    line = Scenario(workload=workload, machine=on, settings=given)
     p = 8 if p is None else p
     (p_,), (d_, *_) = line.processes(p), line.disks(d, p)
     query = line.query(registry, p_, d_)

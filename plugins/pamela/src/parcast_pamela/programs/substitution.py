@@ -8,8 +8,7 @@ import attrs
 
 from parcast.errors import FormulaError, UnsupportedError
 from parcast.program import Assign, For, If, Op, Statement, Tree
-from parcast.program.source import Argument, assigned, place
-from parcast.program.source.attributes import attributes
+from parcast.program.source import Argument, assigned, attributes_of, place
 from parcast.quantities import Call, Expr, Name, Num, Value, evaluate, names_in
 
 #: Functions that the language has no word for
@@ -58,7 +57,7 @@ def substitute(tree: Tree, values: Mapping[str, Value]) -> Substituted:
 class _Substitution:
     def __init__(self, tree: Tree, values: Mapping[str, Value]) -> None:
         self.tree, self.values = tree, values
-        self.carried = attributes(tree).carried
+        self.carried = attributes_of(tree).carried
         self.fixed = {"size", *tree.parameters}
         self.taken = {"rank", *self.fixed}
         self.named: dict[Expr, str] = {}

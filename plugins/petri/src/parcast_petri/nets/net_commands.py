@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 
 if TYPE_CHECKING:
     from parcast_petri.nets.arguments import Subject

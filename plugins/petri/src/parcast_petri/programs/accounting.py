@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.reference.instants import SAME, end_of_instant
+from parcast.program.reference import SAME_INSTANT, end_of_instant
 
 _PARTS = ("compute", "communication", "io", "synchronization")
 _CODE = {name: code for code, name in enumerate(_PARTS)}
@@ -89,7 +89,7 @@ class Records:
         ends, flights = times[ending], times[leaving]
         awaited = np.full(len(begun), -np.inf)
         np.maximum.at(awaited, owner, ends)
-        last = ends * (1.0 + SAME) >= awaited[owner]  # those that end at that instant
+        last = ends * (1.0 + SAME_INSTANT) >= awaited[owner]  # those that end at that instant
         left[owner] = np.inf
         np.minimum.at(left, owner[last], flights[last])
         ended = np.maximum(begun, awaited)

@@ -11,7 +11,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
-from parcast.program.reference.instants import SAME
+from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import Others, draw_others
@@ -140,7 +140,7 @@ class _Lowering:
         )  # fmt: skip
         for rates in self.rates:
             self.sketch.links += rates.net_links()
-        net = self.sketch.net(self.query.workload.name, SAME)
+        net = self.sketch.net(self.query.workload.name, SAME_INSTANT)
         return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
 
     def _operation(self, process: Process, id_: int) -> None:

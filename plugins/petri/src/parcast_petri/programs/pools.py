@@ -14,8 +14,7 @@ import numpy as np
 
 from parcast.model import Costs
 from parcast.program import Unrolled
-from parcast.program.matching import OPS, Columns
-from parcast.program.matching.columns import columns
+from parcast.program.matching import OPS, Columns, operation_columns
 from parcast.program.unroll import Pool
 from parcast_petri.programs.charges import Charges, Ways
 from parcast_petri.programs.local_operations import Alone
@@ -49,7 +48,7 @@ class Pools:
         """Draw all tasks that a process may take of the pool of this number."""
         rank, since, word = process.rank, process.moment, f"pool {number}"
         if number not in self._tables:
-            self._tables[number] = columns(pool.work)
+            self._tables[number] = operation_columns(pool.work)
             _draw_pool(process.sketch, word, pool.tasks)
         charges = Charges.of(self._tables[number], self.costs, rank)
         sizes = np.append(np.broadcast_to(pool.bytes, pool.tasks), 0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 from parcast.errors import FileError, ParcastError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
-from parcast.cli.output import output_option
+from parcast.cli import output_option
 from parcast.comparison import split_assignment
 from parcast.errors import FileError, ParcastError, UnitError
 from parcast.quantities import parse_numbers, to_base
@@ -71,7 +71,7 @@ def surface(
     ] = None,
 ) -> int:
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
-    from parcast.cli import progress
+    from parcast.cli import show_progress
     from parcast_spmd.surface.advice import parse_budget
     from parcast_spmd.surface.over import parse_over
     from parcast_spmd.surface.report import advise, lines
@@ -80,7 +80,7 @@ def surface(
     registry: Registry = context.obj
     _check_output(registry, output)
     allowance, smallest_gain = parse_budget(budget, cost), _threshold(threshold)
-    with progress.shown() as tell:
+    with show_progress() as tell:
         results = survey(
             registry,
             workload,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast.program.reference.instants import SAME
+from parcast.program.reference import SAME_INSTANT
 from parcast_emulator.compilation import step
 from parcast_emulator.engines.queues import pop, settle
 from parcast_emulator.engines.queues import push as queue
 from parcast_emulator.engines.ranks.arrays import EVENTS, INSTANT, UNTIL
 
 #: A time, times this, is the end of its instant.
-WHILE = 1.0 + SAME
+WHILE = 1.0 + SAME_INSTANT
 
 #: The end of an instant when all its events are taken.
 OVER = -1.0

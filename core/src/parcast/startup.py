@@ -1,7 +1,8 @@
-"""What a room exports, imported on first use, so that a room costs what is used of it."""
+"""What keeps starting quick: rooms import on first use, and cycles of objects are sought seldom."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -31,3 +32,8 @@ def lazily(room: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return attribute
+
+
+def seldom_collect() -> None:
+    """Look for cycles less often: among the many small values of points it takes a tenth."""
+    gc.set_threshold(100_000, 20, 20)
