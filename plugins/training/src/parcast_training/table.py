@@ -55,12 +55,12 @@ class Operations:
 
     def of(self, stage: int, *types: str) -> list[int]:
         """Return the operations of a stage of some types, in the order of the first step."""
-        found = [
+        operations = [
             number for number, (optype, _, where) in enumerate(self.names)
             if where == stage and optype in types
         ]  # fmt: skip
         start = self.start[:, 0, 0]
-        return sorted(found, key=lambda n: (start[n], self.names[n][1], self.names[n][0]))
+        return sorted(operations, key=lambda n: (start[n], self.names[n][1], self.names[n][0]))
 
 
 def read(path: Path) -> Operations:
@@ -109,27 +109,27 @@ def _csv(path: Path) -> Mapping[str, Any]:
             )
         with path.open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file, strict=True)
-            found: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
+            columns: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
             for number, row in enumerate(rows, 2):
                 if None in row or None in row.values():
                     raise FileError(f"{path}:{number}: it has not the columns of the first line")
                 for name, value in row.items():
-                    found[name].append(value)
+                    columns[name].append(value)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise FileError(f"{path} is no table in CSV: {shorten(error)}") from None
-    return found
+    return columns
 
 
 def _numbers(values: Any, name: str, path: Path) -> Floats:
     try:
-        found = np.array(values, np.float64)
+        numbers = np.array(values, np.float64)
     except (TypeError, ValueError):
-        found = np.full(1, np.nan)
-    if not np.isfinite(found).all():
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all():
         raise FileError(f"{path}: column {name} must have a number in every row")
-    return found
+    return numbers
 
 
 def _operations(

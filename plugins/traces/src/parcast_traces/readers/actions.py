@@ -8,7 +8,7 @@ from typing import Any
 
 from parcast.errors import FileError, did_you_mean
 from parcast_traces.readers.text import number, whole
-from parcast_traces.readers.wildcards import ANY, Got, Steps
+from parcast_traces.readers.wildcards import ANY, Envelope, Steps
 from parcast_traces.trace.columns import NONE
 from parcast_traces.trace.recording import RankRecorder
 
@@ -34,13 +34,13 @@ class Player:
         self.recorder: Any = recorder
         self.size = size
         self.clock, self.default, self.where, self.name = 0.0, _BYTE, "", ""
-        self.told = 0.0  #: the clock at the last call
+        self.last_call = 0.0  #: the clock at the last call
         self.opened, self.tested = 0, False
-        self.order: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
-        self.named: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        self.keys: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
+        self.requests_of: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
         self.nobody = set[int]()  #: requests behind which there is no message
         #: What the receives got that name no source or no tag; None: that is being found out.
-        self.got: deque[Got] | None = None
+        self.envelopes: deque[Envelope] | None = None
 
     def play(self, words: Sequence[str], where: str) -> None:
         """Record one action."""
@@ -56,15 +56,15 @@ class Player:
         if name != "location":
             self.recorder.line = ""
         if name not in ("compute", "location"):
-            self.told = before
+            self.last_call = before
 
     def give_up(self) -> dict[str, None]:
         """Free the requests that nobody waited for; return what is to be said."""
         notes = dict[str, None]()
-        left = [request for request in self.order if request not in self.nobody]
+        left = [request for request in self.keys if request not in self.nobody]
         for request in left:
             self.recorder.free(self.clock, self.clock, request)
-        if self.clock > self.told and not left:  # or what it computed last would be lost
+        if self.clock > self.last_call and not left:  # or what it computed last would be lost
             self.recorder.local("finalize", self.clock, self.clock)
         if left:
             notes["requests that no rank waits for are given up when their rank ends"] = None
@@ -74,10 +74,10 @@ class Player:
 
     def amount(self, words: Sequence[str], at: int, kind: int | None) -> float:
         """Return bytes: a count, and the number of its type if that is given."""
-        given = words[kind] if kind is not None and kind < len(words) else self.default
-        if given not in _SIZES:
-            raise FileError(f"{self.where}: type {given!r} is not one of {', '.join(_SIZES)}")
-        return number(words[at], self.where) * _SIZES[given]
+        type_number = words[kind] if kind is not None and kind < len(words) else self.default
+        if type_number not in _SIZES:
+            raise FileError(f"{self.where}: type {type_number!r} is not one of {', '.join(_SIZES)}")
+        return number(words[at], self.where) * _SIZES[type_number]
 
     def init(self, words: Sequence[str]) -> None:
         """Begin, and say of what type amounts are that name none."""
@@ -109,7 +109,7 @@ class Player:
         to, tag, size = self._message(words)
         request = self._open((self.recorder.rank, to, tag)) if self.name[0] == "i" else None
         if to in _ANY_SOURCE:  # MPI_PROC_NULL, as SMPI's tracer writes it
-            self._nobody(request)
+            self._to_nobody(request)
             return
         self.recorder.send(self.name, self.clock, self.clock, to, size, tag, request=request)
 
@@ -119,11 +119,11 @@ class Player:
         key = (source, self.recorder.rank, tag)
         request = self._open(key) if self.name[0] == "i" else None
         if source in _ANY_SOURCE or tag == _ANY_TAG:
-            found = self._found(source, tag)
-            if found is None:
-                self._nobody(request)
+            envelope = self._envelope(source, tag)
+            if envelope is None:
+                self._to_nobody(request)
                 return
-            source, tag = found
+            source, tag = envelope
         self.recorder.receive(
             self.name, self.clock, self.clock, source, tag, room=size, request=request
         )
@@ -132,17 +132,17 @@ class Player:
         """Send and receive."""
         size, to = self.amount(words, 0, 4), whole(words[1], self.where)
         room, source = self.amount(words, 2, 5), self._source(words[3])
-        found: Got = (source, 0)
+        envelope: Envelope = (source, 0)
         if source in _ANY_SOURCE:
-            found = self._found(source, 0)
-        if found is None:
+            envelope = self._envelope(source, 0)
+        if envelope is None:
             self.recorder.send("send", self.clock, self.clock, to, size, 0)
             return
-        self.recorder.exchange(self.clock, self.clock, to, size, 0, found[0], 0, room=room)
+        self.recorder.exchange(self.clock, self.clock, to, size, 0, envelope[0], 0, room=room)
 
     def wait(self, words: Sequence[str]) -> None:
         """Wait for a request."""
-        self._completed("wait", [self._named(words)])
+        self._completed("wait", [self._request(words)])
 
     def test(self, words: Sequence[str]) -> None:
         """Ask for a request, which may not be over."""
@@ -153,24 +153,24 @@ class Player:
 
     def waitall(self, _: Sequence[str]) -> None:
         """Wait for all open requests."""
-        self._completed("waitall", list(self.order))
+        self._completed("waitall", list(self.keys))
 
     def _completed(self, name: str, requests: list[int]) -> None:
         for request in requests:
-            self.named[self.order.pop(request)].remove(request)  # the first, or near it
+            self.requests_of[self.keys.pop(request)].remove(request)  # the first, or near it
         real = [request for request in requests if request not in self.nobody]
         if requests and not real:
             self.recorder.local("call", self.clock, self.clock)
         else:
             self.recorder.wait(name, self.clock, self.clock, real)
 
-    def _found(self, source: int, tag: int) -> Got:
+    def _envelope(self, source: int, tag: int) -> Envelope:
         """Return the source and tag of a message whose receive does not name both."""
-        if self.got is not None:
-            return self.got.popleft()
+        if self.envelopes is not None:
+            return self.envelopes.popleft()
         return ANY if source in _ANY_SOURCE else source, ANY if tag == _ANY_TAG else tag
 
-    def _nobody(self, request: int | None) -> None:
+    def _to_nobody(self, request: int | None) -> None:
         """Record a message to or from nobody."""
         if request is not None:
             self.nobody.add(request)
@@ -178,41 +178,41 @@ class Player:
 
     def _source(self, text: str) -> int:
         """Return a rank, or what stands for any source."""
-        found = whole(text, self.where, least=min(_ANY_SOURCE))
-        if found < 0 and found not in _ANY_SOURCE:
+        source = whole(text, self.where, least=min(_ANY_SOURCE))
+        if source < 0 and source not in _ANY_SOURCE:
             raise FileError(f"{self.where}: {text!r} is no rank; any source is {_ANY_SOURCE[0]}")
-        return found
+        return source
 
     def _tag(self, text: str) -> int:
         """Return a tag, or what stands for any."""
-        found = whole(text, self.where, least=_ANY_TAG)
-        if found < NONE and found != _ANY_TAG:
+        tag = whole(text, self.where, least=_ANY_TAG)
+        if tag < NONE and tag != _ANY_TAG:
             raise FileError(f"{self.where}: {text!r} is no tag; any tag is {_ANY_TAG}")
-        return found
+        return tag
 
     def _message(self, words: Sequence[str]) -> tuple[int, int, float]:
         peer, tag = self._source(words[0]), self._tag(words[1])
         return peer, tag, self.amount(words, 2, 3)
 
-    def _named(self, words: Sequence[str]) -> int:
+    def _request(self, words: Sequence[str]) -> int:
         """Return the open request that a wait names; what is any on either side may be it."""
-        named = self._source(words[0]), self._source(words[1]), self._tag(words[2])
-        if self.named.get(named):
-            return self.named[named][0]
-        for request, key in self.order.items():
-            if all(map(_alike, key, named)):
+        wait_key = self._source(words[0]), self._source(words[1]), self._tag(words[2])
+        if self.requests_of.get(wait_key):
+            return self.requests_of[wait_key][0]
+        for request, key in self.keys.items():
+            if all(map(_matches, key, wait_key)):
                 return request
         raise FileError(f"{self.where}: no request {' '.join(words[:3])} is open")
 
     def _open(self, key: tuple[int, int, int]) -> int:
         self.opened += 1
-        self.order[self.opened] = key
-        self.named[key].append(self.opened)
+        self.keys[self.opened] = key
+        self.requests_of[key].append(self.opened)
         return self.opened
 
 
-def _alike(one: int, other: int) -> bool:
-    return one == other or min(one, other) < NONE
+def _matches(first: int, second: int) -> bool:
+    return first == second or min(first, second) < NONE
 
 
 def _many(name: str, kind: int, work: int | None = None) -> Any:
@@ -230,9 +230,9 @@ def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
     """Return the action of a collective with a root."""
 
     def action(player: Player, words: Sequence[str]) -> None:
-        given = whole(words[root], player.where) if root < len(words) else 0
+        root_rank = whole(words[root], player.where) if root < len(words) else 0
         player.recorder.collective(
-            name, player.clock, player.clock, player.amount(words, 0, kind), root=given
+            name, player.clock, player.clock, player.amount(words, 0, kind), root=root_rank
         )
         if work is not None:
             player.clock += number(words[work], player.where)

@@ -73,7 +73,7 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield from (("source", channels.source), ("target", channels.target))
     yield from (("tag", channels.tag), ("communicator", channels.communicator))
     yield "members", np.concatenate([np.empty(0, np.int32), *trace.communicators])
-    yield "sizes", np.array([len(one) for one in trace.communicators], np.int64)
+    yield "sizes", np.array([len(members) for members in trace.communicators], np.int64)
 
 
 def _padded(table: Any) -> bytes:

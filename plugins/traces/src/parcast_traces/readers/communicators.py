@@ -25,7 +25,7 @@ class Communicators:
         self._parents: dict[Name, Name] = {}
         self._calls: Counter[tuple[int, Name]] = Counter()
 
-    def made(self, rank: int, parent: Name, color: int = 0, key: int = 0) -> str | None:
+    def add(self, rank: int, parent: Name, color: int = 0, key: int = 0) -> str | None:
         """Say that a rank made one of ``parent``; return its name, None where it is in none."""
         number = self._calls[rank, parent]
         self._calls[rank, parent] += 1
@@ -38,9 +38,9 @@ class Communicators:
 
     def settle(self) -> None:
         """Order the members, once all ranks have said what they made."""
-        for name in sorted(self._keys, key=lambda one: str(one).count(".")):
+        for name in sorted(self._keys, key=lambda label: str(label).count(".")):
             keys, parent = self._keys[name], self.members[self._parents[name]]
-            self.members[name] = sorted(keys, key=lambda one: (keys[one], parent.index(one)))
+            self.members[name] = sorted(keys, key=lambda rank: (keys[rank], parent.index(rank)))
 
     def record(self, recording: Recording) -> None:
         """Give all of them to a recording."""

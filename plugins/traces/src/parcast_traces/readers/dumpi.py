@@ -64,14 +64,14 @@ class _Call:
                             f"{shorten(word)!r}") from None  # fmt: skip
 
     def several(self, name: str) -> list[int]:
-        return [int(one) for one in re.findall(r"-?\d+", self.text(name))]
+        return [int(number) for number in re.findall(r"-?\d+", self.text(name))]
 
     def statuses(self) -> list[tuple[int, int, int, int]]:
         """Return bytes, whether cancelled, source and tag of each status."""
         text = self.fields.get("statuses", self.fields.get("status", ""))
         return [(int(a), int(b), int(c), int(d)) for a, b, c, d in _STATUS.findall(text)]
 
-    def done(self) -> list[int]:
+    def completed(self) -> list[int]:
         """Return which of the requests it completed, by their places."""
         count = len(self.requests())
         if self.name.endswith("some"):
@@ -79,7 +79,7 @@ class _Call:
         if self.name.startswith("test") and not self.whole("flag"):
             return []
         if self.name.endswith("any"):
-            return [one for one in [self.whole("index")] if 0 <= one < count]
+            return [index for index in [self.whole("index")] if 0 <= index < count]
         return list(range(count))
 
     def requests(self) -> list[int]:
@@ -123,7 +123,7 @@ def read(path: Path) -> Trace:
         If something is not said, such as whose message a receive got.
     """
     files = rank_files(path)
-    comms, found = Communicators(len(files)), [_Requests() for _ in files]
+    comms, requests_of = Communicators(len(files)), [_Requests() for _ in files]
     starts: list[int] = []
     for rank, file in enumerate(files):
         handles = _Handles(rank, comms)
@@ -131,14 +131,14 @@ def read(path: Path) -> Trace:
             if not place:
                 starts.append(call.start)
             handles.follow(call)
-            found[rank].follow(call)
+            requests_of[rank].follow(call)
             if call.name == "comm_size" and call.whole("comm") == _WORLD:
                 check_size(path, len(files), call.whole("size"))
     comms.settle()
     recording = Recording(len(files), str(path))
     comms.record(recording)
     origin = min(starts, default=0)
-    for recorder, file, requests in zip(recording.ranks, files, found, strict=True):
+    for recorder, file, requests in zip(recording.ranks, files, requests_of, strict=True):
         writer = _Writer(recorder, _Handles(recorder.rank, comms, again=True), requests, origin)
         for call in _calls(file):
             writer.write(call)
@@ -151,7 +151,7 @@ class _Handles:
     def __init__(self, rank: int, comms: Communicators, *, again: bool = False) -> None:
         self.rank, self.comms, self.again = rank, comms, again
         self.names: dict[int, Name | None] = {_WORLD: WORLD}
-        self.made: dict[Name, int] = {}
+        self.splits: dict[Name, int] = {}
 
     def follow(self, call: _Call) -> None:
         """Learn of communicators that a call makes."""
@@ -164,10 +164,10 @@ class _Handles:
         if call.name == "comm_split":
             color, key = call.whole("color"), call.whole("key")
         if self.again:
-            number = self.made[parent] = self.made.get(parent, -1) + 1
+            number = self.splits[parent] = self.splits.get(parent, -1) + 1
             name = f"{parent}.{number}.{color}" if color >= 0 else None
         else:
-            name = self.comms.made(self.rank, parent, color, key)
+            name = self.comms.add(self.rank, parent, color, key)
         self.names[call.whole("newcomm")] = name
 
     def of(self, call: _Call) -> Name | None:
@@ -197,10 +197,10 @@ class _Requests:
             self.open[call.whole("request")] = self.count
             self.count += 1
         elif call.name.startswith(("wait", "test")):
-            given, statuses = call.requests(), call.statuses()
-            for order, place in enumerate(call.done()):
-                number = self.open.pop(given[place], None)
-                at = place if len(statuses) == len(given) else order
+            requests, statuses = call.requests(), call.statuses()
+            for order, place in enumerate(call.completed()):
+                number = self.open.pop(requests[place], None)
+                at = place if len(statuses) == len(requests) else order
                 if number is not None and at < len(statuses):
                     self.sources[number] = statuses[at][2:]
         elif call.name == "request_free":
@@ -221,10 +221,12 @@ class _Writer:
         self.handles.follow(call)
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
         if name.startswith(("wait", "test")) and name in CALLS:
-            given = call.requests()
-            done = [given[place] for place in call.done() if given[place] in self.open]
-            self.open.difference_update(done)
-            self.recorder.wait(name, *times, done)
+            requests = call.requests()
+            completed = [
+                requests[place] for place in call.completed() if requests[place] in self.open
+            ]
+            self.open.difference_update(completed)
+            self.recorder.wait(name, *times, completed)
         elif name == "request_free" and call.whole("request") in self.open:
             self.open.remove(call.whole("request"))
             self.recorder.free(*times, call.whole("request"))
@@ -247,19 +249,19 @@ class _Writer:
                                 site=name)  # fmt: skip
 
     def _peer(self, call: _Call, comm: Name, place: int) -> int:
-        found = self.handles.comms.rank_of(comm, place)
-        if found < 0:
+        rank = self.handles.comms.rank_of(comm, place)
+        if rank < 0:
             members = len(self.handles.comms.members[comm])
             raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
                             f"{members} members")  # fmt: skip
-        return found
+        return rank
 
     def _size(self, call: _Call, count: str, kind: str) -> int:
         text = call.text(kind)
-        found = re.search(r"\(MPI_(\w+)\)", text)
-        if not found or found[1] not in _SIZES:
+        match = re.search(r"\(MPI_(\w+)\)", text)
+        if not match or match[1] not in _SIZES:
             raise UnsupportedError(f"{call.where}: the size of type {shorten(text)} is not known")
-        return call.whole(count) * _SIZES[found[1]]
+        return call.whole(count) * _SIZES[match[1]]
 
     def _alone(self, call: _Call, times: tuple[int, int]) -> None:
         """Record a call of this rank alone."""
@@ -267,7 +269,7 @@ class _Writer:
             raise UnsupportedError(f"{call.where}: a request of no peer is not read from DUMPI")
         self.recorder.local("call", *times, site=call.name)
 
-    def _opened(self, call: _Call) -> int:
+    def _open_request(self, call: _Call) -> int:
         request = call.whole("request")
         self.open.add(request)
         return request
@@ -276,7 +278,7 @@ class _Writer:
         comm, place = self.handles.of(call), call.whole("dest")
         if comm is None or place == _PROC_NULL:
             return self._alone(call, times)
-        request = self._opened(call) if call.name.startswith("i") else None
+        request = self._open_request(call) if call.name.startswith("i") else None
         return self.recorder.send(call.name, *times, self._peer(call, comm, place),
                                   self._size(call, "count", "datatype"), call.whole("tag"),
                                   comm, request)  # fmt: skip
@@ -287,19 +289,19 @@ class _Writer:
             return self._alone(call, times)
         request = None
         if call.name == "irecv":
-            request = self._opened(call)
-            said = self.requests.sources.get(self.posted)
+            request = self._open_request(call)
+            envelope = self.requests.sources.get(self.posted)
             self.posted += 1
         else:
-            said = next((one[2:] for one in call.statuses()), None)
+            envelope = next((status[2:] for status in call.statuses()), None)
         if _ANY in (place, tag):
             self.recorder.recording.wild += 1
-            if said is None:
+            if envelope is None:
                 raise UnsupportedError(
                     f"{call.where}: a receive from any source or of any tag has no status that "
                     "says whose message it got"
                 )
-            place, tag = said
+            place, tag = envelope
         room = float("inf")
         if call.name != "probe":
             room = self._size(call, "count", "datatype")
@@ -309,10 +311,10 @@ class _Writer:
     def _exchange(self, call: _Call, times: tuple[int, int]) -> None:
         comm = self.handles.of(call)
         to, source, tag = (call.whole(name) for name in ("dest", "source", "recvtag"))
-        said = next((one[2:] for one in call.statuses()), None)
+        envelope = next((status[2:] for status in call.statuses()), None)
         self.recorder.recording.wild += _ANY in (source, tag)
-        if _ANY in (source, tag) and said is not None:
-            source, tag = said
+        if _ANY in (source, tag) and envelope is not None:
+            source, tag = envelope
         if comm is None or (to == source == _PROC_NULL):
             return self._alone(call, times)
         size = self._size(call, "sendcount", "sendtype")
@@ -330,10 +332,10 @@ class _Writer:
         comm, size = self.handles.of(call), 0
         if comm is None:
             return self._alone(call, times)
-        count = next((one for one in _COUNTS if one in call.fields), None)
-        kind = next((one for one in _TYPES if one in call.fields), None)
+        count = next((name for name in _COUNTS if name in call.fields), None)
+        kind = next((name for name in _TYPES if name in call.fields), None)
         if count is not None and kind is not None:
             size = self._size(call, count, kind)
         root = self._peer(call, comm, call.whole("root")) if call.name in ROOTED else None
-        request: Any = self._opened(call) if "request" in call.fields else None
+        request: Any = self._open_request(call) if "request" in call.fields else None
         return self.recorder.collective(call.name, *times, size, comm, root, request)

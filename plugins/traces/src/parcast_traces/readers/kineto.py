@@ -69,16 +69,16 @@ def read(path: Path) -> Trace:
     files = rank_files(path)
     recording = Recording(len(files), str(path))
     notes: dict[str, None] = {}
-    told, communicates = False, False
+    size_known, communicates = False, False
     for recorder, file in zip(recording.ranks, files, strict=True):
         data = load(file)
         if not isinstance(data, dict) or not isinstance(data.get("traceEvents"), list):
             raise FileError(f"{file} is no trace of PyTorch's profiler: it has no traceEvents")
-        told |= _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
+        size_known |= _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
         writer = _Writer(recorder, file, notes)
         communicates |= writer.write(data["traceEvents"])
-        told |= writer.told
-    if communicates and not told:
+        size_known |= writer.size_known
+    if communicates and not size_known:
         _check_alone(path, len(files))
         notes[f"no file says how many ranks the run had; it is taken to be {len(files)}"] = None
     if not communicates:
@@ -90,12 +90,12 @@ def _check_rank(file: Path, info: Any, rank: int, files: int) -> bool:
     """Refuse a file of another rank or run; return whether it says how many ranks there were."""
     if not isinstance(info, dict):
         return False
-    told = isinstance(info.get("world_size"), int)
-    if told:
+    has_size = isinstance(info.get("world_size"), int)
+    if has_size:
         check_size(file, files, info["world_size"])
     if info.get("rank", rank) != rank:
         raise FileError(f"{file}: this is rank {info['rank']}, and the file's name says {rank}")
-    return told
+    return has_size
 
 
 def _check_alone(path: Path, files: int) -> None:
@@ -112,11 +112,11 @@ class _Writer:
 
     def __init__(self, recorder: RankRecorder, file: Path, notes: dict[str, None]) -> None:
         self.recorder, self.file, self.notes = recorder, file, notes
-        self.told = False  #: how many ranks there are
+        self.size_known = False  #: how many ranks there are
 
     def write(self, events: list[Any]) -> bool:
         """Record all events; return whether the rank communicates."""
-        mine = sorted(self._mine(events), key=lambda one: one[0])
+        mine = sorted(self._mine(events), key=lambda call: call[0])
         around = _regions(mine, events)
         origin, last = self._span(events)
         before = 0.0
@@ -151,35 +151,35 @@ class _Writer:
             if not kernel and not name.startswith("gloo:"):
                 continue
             times = (event.get("ts"), event.get("dur"))
-            if any(type(one) not in (int, float) for one in times):
+            if any(type(time) not in (int, float) for time in times):
                 raise FileError(f"{self.file}: event {number} ({shorten(name)}) has no ts or dur")
-            start, taken = float(times[0]), float(times[1])  # type: ignore[arg-type]
-            yield start, start + taken, event
+            start, duration = float(times[0]), float(times[1])  # type: ignore[arg-type]
+            yield start, start + duration, event
 
     def _record(self, event: Mapping[str, Any], start: float, end: float) -> None:
-        given = event.get("args")
-        args: Mapping[str, Any] = given if isinstance(given, dict) else {}
-        name, said = str(event["name"]), str(args.get("Collective name", ""))
-        word = (said or name.removeprefix("gloo:")).lower().replace("_", "")
-        found = _NAMES.get(word)
-        if found is None:
+        arguments = event.get("args")
+        args: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
+        name, collective = str(event["name"]), str(args.get("Collective name", ""))
+        word = (collective or name.removeprefix("gloo:")).lower().replace("_", "")
+        operation = _NAMES.get(word)
+        if operation is None:
             raise UnsupportedError(
                 f"{self.file}: {self.recorder.place}: {shorten(name)} does not say which "
-                f"collective it is ({shorten(said)!r})"
+                f"collective it is ({shorten(collective)!r})"
             )
         if word in _ROOTED:
             self.notes[_ROOTLESS] = None
         size = self._size(args, name)
         comm = self._group(args)
-        if found in ("send", "recv"):
+        if operation in ("send", "recv"):
             if name.startswith("gloo:"):
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: {shorten(name)} ends when the message is "
                     "posted, and nothing says when it came"
                 )
-            self._message(found, args, (start, end), size, comm)
+            self._message(operation, args, (start, end), size, comm)
         else:
-            self.recorder.collective(found, start, end, size, comm, site=word)
+            self.recorder.collective(operation, start, end, size, comm, site=word)
 
     def _message(
         self, word: str, args: Mapping[str, Any], times: tuple[float, float], size: float, comm: Any
@@ -215,10 +215,10 @@ class _Writer:
                 self.notes["how many bytes gloo moves is not recorded"] = None
             return 0.0
         tensors = list(zip(kinds, shapes, strict=False)) if _lists(kinds, shapes) else []
-        known = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
-                    and all(type(one) is int and 0 <= one <= _MOST for one in shape)
+        sized = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
+                    and all(type(extent) is int and 0 <= extent <= _MOST for extent in shape)
                     for kind, shape in tensors)  # fmt: skip
-        if not tensors or not known:
+        if not tensors or not sized:
             raise UnsupportedError(f"{self.file}: {self.recorder.place}: {shorten(name)} is of "
                                    "types or shapes whose size is not known")  # fmt: skip
         return sum(_BYTES[kind] * math.prod(map(float, shape)) for kind, shape in tensors)
@@ -227,7 +227,7 @@ class _Writer:
         """Return the process group, which is new if its name is."""
         text = str(args.get("Process Group Ranks", ""))
         size = args.get("Group size")
-        self.told |= isinstance(size, int)
+        self.size_known |= isinstance(size, int)
         recording = self.recorder.recording
         if "..." in text or not re.fullmatch(r"\[[\d, ]+\]", text):
             if size not in (None, recording.size):
@@ -255,23 +255,23 @@ def _regions(
         if not isinstance(name, str) or name.startswith(_OPERATIONS):
             continue
         times = (event.get("ts"), event.get("dur"))
-        if event.get("cat") in _ANNOTATIONS and all(type(one) in (int, float) for one in times):
-            start, taken = map(float, times)
-            span = (start, start + taken, re.sub(r"#\d+$", "", name))
+        if event.get("cat") in _ANNOTATIONS and all(type(time) in (int, float) for time in times):
+            start, duration = map(float, times)
+            span = (start, start + duration, re.sub(r"#\d+$", "", name))
             spans[_stream(event)].append(span)
-    for one in spans.values():
-        one.sort(key=lambda span: (span[0], -span[1]))
+    for stream_spans in spans.values():
+        stream_spans.sort(key=lambda span: (span[0], -span[1]))
     open_: dict[Any, list[tuple[float, float, str]]] = defaultdict(list)
     at = Counter[Any]()
-    found = []
+    regions = []
     for start, _, event in mine:
         key = _stream(event)
         while at[key] < len(spans[key]) and spans[key][at[key]][0] <= start:
             open_[key].append(spans[key][at[key]])
             at[key] += 1
-        open_[key] = [one for one in open_[key] if one[1] > start]
-        found.append(open_[key][-1][2] if open_[key] else "")
-    return found
+        open_[key] = [span for span in open_[key] if span[1] > start]
+        regions.append(open_[key][-1][2] if open_[key] else "")
+    return regions
 
 
 def _times(event: Any) -> tuple[float, float] | None:
@@ -279,10 +279,10 @@ def _times(event: Any) -> tuple[float, float] | None:
     if not isinstance(event, dict) or event.get("ph") != "X" or event.get("cat") == "Trace":
         return None
     start: Any = event.get("ts")
-    taken: Any = event.get("dur")
-    if type(start) not in (int, float) or type(taken) not in (int, float) or taken < 0:
+    duration: Any = event.get("dur")
+    if type(start) not in (int, float) or type(duration) not in (int, float) or duration < 0:
         return None
-    return float(start), float(start) + float(taken)
+    return float(start), float(start) + float(duration)
 
 
 def _stream(event: Mapping[str, Any]) -> Any:
@@ -292,4 +292,4 @@ def _stream(event: Mapping[str, Any]) -> Any:
 
 
 def _lists(*values: Any) -> bool:
-    return all(isinstance(one, list) for one in values)
+    return all(isinstance(value, list) for value in values)

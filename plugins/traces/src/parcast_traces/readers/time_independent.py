@@ -15,7 +15,7 @@ from pathlib import Path
 from parcast.errors import FileError
 from parcast_traces.readers.actions import RECEIVES, Player
 from parcast_traces.readers.text import lines, whole
-from parcast_traces.readers.wildcards import Got, Steps, counted, messages_of
+from parcast_traces.readers.wildcards import Envelope, Steps, counted, messages_of
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
 
@@ -45,10 +45,10 @@ def read(path: Path) -> Trace:
     recording, notes = Recording(size, str(path)), dict[str, None]()
     players = [Player(recorder, size) for recorder in recording.ranks]
     if wild:
-        found = _messages(files, size)
-        notes.update(dict.fromkeys(_decided(*counted(found))))
-        for player, got in zip(players, found, strict=True):
-            player.got = deque(got)
+        envelopes = _messages(files, size)
+        notes.update(dict.fromkeys(_wildcard_notes(*counted(envelopes))))
+        for player, got in zip(players, envelopes, strict=True):
+            player.envelopes = deque(got)
     for rank, words, where in _actions(files):
         players[rank].play(words, where)
     for player in players:
@@ -56,17 +56,17 @@ def read(path: Path) -> Trace:
     return recording.trace(timed=False, notes=tuple(notes))
 
 
-def _messages(files: Sequence[Path], size: int) -> list[list[Got]]:
+def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
     """Return whose messages the receives got that name no source or no tag."""
     plans = [Steps(rank) for rank in range(size)]
     players = [Player(plan, size) for plan in plans]
     for rank, words, where in _actions(files):
         plans[rank].where = where
         players[rank].play(words, where)
-    return messages_of([plan.found for plan in plans])
+    return messages_of([plan.steps for plan in plans])
 
 
-def _decided(messages: int, nobody: int) -> Iterator[str]:
+def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
     """Yield what is to be said of receives that named no source or no tag."""
     if messages:
         yield (

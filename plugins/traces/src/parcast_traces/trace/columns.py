@@ -100,15 +100,15 @@ class Trace:
         return self._at(self.events.offsets[:-1], START)
 
     def _at(self, events: Ints, column: int) -> Floats:
-        found = np.zeros(self.size)
-        some = np.diff(self.events.offsets) > 0
+        times = np.zeros(self.size)
+        present = np.diff(self.events.offsets) > 0
         if self.mapped is None:
-            found[some] = self.events.times[events[some], column]
-            return found
-        for rank in np.flatnonzero(some):  # a touch maps megabytes
-            found[rank] = self.events.times[events[rank], column]
+            times[present] = self.events.times[events[present], column]
+            return times
+        for rank in np.flatnonzero(present):  # a touch maps megabytes
+            times[rank] = self.events.times[events[rank], column]
             self.release()
-        return found
+        return times
 
     def place(self, event: int) -> str:
         """Return rank and event, as errors name them."""

@@ -62,38 +62,38 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
     events, channels = trace.events, trace.channels
     regions = trace.regions or ("",) * len(trace.sites)
     open_: dict[int, int] = {}
-    made = 0
+    opened = 0
     for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
         whole, times = events.whole[row].tolist(), events.times[row].tolist()
         kind, name = whole[KIND], NAMES[whole[NAME]]
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "row": row, "name": name, "kind": kind, "start": times[START], "end": times[END],
             "site": trace.sites[whole[SITE]], "region": regions[whole[SITE]],
             "size": times[BYTES], "room": times[ROOM],
         }  # fmt: skip
         if kind >= ALL:
             members = trace.communicators[whole[OUT]]
-            found["comm"] = whole[OUT]
+            fields["comm"] = whole[OUT]
             if whole[FIRST] != NONE:
-                found["root"] = int(members[whole[FIRST]])
+                fields["root"] = int(members[whole[FIRST]])
         elif kind != WAIT:
             for column, peer, tag, ends in (
                 (OUT, "to", "tag", channels.target), (INTO, "source", "source_tag", channels.source)
             ):  # fmt: skip
                 if whole[column] != NONE:
-                    found[peer] = int(ends[whole[column]])
-                    found[tag] = int(channels.tag[whole[column]])
-                    found["comm"] = int(channels.communicator[whole[column]])
-            found["got"] = float(got[row])
+                    fields[peer] = int(ends[whole[column]])
+                    fields[tag] = int(channels.tag[whole[column]])
+                    fields["comm"] = int(channels.communicator[whole[column]])
+            fields["got"] = float(got[row])
         if name == "request_free":
-            found["request"] = open_.pop(whole[COUNT] - 1, NONE)
+            fields["request"] = open_.pop(whole[COUNT] - 1, NONE)
         elif kind == ACCESS or makes_request(name):
-            open_[whole[COUNT]] = found["request"] = made
-            made += 1
+            open_[whole[COUNT]] = fields["request"] = opened
+            opened += 1
         elif kind == WAIT:
             slots = events.slots[whole[FIRST] : whole[FIRST] + whole[COUNT]].tolist()
-            found["completed"] = tuple(open_.pop(slot) for slot in slots)
-        yield Called(**found)
+            fields["completed"] = tuple(open_.pop(slot) for slot in slots)
+        yield Called(**fields)
 
 
 def makes_request(name: str) -> bool:
@@ -116,31 +116,31 @@ def pairs(trace: Trace) -> tuple[Any, Any]:
 
 def received(trace: Trace) -> Floats:
     """Return the bytes of the message that each event receives, 0 where it receives none."""
-    found = np.zeros(trace.count)
+    sizes = np.zeros(trace.count)
     by_send, by_receive = pairs(trace)
-    found[by_receive] = trace.events.times[by_send, BYTES]
-    return found
+    sizes[by_receive] = trace.events.times[by_send, BYTES]
+    return sizes
 
 
 def brought(trace: Trace) -> list[Floats]:
     """Return of each communicator the bytes of its collectives: [which one, place of the rank]."""
-    whole, found = trace.events.whole, []
+    whole, sizes = trace.events.whole, []
     together = np.flatnonzero(whole[:, KIND] >= ALL)
     for number, members in enumerate(trace.communicators):
         mine = together[whole[together, OUT] == number]
         by_place = mine[np.argsort(whole[mine, INTO], kind="stable")]
-        found.append(trace.events.times[by_place, BYTES].reshape(len(members), -1).T)
-    return found
+        sizes.append(trace.events.times[by_place, BYTES].reshape(len(members), -1).T)
+    return sizes
 
 
 def completions(trace: Trace) -> Ints:
     """Return, for each event, the event that waits for what it began: itself if it blocks."""
-    found, nothing = np.arange(trace.count), np.zeros(trace.count)
+    completing, nothing = np.arange(trace.count), np.zeros(trace.count)
     for rank in range(trace.size):
         makes: dict[int, int] = {}
-        for one in decoded(trace, rank, nothing):
-            if one.request != NONE and one.name != "request_free":
-                makes[one.request] = one.row
-            for request in one.completed:
-                found[makes[request]] = one.row
-    return found
+        for call in decoded(trace, rank, nothing):
+            if call.request != NONE and call.name != "request_free":
+                makes[call.request] = call.row
+            for request in call.completed:
+                completing[makes[request]] = call.row
+    return completing

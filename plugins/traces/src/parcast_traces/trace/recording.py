@@ -45,7 +45,7 @@ class Recording:
 
     def communicator(self, name: Hashable, members: Sequence[int]) -> None:
         """Add a communicator, or replace the one of this name; members are ranks of the whole."""
-        wrong = next((one for one in members if not 0 <= one < self.size), None)
+        wrong = next((rank for rank in members if not 0 <= rank < self.size), None)
         if wrong is not None:
             raise TraceError(
                 "bad_peer",
@@ -53,7 +53,7 @@ class Recording:
                 f"and there are ranks 0 to {self.size - 1}",
                 self.where,
             )
-        places = {one: place for place, one in enumerate(members)}
+        places = {rank: place for place, rank in enumerate(members)}
         if name in self._numbers:
             number = self._numbers[name]
             self.members[number], self._places[number] = members, places
@@ -80,7 +80,7 @@ class Recording:
             raise TraceError(
                 "not_in_comm",
                 f"{place}: the rank is not in communicator {name}, "
-                f"whose members are {_listed(self.members[number])}",
+                f"whose members are {_names(self.members[number])}",
                 self.where,
             )
         return number, self._places[number]
@@ -105,14 +105,14 @@ class Recording:
             If no run can have left it.
         """
         for rank in self.ranks:
-            rank.finished()
+            rank.check_close_request()
         counts = [len(rank.columns["call"]) for rank in self.ranks]
         shifts = np.cumsum([0, *(len(rank.slots) for rank in self.ranks)])
         whole, times = self._joined(_WHOLE, np.int32), self._joined(_TIMES, np.float64)
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
         regions = tuple(region for _, region in self._sites)
-        found = Trace(
+        trace = Trace(
             where=self.where,
             events=Events(
                 offsets=np.cumsum([0, *counts], dtype=np.int64),
@@ -121,24 +121,26 @@ class Recording:
                 times=times,
             ),
             channels=self._table(),
-            communicators=tuple(np.array(one, np.int32) for one in self.members),
+            communicators=tuple(np.array(members, np.int32) for members in self.members),
             labels=tuple(self.labels),
             sites=tuple(f"{name} in {region}" if region else name for name, region in self._sites),
             regions=regions if any(regions) else (),
-            requests=np.array([rank.most for rank in self.ranks], np.int32),
+            requests=np.array([rank.slots_used for rank in self.ranks], np.int32),
             tick=tick,
             comparable=comparable,
             timed=timed,
             notes=(*notes, *self._notes(whole[:, NAME])),
         )
-        check(found)
-        return found
+        check(trace)
+        return trace
 
     def _notes(self, calls: Any) -> Iterator[str]:
         """Yield what is to be said of any trace that has it."""
-        ends = [(one.columns["call"][0], one.columns["call"][-1]) if one.columns["call"] else ()
-                for one in self.ranks]  # fmt: skip
-        lost = [rank for rank, one in enumerate(ends) if _INIT in one[:1] and _FINALIZE not in one]
+        calls_of = (recorder.columns["call"] for recorder in self.ranks)
+        ends = [(names[0], names[-1]) if names else () for names in calls_of]
+        lost = [
+            rank for rank, calls in enumerate(ends) if _INIT in calls[:1] and _FINALIZE not in calls
+        ]
         if lost:
             yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
                    "come to MPI_Finalize: is a file cut off?")  # fmt: skip
@@ -151,24 +153,24 @@ class Recording:
 
     def _joined(self, names: Sequence[str], kind: Any) -> Any:
         """Return columns of all ranks side by side, one rank after the other."""
-        found = np.empty((sum(len(r.columns["call"]) for r in self.ranks), len(names)), kind)
+        table = np.empty((sum(len(r.columns["call"]) for r in self.ranks), len(names)), kind)
         at = 0
         for rank in self.ranks:
             count = len(rank.columns["call"])
             for column, name in enumerate(names):
                 if count:
-                    found[at : at + count, column] = np.frombuffer(rank.columns[name], kind)
+                    table[at : at + count, column] = np.frombuffer(rank.columns[name], kind)
             at += count
-        return found
+        return table
 
     def _table(self) -> Channels:
         try:
             table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
         except OverflowError:
-            said = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
-            raise FileError(said) from None
+            sentence = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
+            raise FileError(sentence) from None
         source, target, tag, comm = table
-        narrow = (one.astype(np.int32) for one in (source, target, comm))
+        narrow = (column.astype(np.int32) for column in (source, target, comm))
         return Channels(**dict(zip(("source", "target", "communicator"), narrow, strict=True)),
                         tag=tag)  # fmt: skip
 
@@ -183,7 +185,7 @@ class RankRecorder:
         factory=lambda: {name: array(kind) for name, kind in _COLUMNS.items()}
     )
     slots: array[int] = attrs.field(factory=lambda: array("i"))
-    most: int = 0  #: slots in use at once
+    slots_used: int = 0
     region: str = ""  #: that the next events are in
     line: str = ""  #: of the code, that they are at
     _open: dict[Hashable, int] = attrs.field(factory=dict)
@@ -213,7 +215,7 @@ class RankRecorder:
     ) -> None:  # fmt: skip
         """Record a send; a nonblocking one opens ``request``."""
         channel = self._channel(self.rank, to, tag, comm)
-        slot = self._opened(request) if call.startswith("i") else 0
+        slot = self._open_request(request) if call.startswith("i") else 0
         self._add(call, start, end, site, out=channel, bytes=size, count=slot)
 
     def receive(
@@ -222,7 +224,7 @@ class RankRecorder:
     ) -> None:  # fmt: skip
         """Record a receive or a probe of the message that came, of ``room`` bytes at most."""
         channel = self._channel(source, self.rank, tag, comm)
-        slot = self._opened(request) if call in ("irecv", "win_expect") else 0
+        slot = self._open_request(request) if call in ("irecv", "win_expect") else 0
         self._add(call, start, end, site, into=channel, room=room, count=slot)
 
     def exchange(
@@ -241,12 +243,12 @@ class RankRecorder:
         """Record a wait or a test, by the requests that it completed."""
         at = len(self.slots)
         for request in requests:
-            self.slots.append(self._closed(request))
+            self.slots.append(self._close_request(request))
         self._add(call, start, end, site, first=at, count=len(self.slots) - at)
 
     def free(self, start: float, end: float, request: Hashable) -> None:
         """Record that a request is given up, never to be waited for."""
-        self._add("request_free", start, end, None, count=self._closed(request) + 1)
+        self._add("request_free", start, end, None, count=self._close_request(request) + 1)
 
     def collective(
         self, call: str, start: float, end: float, size: float = 0, comm: Hashable = 0,
@@ -260,7 +262,7 @@ class RankRecorder:
                 raise self._error("bad_peer", f"{call} has root {root}, which is not in "
                                   f"communicator {comm}")  # fmt: skip
             first = places[root]
-        slot = self._opened(request) if KINDS[CODES[call]] > EXSCAN else 0
+        slot = self._open_request(request) if KINDS[CODES[call]] > EXSCAN else 0
         self._add(call, start, end, site, out=number, into=places[self.rank], bytes=size,
                   first=first, count=slot)  # fmt: skip
 
@@ -269,12 +271,12 @@ class RankRecorder:
         request: Hashable, site: str | None = None,
     ) -> None:  # fmt: skip
         """Record a one-sided call; with a ``request`` something waits for it, which this opens."""
-        self._known(target, comm)
+        self._comm_of(target, comm)
         kind = LOCAL if request is None else ACCESS
-        slot = 0 if request is None else self._opened(request)
+        slot = 0 if request is None else self._open_request(request)
         self._add(call, start, end, site, kind=kind, bytes=size, first=target, count=slot)
 
-    def finished(self) -> None:
+    def check_close_request(self) -> None:
         """Refuse requests that are still open."""
         if self._open:
             raise TraceError(
@@ -285,20 +287,20 @@ class RankRecorder:
                 self.recording.where,
             )
 
-    def _add(self, call: str, start: float, end: float, site: str | None, **given: float) -> None:
+    def _add(self, call: str, start: float, end: float, site: str | None, **fields: float) -> None:
         columns = self.columns
         if not (math.isfinite(start) and math.isfinite(end)):
             raise self._error("bad_time", f"{call} has no finite times ({start} to {end})")
-        columns["kind"].append(int(given.get("kind", KINDS[CODES[call]])))
+        columns["kind"].append(int(fields.get("kind", KINDS[CODES[call]])))
         columns["call"].append(CODES[call])
         columns["start"].append(start)
         columns["end"].append(end)
-        columns["out"].append(given.get("out", NONE))
-        columns["into"].append(given.get("into", NONE))
-        columns["bytes"].append(given.get("bytes", 0))
-        columns["room"].append(given.get("room", math.inf))
-        columns["first"].append(given.get("first", 0))
-        columns["count"].append(given.get("count", 0))
+        columns["out"].append(fields.get("out", NONE))
+        columns["into"].append(fields.get("into", NONE))
+        columns["bytes"].append(fields.get("bytes", 0))
+        columns["room"].append(fields.get("room", math.inf))
+        columns["first"].append(fields.get("first", 0))
+        columns["count"].append(fields.get("count", 0))
         name = call if site is None else site
         name = f"{name} at {self.line}" if self.line else name
         columns["site"].append(self.recording.site(name, self.region))
@@ -307,10 +309,10 @@ class RankRecorder:
         return TraceError(name, f"{self.place}: {sentence}", self.recording.where)
 
     def _channel(self, source: int, target: int, tag: int, comm: Hashable) -> int:
-        number = self._known(target if source == self.rank else source, comm)
+        number = self._comm_of(target if source == self.rank else source, comm)
         return self.recording.channel(source, target, tag, number)
 
-    def _known(self, peer: int, comm: Hashable) -> int:
+    def _comm_of(self, peer: int, comm: Hashable) -> int:
         """Return a communicator's number, if a peer is in it."""
         number, places = self.recording.number(comm, self.rank, self.place)
         if not 0 <= peer < self.recording.size:
@@ -321,17 +323,17 @@ class RankRecorder:
                               f"{comm}")  # fmt: skip
         return number
 
-    def _opened(self, request: Hashable) -> int:
+    def _open_request(self, request: Hashable) -> int:
         if request in self._open:
             raise self._error("request_reused", f"request {request} is still open")
         if self._free:
             slot = self._free.pop()
         else:
-            slot, self.most = self.most, self.most + 1
+            slot, self.slots_used = self.slots_used, self.slots_used + 1
         self._open[request] = slot
         return slot
 
-    def _closed(self, request: Hashable) -> int:
+    def _close_request(self, request: Hashable) -> int:
         if request not in self._open:
             raise self._error("unknown_request", f"there is no open request {request}")
         slot = self._open.pop(request)
@@ -345,6 +347,6 @@ def unread(seconds: float) -> Iterator[str]:
         yield f"{seconds:.6g} s of all ranks together, after their last MPI calls, are left out"
 
 
-def _listed(members: Sequence[int]) -> str:
-    shown = ", ".join(map(str, members[:8]))
-    return f"{shown}, …" if len(members) > 8 else shown
+def _names(members: Sequence[int]) -> str:
+    names = ", ".join(map(str, members[:8]))
+    return f"{names}, …" if len(members) > 8 else names

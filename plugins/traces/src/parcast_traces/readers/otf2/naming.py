@@ -46,19 +46,19 @@ class Naming:
         self, definitions: Any, recording: Recording, threads: Mapping[int, list[Any]]
     ) -> None:
         self.regions: dict[int, str] = {
-            one._ref: str(one.name)  # noqa: SLF001 - the number that records have
-            for one in definitions.regions
+            region._ref: str(region.name)  # noqa: SLF001 - the number that records have
+            for region in definitions.regions
         }
-        most = max(self.regions, default=0) + 1
-        if most > _MOST_REGIONS:
-            raise FileError(f"{recording.where}: a region has number {most - 1}, and archives have "
-                            f"up to {_MOST_REGIONS:,} regions")  # fmt: skip
-        self.kinds = np.full(most, c.UNDEFINED, np.int8)
-        self.codes = np.zeros((most, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
+        count = max(self.regions, default=0) + 1
+        if count > _MOST_REGIONS:
+            raise FileError(f"{recording.where}: a region has number {count - 1}, and archives "
+                            f"have up to {_MOST_REGIONS:,} regions")  # fmt: skip
+        self.kinds = np.full(count, c.UNDEFINED, np.int8)
+        self.codes = np.zeros((count, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
         for number, name in self.regions.items():
             self.kinds[number] = c.CALLED if name.startswith("MPI_") else c.OTHER
             self.codes[number] = _codes(name)
-        ranks = {one: rank for rank, all_ in threads.items() for one in all_}
+        ranks = {location: rank for rank, all_ in threads.items() for location in all_}
         self.members: dict[int, Ints | None] = {}
         self.numbers: dict[int, int] = {}
         for comm in definitions.comms:
@@ -71,7 +71,7 @@ class Naming:
         if tuple(kinds) != ("COMM_GROUP", "MPI"):  # of one rank alone, whoever asks
             self.members[number] = None
             return
-        members = [ranks.get(one, NONE) for one in group.members]
+        members = [ranks.get(location, NONE) for location in group.members]
         if NONE in members:
             raise FileError(f"{recording.where}: communicator {number} has a member that is no "
                             "location of a rank")  # fmt: skip
@@ -82,21 +82,21 @@ class Naming:
     def names(self, table: Ints) -> Ints:
         """Return the calls, as places in `NAMES`."""
         does, codes = table[:, c.DOES], self.codes[table[:, c.REGION]]
-        found = np.where(table[:, c.DONE] > 0, codes[:, 3], codes[:, 0])
-        found = np.where(does == c.SENDS, codes[:, 1], found)
-        found = np.where(does == c.ISENDS, codes[:, 2], found)
+        calls = np.where(table[:, c.COMPLETED] > 0, codes[:, 3], codes[:, 0])
+        calls = np.where(does == c.SENDS, codes[:, 1], calls)
+        calls = np.where(does == c.ISENDS, codes[:, 2], calls)
         for bit, name in ((c.RECEIVES, "recv"), (c.PROBES, "probe"), (c.POSTS, "irecv"),
                           (c.SENDS | c.RECEIVES, "sendrecv")):  # fmt: skip
-            found[does == bit] = CODES[name]
+            calls[does == bit] = CODES[name]
         for bit, before in ((c.TOGETHER, ""), (c.LATER, "i")):
             mine = np.flatnonzero(does == bit)
             for number in np.unique(table[mine, c.OUT_TAG]).tolist():
                 name = _OPERATIONS[number] if number < len(_OPERATIONS) else "?"
                 if before + name not in CALLS:
                     raise UnsupportedError(f"collective operation {number} is not modeled")
-                found[mine[table[mine, c.OUT_TAG] == number]] = CODES[before + name]
-        made = (does == c.TOGETHER) & (table[:, c.OUT_TAG] == _MAKES)
-        return np.where(made, codes[:, 4], found)
+                calls[mine[table[mine, c.OUT_TAG] == number]] = CODES[before + name]
+        makes_handles = (does == c.TOGETHER) & (table[:, c.OUT_TAG] == _MAKES)
+        return np.where(makes_handles, codes[:, 4], calls)
 
     def peers(
         self, recorder: RankRecorder, comms: Ints, places: Ints, mine: Any, call: Ints
@@ -122,15 +122,15 @@ class Naming:
                 ranks[at] = recorder.rank
                 continue
             numbers[at] = self.numbers[comm]
-            named = at[~together[at] | rooted[at]]
-            wrong = named[(places[named] < 0) | (places[named] >= len(members))]
+            with_peer = at[~together[at] | rooted[at]]
+            wrong = with_peer[(places[with_peer] < 0) | (places[with_peer] >= len(members))]
             if len(wrong):
                 raise FileError(
                     f"{recorder.recording.where}: rank {recorder.rank}, event {int(wrong[0])}: "
                     f"the peer is {int(places[wrong[0]])}, and the communicator has "
                     f"{len(members)} members"
                 )
-            ranks[named] = members[places[named]]
+            ranks[with_peer] = members[places[with_peer]]
         return numbers, ranks
 
     def sites(self, recorder: RankRecorder, table: Ints) -> Ints:
@@ -144,8 +144,8 @@ class Naming:
             region, parent = divmod(key, wide)
             around = self.regions[parent - 1] if parent else ""
             numbers.append(recorder.recording.site(self.regions[region], around))
-        found: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
-        return found
+        sites: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
+        return sites
 
 
 def _codes(region: str) -> tuple[int, int, int, int, int]:

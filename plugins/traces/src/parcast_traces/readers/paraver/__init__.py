@@ -73,8 +73,8 @@ def read(path: Path) -> Trace:
 
 def _names(records: Records) -> Mapping[int, int | str]:
     """Return how the recording names communicators: 0 is the first that all ranks are in."""
-    every = list(range(records.size))
-    world = next((number for number, one in records.members.items() if one == every), None)
+    all_ranks = list(range(records.size))
+    world = next((number for number, ranks in records.members.items() if ranks == all_ranks), None)
     return {number: 0 if number == world else f"number {number}" for number in records.members}
 
 
@@ -99,14 +99,20 @@ def _notes(records: Records) -> Iterator[str]:
 def _attach(records: Records) -> None:
     """Give each communication to the calls that sent it, posted its receive and received it."""
     places = _Places(records)
-    for number, one in enumerate(records.sent):
-        to, back = (Message(number, peer, float(one.size), one.tag)
-                    for peer in (one.target, one.source))  # fmt: skip
-        places.of(one, one.source, one.sent, c.SENDING, "sends").sends.append(to)
-        post = places.of(one, one.target, one.posted, c.POSTING, "posts")
+    for number, communication in enumerate(records.sent):
+        to, back = (Message(number, peer, float(communication.size), communication.tag)
+                    for peer in (communication.target, communication.source))  # fmt: skip
+        places.of(
+            communication, communication.source, communication.sent, c.SENDING, "sends"
+        ).sends.append(to)
+        post = places.of(
+            communication, communication.target, communication.posted, c.POSTING, "posts"
+        )
         post.posts.append(back)
         if post.name not in c.BLOCKING:
-            post = places.of(one, one.target, one.got, c.WAITING, "completes")
+            post = places.of(
+                communication, communication.target, communication.got, c.WAITING, "completes"
+            )
         post.completes.append(back)
     _check_order(records)
 
@@ -118,7 +124,9 @@ class _Places:
         self.records = records
         self.starts = [[call.start for call in calls] for calls in records.calls]
 
-    def of(self, one: Sent, rank: int, time: int, names: Collection[str], what: str) -> Call:
+    def of(
+        self, communication: Sent, rank: int, time: int, names: Collection[str], role: str
+    ) -> Call:
         """Return the call of a rank and of some names around a time, which has room for a message.
 
         Where one call ends as the next begins, it is the one whose time is meant.
@@ -128,16 +136,19 @@ class _Places:
             call = calls[at]
             if call.end < time:
                 break
-            if call.name in names and (call.name in c.MANY or not getattr(call, what)):
+            if call.name in names and (call.name in c.MANY or not getattr(call, role)):
                 around = around or call
-                ends = call.name == "irecv" or what == "completes"
+                ends = call.name == "irecv" or role == "completes"
                 meant = call if time == (call.end if ends else call.start) else meant
-        found = meant or around
-        if found is None:
-            name = "unmatched_send" if what == "sends" else "unmatched_recv"
-            raise TraceError(name, f"line {one.line}: no call of rank {rank} {what} a message at "
-                             f"{time}", str(self.records.path))  # fmt: skip
-        return found
+        match = meant or around
+        if match is None:
+            name = "unmatched_send" if role == "sends" else "unmatched_recv"
+            raise TraceError(
+                name,
+                f"line {communication.line}: no call of rank {rank} {role} a message at {time}",
+                str(self.records.path),
+            )
+        return match
 
 
 def _check_order(records: Records) -> None:
@@ -169,13 +180,13 @@ def _shift(records: Records) -> None:
 
 def _roots(records: Records) -> list[list[int | None]]:
     """Return the root of each collective of each rank, None where it has none."""
-    known: dict[tuple[int | None, int], int] = {}
+    roots: dict[tuple[int | None, int], int] = {}
     for rank, calls in enumerate(records.calls):
         for (comm, number), call in _collectives(calls):
             if call.is_root:
-                known[comm, number] = rank
+                roots[comm, number] = rank
     return [
-        [known.get(key) if call.name in ROOTED else None for key, call in _collectives(calls)]
+        [roots.get(key) if call.name in ROOTED else None for key, call in _collectives(calls)]
         for calls in records.calls
     ]
 
@@ -231,7 +242,7 @@ class _Writer:
         """Record what is no collective; all messages of a call but its last take no time."""
         parts = len(call.sends) + len(call.posts)
         if not parts and (call.name in c.SENDING or call.name in c.POSTING):
-            self._nobody(call, "send" if call.name in c.SENDING else "recv")
+            self._count_unmatched(call, "send" if call.name in c.SENDING else "recv")
         for message in call.sends:
             parts -= 1
             self._send(call, message, call.start if parts else call.end)
@@ -239,8 +250,8 @@ class _Writer:
             parts -= 1
             self._receive(call, message, call.start if parts else call.end)
         if call.name in c.WAITING and call.completes:
-            self.recorder.wait(call.name, call.start, call.end,
-                               [("receive", one.number) for one in call.completes])  # fmt: skip
+            requests = [("receive", message.number) for message in call.completes]
+            self.recorder.wait(call.name, call.start, call.end, requests)
         elif not call.sends and not call.posts:
             self._alone(call)
 
@@ -262,9 +273,9 @@ class _Writer:
         )  # fmt: skip
 
     def _exchange(self, call: Call) -> None:
-        for have, what in ((call.sends, "send"), (call.posts, "recv")):
+        for have, side in ((call.sends, "send"), (call.posts, "recv")):
             if not have:
-                self._nobody(call, what)
+                self._count_unmatched(call, side)
         if not call.sends and not call.posts:
             self._alone(call)
         elif not call.posts:
@@ -280,18 +291,18 @@ class _Writer:
         """Record a call that waits for nobody, or for nobody that is known."""
         if call.name in CALLS and CALLS[call.name] >= ALL:
             raise self._error(call, "the file does not tell its communicator")
-        known = call.name in ("init", "finalize", "iprobe")
-        self.recorder.local(call.name if known else "call", call.start, call.end, site=call.name)
+        is_local = call.name in ("init", "finalize", "iprobe")
+        self.recorder.local(call.name if is_local else "call", call.start, call.end, site=call.name)
 
     def _error(self, call: Call, sentence: str) -> UnsupportedError:
         return UnsupportedError(f"{self.records.path}:{call.line}: {self.recorder.place} "
                                 f"({call.name}): {sentence}")  # fmt: skip
 
-    def _nobody(self, call: Call, what: str) -> None:
+    def _count_unmatched(self, call: Call, side: str) -> None:
         """Count a send or a receive without communication, which MPI_PROC_NULL has none of."""
         if not self.records.ended:
             raise TraceError(
-                f"unmatched_{what}",
+                f"unmatched_{side}",
                 f"line {call.line}: {self.recorder.place} ({call.name}): the file has no "
                 "communication for it: it was with MPI_PROC_NULL, or the file is cut off, as not "
                 "every rank comes to MPI_Finalize",

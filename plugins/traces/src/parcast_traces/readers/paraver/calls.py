@@ -35,7 +35,7 @@ MAKING: Mapping[int, str] = {
 }  # fmt: skip
 
 #: Calls of which something that counts is not told, though their number says what they are.
-UNTOLD: Mapping[int, str] = {
+UNMODELED: Mapping[int, str] = {
     40: "MPI_Cancel", 61: "MPI_Probe", 96: "MPI_Intercomm_create", 97: "MPI_Intercomm_merge",
     151: "MPI_Comm_spawn", 152: "MPI_Comm_spawn_multiple", 190: "MPI_Mprobe", 191: "MPI_Improbe",
     192: "MPI_Mrecv", 193: "MPI_Imrecv", 213: "MPI_Comm_create_group",
