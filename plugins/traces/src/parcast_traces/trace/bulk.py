@@ -146,14 +146,14 @@ def _join(recorder: RankRecorder, bulk: Bulk, together: Any, columns: tuple[Any,
             first[rooted[roots == root]] = places[root]
 
 
-def _slots(events: Any, requests: Any, opens: Any, slot_of: Any, free: Any) -> tuple[int, int]:
+def _slots(requests: Any, opens: Any, slot_of: Any, free: Any) -> tuple[int, int]:
     """Give requests small numbers that are used again.
 
     ``requests`` are dense; their slots come in their place. Return how many were in use at once,
     or, as second, 1 + the place of the first wrong one.
     """
     used, spare = 0, 0
-    for at in range(len(events)):
+    for at in range(len(requests)):
         request = requests[at]
         if opens[at]:
             if slot_of[request] >= 0:
@@ -178,7 +178,19 @@ def _slots(events: Any, requests: Any, opens: Any, slot_of: Any, free: Any) -> t
 
 _compiled_slots = kernel(_slots)
 #: Below this many the plain form is faster than to load the compiled one.
-_PLAIN = 20_000
+_PLAIN = 500_000
+
+
+def _numbered(requests: Ints, opens: Any) -> tuple[Ints, Ints, int, int]:
+    """Return the slots of requests, by request those still open, and what `_slots` returns."""
+    count = int(requests.max(initial=-1)) + 1
+    if len(requests) < _PLAIN:
+        slots, slot_of = requests.tolist(), [NONE] * count
+        used, wrong = _slots(slots, opens.tolist(), slot_of, [0] * (count + 1))
+        return np.array(slots, np.int64), np.array(slot_of, np.int64), used, wrong
+    requests, in_use = requests.copy(), np.full(count, NONE, np.int64)
+    used, wrong = _compiled_slots(requests, opens, in_use, np.empty(count + 1, np.int64))
+    return requests, in_use, int(used), int(wrong)
 
 
 def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Ints]:
@@ -190,17 +202,13 @@ def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Int
     order = np.argsort(events, kind="stable")
     events, opens, names = events[order], opens[order], names[order]
     which, dense = np.unique(names, return_inverse=True)
-    slot_of = np.full(len(which), NONE, np.int64)
-    slots = dense.reshape(-1).astype(np.int64)
-    free = np.empty(len(events) + 1, np.int64)
-    number = _slots if len(events) < _PLAIN else _compiled_slots
-    in_use, wrong = number(events, slots, opens, slot_of, free)
+    slots, slot_of, used, wrong = _numbered(dense.reshape(-1).astype(np.int64), opens)
     if wrong:
         at, name = int(events[wrong - 1]), int(names[wrong - 1])
         if opens[wrong - 1]:
             raise _error(recorder, "request_reused", at, f"request {name} is still open")
         raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
-    if (left := np.flatnonzero(slot_of >= 0)).size:
+    if recorder.recording.checked and (left := np.flatnonzero(slot_of >= 0)).size:
         raise TraceError(
             "request_leak",
             f"rank {recorder.rank} ends with request {which[left[0]]} open"
@@ -208,7 +216,7 @@ def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Int
             + "; wait for it, or free it",
             recorder.recording.where,
         )
-    recorder.slots_used = max(recorder.slots_used, int(in_use))
+    recorder.slots_used = max(recorder.slots_used, used)
     count = np.zeros(len(bulk.call), np.int64)
     count[events[opens]] = slots[opens]
     counts = np.bincount(bulk.by, minlength=len(bulk.call))

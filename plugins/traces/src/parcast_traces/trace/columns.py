@@ -70,6 +70,7 @@ class Trace:
     tick: float | None = None  #: seconds; None: the times have no unit
     comparable: bool = False  #: the clocks of all ranks are one
     timed: bool = True  #: it has times
+    checked: bool = True  #: messages have both sides, and collectives all their ranks
     modeled: bool = False  #: times of a machine's model: clocks begin with the run
     notes: tuple[str, ...] = ()
     mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables

@@ -22,10 +22,14 @@ from parcast_traces.trace.columns import (
     ROOM,
     SITE,
     START,
+    Events,
     Floats,
     Ints,
     Trace,
 )
+
+#: Rows made Python's own at once.
+_BLOCK = 1 << 12
 
 
 @attrs.frozen(kw_only=True)
@@ -63,8 +67,7 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
     regions = trace.regions or ("",) * len(trace.sites)
     open_: dict[int, int] = {}
     opened = 0
-    for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
-        whole, times = events.whole[row].tolist(), events.times[row].tolist()
+    for row, whole, times in _rows(events, rank):
         kind, name = whole[KIND], NAMES[whole[NAME]]
         fields: dict[str, Any] = {
             "row": row, "name": name, "kind": kind, "start": times[START], "end": times[END],
@@ -87,7 +90,7 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
             fields["got"] = float(got[row])
         if name == "request_free":
             fields["request"] = open_.pop(whole[COUNT] - 1, NONE)
-        elif kind == ACCESS or makes_request(name):
+        elif kind == ACCESS or _MAKES_REQUEST[whole[NAME]]:
             open_[whole[COUNT]] = fields["request"] = opened
             opened += 1
         elif kind == WAIT:
@@ -96,10 +99,24 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
         yield Called(**fields)
 
 
+def _rows(events: Events, rank: int) -> Iterator[tuple[int, list[int], list[float]]]:
+    """Yield the number of each event of a rank and its columns, read a block at a time."""
+    start, stop = events.offsets[rank : rank + 2].tolist()
+    for begin in range(start, stop, _BLOCK):
+        block = slice(begin, min(begin + _BLOCK, stop))
+        columns = zip(events.whole[block].tolist(), events.times[block].tolist(), strict=True)
+        for row, (whole, times) in enumerate(columns, begin):
+            yield row, whole, times
+
+
 def makes_request(name: str) -> bool:
     """Return whether a call does not block."""
     late = KINDS[CODES[name]] >= ALL + NONBLOCKING
     return late or name in ("isend", "issend", "ibsend", "irsend", "irecv", "win_expect")
+
+
+#: By places in `NAMES`.
+_MAKES_REQUEST = tuple(map(makes_request, NAMES))
 
 
 def pairs(trace: Trace) -> tuple[Any, Any]:
@@ -115,7 +132,13 @@ def pairs(trace: Trace) -> tuple[Any, Any]:
 
 
 def received(trace: Trace) -> Floats:
-    """Return the bytes of the message that each event receives, 0 where it receives none."""
+    """Return the bytes of the message that each event receives, 0 where it receives none.
+
+    Of a trace that was not checked they are what the receives have room for.
+    """
+    if not trace.checked:
+        room: Floats = trace.events.times[:, ROOM]
+        return np.where(np.isfinite(room), room, 0.0)
     sizes = np.zeros(trace.count)
     by_send, by_receive = pairs(trace)
     sizes[by_receive] = trace.events.times[by_send, BYTES]

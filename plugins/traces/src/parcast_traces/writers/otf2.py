@@ -42,7 +42,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         import otf2
     except ImportError:
         raise UnsupportedError(
-            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+            f"{path}: OTF2 needs a package: pip install 'parcast-traces[otf2]'"
         ) from None
     if not trace.timed or trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
@@ -178,13 +178,11 @@ class _Rank:
         self.inside = name
 
     def _given_up(self, call: Called) -> None:
-        """Leave a send without completion; a receive says only at its own from whom it got."""
-        del self.open[call.request]
-        if call.request not in self.sends:
-            trace = self.archive.trace
-            raise UnsupportedError(f"{trace.where}: {trace.place(call.row)}: what is given up here "
-                                   "is no send, and OTF2 cannot say whose it was")  # fmt: skip
-        self.archive.losses["when requests are given up"] = None
+        """Leave a request without completion, which alone says of a receive from whom it got."""
+        self.open.pop(call.request, None)
+        sends = call.request in self.sends
+        what = "sends" if sends else "receives, and of whom they were,"
+        self.archive.losses[f"when {what} are given up"] = None
 
     def _messages(self, call: Called, start: int, end: int) -> None:
         comm, places = self.archive.comms[call.comm], self.archive.places[call.comm]

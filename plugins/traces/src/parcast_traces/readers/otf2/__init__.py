@@ -34,7 +34,7 @@ def read(path: Path) -> Trace:
         from _otf2.ErrorCodes import Error  # of the library, not of the package
     except ImportError:
         raise FileError(
-            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+            f"{path}: OTF2 needs a package: pip install 'parcast-traces[otf2]'"
         ) from None
     from parcast_traces.readers.otf2.archive import Archive
     from parcast_traces.readers.otf2.records import hush
