@@ -17,7 +17,8 @@ import numpy as np
 from parcast import Workload
 from parcast.errors import UnsupportedError
 from parcast_traces.trace.columns import Floats, Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 from parcast_traces.workload import workload
 from parcast_training import table
 from parcast_training.dependencies import (

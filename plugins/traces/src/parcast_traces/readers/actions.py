@@ -10,7 +10,7 @@ from parcast.errors import FileError, did_you_mean
 from parcast_traces.readers.text import number, whole
 from parcast_traces.readers.wildcards import ANY, Envelope, Steps
 from parcast_traces.trace.columns import NONE
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: Bytes of an element by SimGrid's number of its type: what C and Fortran have on 64 bits.
 _WIDTHS = (
@@ -140,6 +140,14 @@ class Player:
             return
         self.recorder.exchange(self.clock, self.clock, to, size, 0, envelope[0], 0, room=room)
 
+    def together(self, name: str, size: float = 0.0, root: int | None = None) -> None:
+        """Record a collective of all ranks."""
+        self.recorder.collective(name, self.clock, self.clock, size, root=root)
+
+    def root(self, words: Sequence[str], at: int) -> int:
+        """Return the root of a collective: rank 0 where the word is left out."""
+        return whole(words[at], self.where) if at < len(words) else 0
+
     def wait(self, words: Sequence[str]) -> None:
         """Wait for a request."""
         self._completed("wait", [self._request(words)])
@@ -215,25 +223,12 @@ def _matches(first: int, second: int) -> bool:
     return first == second or min(first, second) < NONE
 
 
-def _many(name: str, kind: int, work: int | None = None) -> Any:
-    """Return the action of a collective; ``kind`` is where its type stands, ``work`` its work."""
+def _collective(name: str, kind: int, *, root: int | None = None, work: int | None = None) -> Any:
+    """Return the action of a collective; its type, root and work stand at these words."""
 
     def action(player: Player, words: Sequence[str]) -> None:
-        player.recorder.collective(name, player.clock, player.clock, player.amount(words, 0, kind))
-        if work is not None:
-            player.clock += number(words[work], player.where)
-
-    return action
-
-
-def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
-    """Return the action of a collective with a root."""
-
-    def action(player: Player, words: Sequence[str]) -> None:
-        root_rank = whole(words[root], player.where) if root < len(words) else 0
-        player.recorder.collective(
-            name, player.clock, player.clock, player.amount(words, 0, kind), root=root_rank
-        )
+        rank = None if root is None else player.root(words, root)
+        player.together(name, player.amount(words, 0, kind), rank)
         if work is not None:
             player.clock += number(words[work], player.where)
 
@@ -241,41 +236,36 @@ def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
 
 
 def _barrier(player: Player, _: Sequence[str]) -> None:
-    player.recorder.collective("barrier", player.clock, player.clock)
+    player.together("barrier")
 
 
-def _counts(player: Player, words: Sequence[str], at: int, kind: int) -> list[float]:
-    """Return the bytes of a list of counts, one for each rank, of the type at ``kind``."""
-    return [player.amount(words, at + place, kind) for place in range(player.size)]
+def _mean(player: Player, words: Sequence[str], at: int, kind: int) -> float:
+    """Return the mean of a list of counts, one for each rank, in bytes of the type at ``kind``."""
+    amounts = [player.amount(words, at + rank, kind) for rank in range(player.size)]
+    return sum(amounts) / player.size
 
 
 def _alltoallv(player: Player, words: Sequence[str]) -> None:
-    counts = _counts(player, words, 1, 2 * player.size + 2)
-    mean = sum(counts) / player.size
-    player.recorder.collective("alltoallv", player.clock, player.clock, mean)
+    player.together("alltoallv", _mean(player, words, 1, 2 * player.size + 2))
 
 
 def _allgatherv(player: Player, words: Sequence[str]) -> None:
-    size = player.amount(words, 0, player.size + 1)
-    player.recorder.collective("allgatherv", player.clock, player.clock, size)
+    player.together("allgatherv", player.amount(words, 0, player.size + 1))
 
 
 def _gatherv(player: Player, words: Sequence[str]) -> None:
-    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
-    size = player.amount(words, 0, at + 1)
-    player.recorder.collective("gatherv", player.clock, player.clock, size, root=root)
+    at = player.size + 1
+    player.together("gatherv", player.amount(words, 0, at + 1), player.root(words, at))
 
 
 def _scatterv(player: Player, words: Sequence[str]) -> None:
-    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
+    at = player.size + 1
     size = player.amount(words, player.size, at + 2)
-    player.recorder.collective("scatterv", player.clock, player.clock, size, root=root)
+    player.together("scatterv", size, player.root(words, at))
 
 
 def _reduce_scatter(player: Player, words: Sequence[str]) -> None:
-    counts = _counts(player, words, 0, player.size + 1)
-    mean = sum(counts) / player.size
-    player.recorder.collective("reduce_scatter", player.clock, player.clock, mean)
+    player.together("reduce_scatter", _mean(player, words, 0, player.size + 1))
     player.clock += number(words[player.size], player.where)
 
 
@@ -295,18 +285,18 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "test": Player.test,
     "waitall": Player.waitall,
     "barrier": _barrier,
-    "bcast": _rooted("bcast", 1, 2),
-    "reduce": _rooted("reduce", 2, 3, work=1),
-    "allreduce": _many("allreduce", 2, work=1),
-    "alltoall": _many("alltoall", 2),
+    "bcast": _collective("bcast", 2, root=1),
+    "reduce": _collective("reduce", 3, root=2, work=1),
+    "allreduce": _collective("allreduce", 2, work=1),
+    "alltoall": _collective("alltoall", 2),
     "alltoallv": _alltoallv,
-    "allgather": _many("allgather", 2),
+    "allgather": _collective("allgather", 2),
     "allgatherv": _allgatherv,
-    "gather": _rooted("gather", 2, 3),
-    "scatter": _rooted("scatter", 2, 3),
+    "gather": _collective("gather", 3, root=2),
+    "scatter": _collective("scatter", 3, root=2),
     "gatherv": _gatherv,
     "scatterv": _scatterv,
     "reducescatter": _reduce_scatter,
-    "scan": _many("scan", 2, work=1),
-    "exscan": _many("exscan", 2, work=1),
+    "scan": _collective("scan", 2, work=1),
+    "exscan": _collective("exscan", 2, work=1),
 }

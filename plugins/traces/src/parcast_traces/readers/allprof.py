@@ -19,7 +19,8 @@ from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.readers.text import lines, number, whole
 from parcast_traces.trace.calls import ROOTED
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 _SEND = ("buf", "count", "type", "peer", "tag", "comm", "request")
 _LOCAL_SUM = ("sbuf", "rbuf", "count", "type", "op", "comm")

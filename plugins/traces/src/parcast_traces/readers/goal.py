@@ -17,7 +17,8 @@ import attrs
 from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.text import lines
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: A source or a tag that says any, as text and as the 32 bits of -1.
 ANY = -1

@@ -24,7 +24,8 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.neutral import load
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: Collectives by PyTorch's names, without underscores.
 _NAMES = {
@@ -228,20 +229,20 @@ class _Writer:
         text = str(args.get("Process Group Ranks", ""))
         size = args.get("Group size")
         self.size_known |= isinstance(size, int)
-        recording = self.recorder.recording
+        names = self.recorder.names
         if "..." in text or not re.fullmatch(r"\[[\d, ]+\]", text):
-            if size not in (None, recording.size):
+            if size not in (None, names.size):
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: the ranks of a process group of {size} "
                     "are not told"
                 )
             return 0
         ranks = json.loads(text)
-        if ranks == list(range(recording.size)):
+        if ranks == list(range(names.size)):
             return 0
         name = f"{args.get('Process Group Name', '')} {text}"
-        if name not in recording.labels:
-            recording.communicator(name, ranks)
+        if name not in names.labels:
+            names.communicator(name, ranks)
         return name
 
 

@@ -23,7 +23,8 @@ from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ACCESS, ALL, CALLS, ONE_SIDED, RECV, ROOTED, WAIT
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.one_sided import Window, Windows
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: A text file beyond this is another thing given by mistake.
 MOST_BYTES = 512 << 20

@@ -25,7 +25,8 @@ from parcast_traces.trace.calls import (
     WAIT,
 )  # fmt: skip
 from parcast_traces.trace.columns import NONE, Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 from parcast_traces.tracer import records
 from parcast_traces.tracer.runs import RankRecords, Run, read_run
 
@@ -151,7 +152,7 @@ class _Calls:
         which, first = np.unique(names[used], return_index=True)
         for name, event in zip(which.tolist(), np.flatnonzero(used)[first].tolist(), strict=True):
             place = f"rank {self.recorder.rank}, event {event}"
-            number, _ = self.recorder.recording.number(name, self.recorder.rank, place)
+            number, _ = self.recorder.names.number(name, self.recorder.rank, place)
             numbers[used & (names == name)] = number
         return numbers
 
@@ -160,7 +161,7 @@ class _Calls:
         numbers = np.zeros(len(NAMES), np.int64)
         codes, first = np.unique(self.call, return_index=True)
         for code in codes[np.argsort(first)].tolist():
-            numbers[code] = self.recorder.recording.site(NAMES[code])
+            numbers[code] = self.recorder.names.site(NAMES[code])
         return numbers[self.call]
 
     def _peers(self, peers: Any, meant: Any) -> Any:
@@ -170,6 +171,6 @@ class _Calls:
             raise TraceError(
                 "bad_peer",
                 f"rank {self.recorder.rank}, event {wrong[0]}: the peer is rank {peers[wrong[0]]}",
-                self.recorder.recording.where,
+                self.recorder.names.where,
             )
         return np.where(meant, peers, NONE).astype(np.int64)

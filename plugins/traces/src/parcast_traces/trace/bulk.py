@@ -11,7 +11,7 @@ from parcast_traces.compilation import kernel
 from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ALL, CODES, KINDS, NAMES, ROOTED, WAIT
 from parcast_traces.trace.columns import NONE, Ints
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 _REQUEST_FREE = CODES["request_free"]
 _ROOTED = np.array([name in ROOTED for name in NAMES])
@@ -35,9 +35,9 @@ class Bulk:
     source: Ints
     source_tag: Ints
     room: Any
-    comm: Ints  #: numbers of the recording's communicators
+    comm: Ints  #: numbers of the run's communicators
     request: Ints
-    site: Ints  #: numbers of the recording's sites
+    site: Ints  #: numbers of the run's sites
     completed: Ints
     by: Ints
 
@@ -79,7 +79,7 @@ def _place(recorder: RankRecorder, event: int) -> str:
 
 
 def _error(recorder: RankRecorder, name: str, event: int, sentence: str) -> TraceError:
-    return TraceError(name, f"{_place(recorder, event)}: {sentence}", recorder.recording.where)
+    return TraceError(name, f"{_place(recorder, event)}: {sentence}", recorder.names.where)
 
 
 def _check_times(recorder: RankRecorder, bulk: Bulk) -> None:
@@ -95,9 +95,9 @@ def _channels(
     channels = np.full(len(peers), NONE, np.int64)
     at = np.flatnonzero(mine)
     tag_of, tag_number = np.unique(tags[at], return_inverse=True)
-    recording, rank = recorder.recording, recorder.rank
-    wide = len(tag_of) * len(recording.members)
-    key = (peers[at] * len(recording.members) + bulk.comm[at]) * len(tag_of) + tag_number
+    names, rank = recorder.names, recorder.rank
+    wide = len(tag_of) * len(names.members)
+    key = (peers[at] * len(names.members) + bulk.comm[at]) * len(tag_of) + tag_number
     which, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     numbers = np.empty(len(which), np.int64)
     for order in np.argsort(first).tolist():
@@ -105,35 +105,35 @@ def _channels(
         comm, tag = remainder // len(tag_of), int(tag_of[remainder % len(tag_of)])
         _check_peer(recorder, peer, comm, int(at[first[order]]))
         ends = (rank, peer) if sends else (peer, rank)
-        numbers[order] = recording.channel(*ends, tag, comm)
+        numbers[order] = names.channel(*ends, tag, comm)
     channels[at] = numbers[inverse.reshape(-1)]
     return channels
 
 
 def _check_peer(recorder: RankRecorder, peer: int, comm: int, event: int) -> None:
-    recording = recorder.recording
-    members = recording.places(comm)
-    if not 0 <= peer < recording.size:
+    names = recorder.names
+    members = names.places(comm)
+    if not 0 <= peer < names.size:
         raise _error(recorder, "bad_peer", event,
                      f"the peer is rank {peer}, and there are ranks 0 to "
-                     f"{recording.size - 1}")  # fmt: skip
+                     f"{names.size - 1}")  # fmt: skip
     for rank in (recorder.rank, peer):
         if rank not in members:
             who = "the rank" if rank == recorder.rank else f"the peer, rank {peer},"
             raise _error(recorder, "not_in_comm", event,
-                         f"{who} is not in communicator {recording.labels[comm]}")  # fmt: skip
+                         f"{who} is not in communicator {names.labels[comm]}")  # fmt: skip
 
 
 def _join(recorder: RankRecorder, bulk: Bulk, together: Any, columns: tuple[Any, ...]) -> None:
     """Fill what collectives have: communicator, place in it and the root's."""
     out, into, first = columns
-    recording = recorder.recording
+    names = recorder.names
     for comm in np.unique(bulk.comm[together]).tolist():
         mine = np.flatnonzero(together & (bulk.comm == comm))
-        places = recording.places(comm)
+        places = names.places(comm)
         if recorder.rank not in places:
             raise _error(recorder, "not_in_comm", int(mine[0]),
-                         f"the rank is not in communicator {recording.labels[comm]}")  # fmt: skip
+                         f"the rank is not in communicator {names.labels[comm]}")  # fmt: skip
         out[mine], into[mine], first[mine] = comm, places[recorder.rank], NONE
         rooted = mine[_ROOTED[bulk.call[mine]]]
         roots = bulk.to[rooted]
@@ -142,7 +142,7 @@ def _join(recorder: RankRecorder, bulk: Bulk, together: Any, columns: tuple[Any,
                 event = int(rooted[roots == root][0])
                 raise _error(recorder, "bad_peer", event,
                              f"{NAMES[bulk.call[event]]} has root {root}, which is not in "
-                             f"communicator {recording.labels[comm]}")  # fmt: skip
+                             f"communicator {names.labels[comm]}")  # fmt: skip
             first[rooted[roots == root]] = places[root]
 
 
@@ -208,13 +208,13 @@ def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Int
         if opens[wrong - 1]:
             raise _error(recorder, "request_reused", at, f"request {name} is still open")
         raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
-    if recorder.recording.checked and (left := np.flatnonzero(slot_of >= 0)).size:
+    if recorder.names.checked and (left := np.flatnonzero(slot_of >= 0)).size:
         raise TraceError(
             "request_leak",
             f"rank {recorder.rank} ends with request {which[left[0]]} open"
             + (f" and {len(left) - 1} more" if len(left) > 1 else "")
             + "; wait for it, or free it",
-            recorder.recording.where,
+            recorder.names.where,
         )
     recorder.slots_used = max(recorder.slots_used, used)
     count = np.zeros(len(bulk.call), np.int64)

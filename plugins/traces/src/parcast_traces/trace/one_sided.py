@@ -16,7 +16,7 @@ from typing import Literal
 import attrs
 
 from parcast_traces.errors import TraceError
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: The tags of the messages behind ``start`` and ``wait``, less 2 for every window before.
 _POSTED, _COMPLETED = -101, -102
@@ -111,7 +111,7 @@ class Window:
         else:
             self.locked.add(target)
         mine = self.exclusive if exclusive else self.shared
-        mine.update(range(self.recorder.recording.size) if target is None else [target])
+        mine.update(range(self.recorder.names.size) if target is None else [target])
         self.recorder.local(call, start, end)
 
     def flush(self, call: str, start: float, end: float, target: int | None) -> None:
@@ -145,7 +145,7 @@ class Window:
         self.recorder.wait(call, start, end, requests)
 
     def _error(self, name: str, sentence: str) -> TraceError:
-        return TraceError(name, f"{self.recorder.place}: {sentence}", self.recorder.recording.where)
+        return TraceError(name, f"{self.recorder.place}: {sentence}", self.recorder.names.where)
 
 
 class Windows:
@@ -183,5 +183,5 @@ class Windows:
                         f"rank {rank} locks window {name} of rank {target} for itself alone, and "
                         f"rank {min(others)} locks it too; who came first is not recorded, so "
                         "waiting for locks is not modeled",
-                        window.recorder.recording.where,
+                        window.recorder.names.where,
                     )

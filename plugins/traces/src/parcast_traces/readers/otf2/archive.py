@@ -17,7 +17,8 @@ from parcast_traces.readers.otf2.records import Library
 from parcast_traces.trace.bulk import Bulk, record
 from parcast_traces.trace.calls import CODES
 from parcast_traces.trace.columns import NONE, Ints, Trace
-from parcast_traces.trace.recording import RankRecorder, Recording, unread
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording, unread
 
 _STOPPED: Mapping[int, str] = {
     c.ONE_SIDED: "a record of one-sided communication, which is not read from OTF2",
@@ -53,7 +54,7 @@ class Archive:
     def trace(self) -> Trace:
         """Return what all ranks did."""
         recording = Recording(len(self.threads), self.where)
-        naming = Naming(self.archive.definitions, recording, self.threads)
+        naming = Naming(self.archive.definitions, recording.names, self.threads)
         self._open()
         library = Library()
         origin, calls_of_ranks = self._ranks(library, naming)
@@ -248,7 +249,7 @@ class _Rank:
             mine = np.flatnonzero((table[:, c.DOES] & bit) != 0)
             if len(lost := mine[mate[mine] == NONE]):
                 raise UnsupportedError(
-                    f"{self.recorder.recording.where}: rank {self.recorder.rank}, event "
+                    f"{self.recorder.names.where}: rank {self.recorder.rank}, event "
                     f"{int(lost[0])}: a request never completes, so nothing says of whom it was"
                 )
             parts = completions[mate[mine]][:, [c.PEER, c.COMM, c.TAG, c.BYTES]]

@@ -11,7 +11,8 @@ from parcast.errors import FileError, UnsupportedError
 from parcast_traces.readers.otf2 import walking as c
 from parcast_traces.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, WAIT
 from parcast_traces.trace.columns import NONE, Ints
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.names import Names
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: Collective operations by OTF2's number; those that make or free handles wait for all.
 _OPERATIONS = (
@@ -40,18 +41,16 @@ def word(value: Any) -> str:
 
 
 class Naming:
-    """Definitions as tables, from the library's numbers to a recording's."""
+    """Definitions as tables, from the library's numbers to a run's."""
 
-    def __init__(
-        self, definitions: Any, recording: Recording, threads: Mapping[int, list[Any]]
-    ) -> None:
+    def __init__(self, definitions: Any, names: Names, threads: Mapping[int, list[Any]]) -> None:
         self.regions: dict[int, str] = {
             region._ref: str(region.name)  # noqa: SLF001 - the number that records have
             for region in definitions.regions
         }
         count = max(self.regions, default=0) + 1
         if count > _MOST_REGIONS:
-            raise FileError(f"{recording.where}: a region has number {count - 1}, and archives "
+            raise FileError(f"{names.where}: a region has number {count - 1}, and archives "
                             f"have up to {_MOST_REGIONS:,} regions")  # fmt: skip
         self.kinds = np.full(count, c.UNDEFINED, np.int8)
         self.codes = np.zeros((count, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
@@ -62,10 +61,10 @@ class Naming:
         self.members: dict[int, Ints | None] = {}
         self.numbers: dict[int, int] = {}
         for comm in definitions.comms:
-            self._communicator(comm, recording, ranks)
+            self._communicator(comm, names, ranks)
         self._sites: dict[tuple[int, int], int] = {}
 
-    def _communicator(self, comm: Any, recording: Recording, ranks: Mapping[Any, int]) -> None:
+    def _communicator(self, comm: Any, names: Names, ranks: Mapping[Any, int]) -> None:
         number, group = comm._ref, comm.group  # noqa: SLF001
         kinds = (word(getattr(group, name, None)) for name in ("group_type", "paradigm"))
         if tuple(kinds) != ("COMM_GROUP", "MPI"):  # of one rank alone, whoever asks
@@ -73,11 +72,11 @@ class Naming:
             return
         members = [ranks.get(location, NONE) for location in group.members]
         if NONE in members:
-            raise FileError(f"{recording.where}: communicator {number} has a member that is no "
+            raise FileError(f"{names.where}: communicator {number} has a member that is no "
                             "location of a rank")  # fmt: skip
         self.members[number] = np.array(members, np.int64)
-        recording.communicator(f"number {number}", members)
-        self.numbers[number] = len(recording.members) - 1
+        names.communicator(f"number {number}", members)
+        self.numbers[number] = len(names.members) - 1
 
     def names(self, table: Ints) -> Ints:
         """Return the calls, as places in `NAMES`."""
@@ -101,7 +100,7 @@ class Naming:
     def peers(
         self, recorder: RankRecorder, comms: Ints, places: Ints, mine: Any, call: Ints
     ) -> tuple[Ints, Ints]:
-        """Return the recording's communicators, and ranks of the whole for places in them.
+        """Return the run's communicators, and ranks of the whole for places in them.
 
         A communicator of one rank is that rank's own: number 0 for messages, ``NONE`` for
         collectives.
@@ -113,7 +112,7 @@ class Naming:
             at = np.flatnonzero(mine & (comms == comm))
             if comm not in self.members:
                 raise FileError(
-                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(at[0])}: there "
+                    f"{recorder.names.where}: rank {recorder.rank}, event {int(at[0])}: there "
                     f"is no communicator {comm}"
                 )
             members = self.members[comm]
@@ -126,7 +125,7 @@ class Naming:
             wrong = with_peer[(places[with_peer] < 0) | (places[with_peer] >= len(members))]
             if len(wrong):
                 raise FileError(
-                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(wrong[0])}: "
+                    f"{recorder.names.where}: rank {recorder.rank}, event {int(wrong[0])}: "
                     f"the peer is {int(places[wrong[0]])}, and the communicator has "
                     f"{len(members)} members"
                 )
@@ -143,7 +142,7 @@ class Naming:
         for key in keys.tolist():
             region, parent = divmod(key, wide)
             around = self.regions[parent - 1] if parent else ""
-            numbers.append(recorder.recording.site(self.regions[region], around))
+            numbers.append(recorder.names.site(self.regions[region], around))
         sites: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
         return sites
 

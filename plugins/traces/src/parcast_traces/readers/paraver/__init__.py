@@ -12,19 +12,20 @@ around it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
 from parcast_traces.errors import TraceError
 from parcast_traces.readers.paraver import calls as c
 from parcast_traces.readers.paraver.calls import Call, Message
-from parcast_traces.readers.paraver.records import Records, Sent, read_records
+from parcast_traces.readers.paraver.matching import attach
+from parcast_traces.readers.paraver.records import Records, read_records
 from parcast_traces.trace.calls import ALL, CALLS, ROOTED
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording, unread
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording, unread
 
 _SENDS = ("isend", "ibsend", "issend", "irsend")
 
@@ -43,7 +44,7 @@ def read(path: Path) -> Trace:
     """
     records = read_records(path)
     notes = list(_notes(records))
-    _attach(records)
+    attach(records)
     _shift(records)
     roots = _roots(records)
     recording = Recording(records.size, str(path))
@@ -94,79 +95,6 @@ def _notes(records: Records) -> Iterator[str]:
             )
     if making[0]:
         yield f"{len(making[0])} calls that make communicators are taken to be of all ranks"
-
-
-def _attach(records: Records) -> None:
-    """Give each communication to the calls that sent it, posted its receive and received it."""
-    places = _Places(records)
-    for number, communication in enumerate(records.sent):
-        to, back = (Message(number, peer, float(communication.size), communication.tag)
-                    for peer in (communication.target, communication.source))  # fmt: skip
-        places.of(
-            communication, communication.source, communication.sent, c.SENDING, "sends"
-        ).sends.append(to)
-        post = places.of(
-            communication, communication.target, communication.posted, c.POSTING, "posts"
-        )
-        post.posts.append(back)
-        if post.name not in c.BLOCKING:
-            post = places.of(
-                communication, communication.target, communication.got, c.WAITING, "completes"
-            )
-        post.completes.append(back)
-    _check_order(records)
-
-
-class _Places:
-    """Finds calls by their times."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-        self.starts = [[call.start for call in calls] for calls in records.calls]
-
-    def of(
-        self, communication: Sent, rank: int, time: int, names: Collection[str], role: str
-    ) -> Call:
-        """Return the call of a rank and of some names around a time, which has room for a message.
-
-        Where one call ends as the next begins, it is the one whose time is meant.
-        """
-        calls, around, meant = self.records.calls[rank], None, None
-        for at in range(bisect_right(self.starts[rank], time) - 1, -1, -1):
-            call = calls[at]
-            if call.end < time:
-                break
-            if call.name in names and (call.name in c.MANY or not getattr(call, role)):
-                around = around or call
-                ends = call.name == "irecv" or role == "completes"
-                meant = call if time == (call.end if ends else call.start) else meant
-        match = meant or around
-        if match is None:
-            name = "unmatched_send" if role == "sends" else "unmatched_recv"
-            raise TraceError(
-                name,
-                f"line {communication.line}: no call of rank {rank} {role} a message at {time}",
-                str(self.records.path),
-            )
-        return match
-
-
-def _check_order(records: Records) -> None:
-    """Refuse messages that overtake each other: of which communicators they are is not told."""
-    posts = (message for calls in records.calls for call in calls for message in call.posts)
-    posted = {message.number: at for at, message in enumerate(posts)}
-    last: dict[tuple[int, int, int], int] = {}
-    for rank, calls in enumerate(records.calls):
-        for event, call in enumerate(calls):
-            for message in call.sends:
-                channel = (rank, message.peer, message.tag)
-                if last.get(channel, -1) > posted[message.number]:
-                    raise UnsupportedError(
-                        f"{records.path}: rank {rank}, event {event} ({call.name}): its message "
-                        f"to rank {message.peer} with tag {message.tag} overtakes another, and the "
-                        "file does not tell of which communicators they are"
-                    )
-                last[channel] = posted[message.number]
 
 
 def _shift(records: Records) -> None:

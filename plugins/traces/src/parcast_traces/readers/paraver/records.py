@@ -34,7 +34,7 @@ _EVENT, _COMMUNICATION, _MEMBERS, _UNREAD = "2:", "3:", "c:", ("1:", "4:", "#")
 
 
 @attrs.frozen
-class Sent:
+class Transfer:
     """A communication: who sent when, who began to receive when, and when it was received."""
 
     line: int
@@ -57,7 +57,7 @@ class Records:
     length: int  #: of the run, in ticks
     labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
     calls: list[list[Call]]
-    sent: list[Sent] = attrs.field(factory=list)
+    transfers: list[Transfer] = attrs.field(factory=list)
     members: dict[int, list[int]] = attrs.field(factory=dict)
     threads: list[dict[int, None]] = attrs.field(factory=list)  #: those that call MPI
     _open: dict[int, tuple[Call, int]] = attrs.field(factory=dict)
@@ -128,7 +128,7 @@ class Records:
                              "the file cut off?")  # fmt: skip
         tag = self._whole(line, parts[14].removeprefix("-"))
         sent, posted, got, size = (self._whole(line, parts[at]) for at in (5, 11, 12, 13))
-        self.sent.append(Sent(
+        self.transfers.append(Transfer(
             line, self._rank(line, parts[1:5]), sent, self._rank(line, parts[7:11]), posted, got,
             size, tag if parts[14].isdigit() else -tag,
         ))  # fmt: skip
