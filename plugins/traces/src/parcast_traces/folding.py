@@ -55,7 +55,7 @@ class Table:
     """The operations of all ranks, each rank's in one stretch; a row for each."""
 
     offsets: Ints  #: p + 1 of them
-    op: Ints  #: a place in `parcast.program.matching.columns.OPS`
+    op: Ints  #: a position in `parcast.program.matching.columns.OPS`
     site: Ints
     dst: Ints
     src: Ints
@@ -142,7 +142,7 @@ def _items(table: Table, by_peers: bool) -> Ints:
     return codes * (int(turn.max(initial=0)) + 1) + turn
 
 
-#: Of a block, each class of ranks that is in it and the place in the class's operations.
+#: Of a block, each class of ranks that is in it and the position in the class's operations.
 _Member = tuple[int, int]
 
 
@@ -166,7 +166,7 @@ class _Folding:
         return slice(*self.table.offsets[rank : rank + 2].tolist())
 
     def _pairs(self, rank: int) -> Ints:
-        """Return waits and their requests, as places in the rank's own list."""
+        """Return waits and their requests, as positions in the rank's own list."""
         part, start = slice(*self.waits[rank : rank + 2].tolist()), self.table.offsets[rank]
         pairs: Ints = np.stack([self.table.wait[part], self.table.request[part]]) - start
         return pairs
@@ -216,8 +216,8 @@ class _Folding:
         blocks: list[Block] = []
         for ordinal, block in enumerate(merged):
             backs: dict[int, list[int]] = {}
-            for class_number, place in block:
-                for request in waited[class_number].get(place, ()):
+            for class_number, position in block:
+                for request in waited[class_number].get(position, ()):
                     backs.setdefault(ordinal - placed[class_number][request], []).append(
                         class_number
                     )
@@ -245,7 +245,7 @@ class _Folding:
             alone: Ints = starts[self.classes[classes[0]]] + block[0][1]
             return alone
         rows = np.concatenate(
-            [starts[self.classes[class_number]] + place for class_number, place in block]
+            [starts[self.classes[class_number]] + position for class_number, position in block]
         )
         return np.sort(rows)
 

@@ -255,8 +255,8 @@ def _ends(trace: Trace, row: Ints, calls: Any) -> dict[str, Ints]:
     columns["tag"][sends] = tag[out[sends]]
     for number, members in enumerate(trace.communicators):
         mine = grouped & (out == number)
-        place = np.argsort(np.argsort(members))  # roots count in the order of ranks
-        columns["root"][mine] = place[np.clip(first[mine], 0, None)]
+        position = np.argsort(np.argsort(members))  # roots count in the order of ranks
+        columns["root"][mine] = position[np.clip(first[mine], 0, None)]
         if len(members) < trace.size:
             columns["group"][mine] = number
     return columns

@@ -50,7 +50,7 @@ class _Builder:
         self.together: set[int] = set()
         self.types = {optype for optype, _, _ in job.names}
         chunks = int(job.chunk.max(initial=0)) + 1
-        self.places = chunks * job.stages
+        self.positions = chunks * job.stages
         self.matched: dict[int, int] = {}
         self.idle: set[int] = set()
 
@@ -104,7 +104,7 @@ class _Builder:
                                    f"{len(way_computes)} computations")  # fmt: skip
         for message in real:
             compute = self.number((f"{way}-compute", order, stage))
-            if not 0 <= job.place[compute] + PEER[optype][1] < self.places:
+            if not 0 <= job.position[compute] + PEER[optype][1] < self.positions:
                 self.idle.add(message)
             if sends:
                 self.needs[message].append(compute)

@@ -38,7 +38,7 @@ class Operations:
     start: Floats = attrs.field(repr=False)
     duration: Floats = attrs.field(repr=False)
     chunk: Ints = attrs.field(repr=False)  #: of each operation in the first step
-    place: Ints = attrs.field(repr=False)  #: of its chunk over all stages
+    position: Ints = attrs.field(repr=False)  #: of its chunk over all stages
     ranks: Ints = attrs.field(repr=False)  #: [stage, data-parallel rank]
     steps: Ints
     begin: Floats = attrs.field(repr=False)  #: when each step began, since the first did
@@ -166,6 +166,6 @@ def _operations(
     start = tables["start_ts"] - begin[None, :, None]
     return Operations(
         where=str(path), names=tuple(numbers), numbers=numbers, start=start,
-        duration=tables["duration"], chunk=labels["mc"][:, 0, 0], place=labels["gmc"][:, 0, 0],
+        duration=tables["duration"], chunk=labels["mc"][:, 0, 0], position=labels["gmc"][:, 0, 0],
         ranks=ranks, steps=steps, begin=begin - begin.min(),
     )  # fmt: skip

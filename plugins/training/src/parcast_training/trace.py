@@ -130,14 +130,16 @@ def _plan(job: Operations, graph: Dependencies, stage: int, idle: frozenset[int]
     mine = [operation for operation in mine if operation not in idle]
     beside = [operation for operation in mine if job.names[operation][0] in (*PIPELINE, *_BESIDE)]
     blocking = [operation for operation in mine if operation not in beside]
-    place = {operation: at for at, operation in enumerate(blocking)}
+    position = {operation: at for at, operation in enumerate(blocking)}
     ends = [float(job.end[operation, 0, 0]) for operation in blocking]
     begun: list[list[int]] = [[] for _ in range(len(blocking) + 1)]
     needed: list[list[int]] = [[] for _ in range(len(blocking) + 1)]
     for operation in beside:
         users = [at for at, user in enumerate(blocking) if operation in graph.needs[user]]
         use = min(users, default=len(blocking))
-        earliest = max((place[n] + 1 for n in graph.needs[operation] if n in place), default=0)
+        earliest = max(
+            (position[n] + 1 for n in graph.needs[operation] if n in position), default=0
+        )
         at = max(earliest, bisect_right(ends, float(job.start[operation, 0, 0]) + _CLOSE))
         begun[min(at, use)].append(operation)
         needed[use].append(operation)

@@ -73,7 +73,7 @@ class _Call:
         return self.whole(count) * whole(parts[1], f"{self.where}: the size of a type")
 
     def comm(self) -> tuple[str, int, int]:
-        """Return the handle of the communicator, this rank's place in it, and its size."""
+        """Return the handle of the communicator, this rank's position in it, and its size."""
         parts = self.arguments["comm"].split(",")
         if len(parts) != 3:
             raise FileError(f"{self.where}: a communicator is handle,rank,size, not "
@@ -152,11 +152,11 @@ class _Handles:
             yield call
 
     def _see(self, call: _Call) -> None:
-        handle, place, size = call.comm()
+        handle, position, size = call.comm()
         if self.world is None:
             check_size(self.path, self.size, size)
-            if place != self.rank:
-                raise FileError(f"{call.where}: this is rank {place}, and the file's name says "
+            if position != self.rank:
+                raise FileError(f"{call.where}: this is rank {position}, and the file's name says "
                                 f"{self.rank}")  # fmt: skip
             self.world, self.names[handle] = handle, WORLD
         if call.name not in ("comm_split", "comm_dup"):
@@ -172,10 +172,14 @@ class _Handles:
 
     def of(self, call: _Call) -> Name:
         """Return the communicator of a call; a new handle is the first made that fits."""
-        handle, place, size = call.comm()
+        handle, position, size = call.comm()
         if handle not in self.names:
             name = next(
-                (candidate for candidate in self.unclaimed if self._fits(candidate, place, size)),
+                (
+                    candidate
+                    for candidate in self.unclaimed
+                    if self._fits(candidate, position, size)
+                ),
                 None,
             )
             if name is None:
@@ -187,9 +191,9 @@ class _Handles:
             self.names[handle] = name
         return self.names[handle]
 
-    def _fits(self, name: Name, place: int, size: int) -> bool:
+    def _fits(self, name: Name, position: int, size: int) -> bool:
         members = self.comms.members[name]
-        return len(members) == size and members.index(self.rank) == place
+        return len(members) == size and members.index(self.rank) == position
 
 
 class _Writer:
@@ -219,28 +223,30 @@ class _Writer:
         count = call.whole("count") if call.name == "waitall" else 1
         first, requests = call.whole("request"), list[int]()
         for step in (8, 4):
-            places = range(first, first + step * count, step)
-            near = places if count <= len(self.open) else sorted(self.open)  # a count may be wild
-            mine = [address for address in near if address in places and address in self.open]
+            positions = range(first, first + step * count, step)
+            near = (
+                positions if count <= len(self.open) else sorted(self.open)
+            )  # a count may be wild
+            mine = [address for address in near if address in positions and address in self.open]
             requests = mine if len(mine) > len(requests) else requests
         self.open.difference_update(requests)
         return requests
 
-    def _peer(self, call: _Call, comm: Name, place: int) -> int:
-        rank = self.handles.comms.rank_of(comm, place)
+    def _peer(self, call: _Call, comm: Name, position: int) -> int:
+        rank = self.handles.comms.rank_of(comm, position)
         if rank < 0:
             members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
                             f"{members} members")  # fmt: skip
         return rank
 
     def _message(self, call: _Call, times: tuple[float, float]) -> None:
-        name, comm, place, tag = call.name, self.handles.of(call), call.whole("peer"), 0
+        name, comm, position, tag = call.name, self.handles.of(call), call.whole("peer"), 0
         tag, request = call.whole("tag"), None
-        source, rtag = place, tag
+        source, rtag = position, tag
         if name == "sendrecv":
             source, rtag = call.whole("source"), call.whole("rtag")
-        if place < 0 or source < 0 or min(tag, rtag) < 0:
+        if position < 0 or source < 0 or min(tag, rtag) < 0:
             raise UnsupportedError(
                 f"{call.where}: {name} names no peer or no tag, and liballprof does not say whose "
                 "message it was"
@@ -248,7 +254,7 @@ class _Writer:
         if "request" in call.arguments:
             request = call.whole("request")
             self.open.add(request)
-        peer, size = self._peer(call, comm, place), call.bytes()
+        peer, size = self._peer(call, comm, position), call.bytes()
         if name == "sendrecv":
             self.recorder.exchange(*times, peer, size, tag, self._peer(call, comm, source), rtag,
                                    comm, call.bytes("rcount", "rtype"))  # fmt: skip

@@ -39,15 +39,15 @@ def write(trace: Trace, path: Path) -> None:
         If it cannot be written.
     """
     tables = {name: np.ascontiguousarray(table, _TYPES[name]) for name, table in _tables(trace)}
-    places, at = {}, 0
+    layout, at = {}, 0
     for name, table in tables.items():
-        places[name] = {"shape": table.shape, "at": at}
+        layout[name] = {"shape": table.shape, "at": at}
         at += -(-table.nbytes // _PAGE) * _PAGE
     checksum = 0
     for table in tables.values():
         checksum = zlib.crc32(_padded(table), checksum)
     header = json.dumps({
-        "tables": places, "bytes": at, "checksum": checksum, "labels": trace.labels,
+        "tables": layout, "bytes": at, "checksum": checksum, "labels": trace.labels,
         "sites": trace.sites, "regions": trace.regions, "tick": trace.tick,
         "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
         "modeled": trace.modeled,

@@ -47,7 +47,7 @@ class Communicators:
         for name, members in self.members.items():
             recording.communicator(name, members)
 
-    def rank_of(self, name: Name, place: int) -> int:
-        """Return the rank at a place, or -1 if there is none."""
+    def rank_of(self, name: Name, position: int) -> int:
+        """Return the rank at a position, or -1 if there is none."""
         members = self.members[name]
-        return members[place] if 0 <= place < len(members) else -1
+        return members[position] if 0 <= position < len(members) else -1

@@ -98,7 +98,7 @@ def schedule(path: Path) -> Schedule:
 
 
 def _statements(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield place and text of every line that says something, without comments."""
+    """Yield line and text of every line that says something, without comments."""
     comment = False
     for number, line in lines(path):
         text = line

@@ -81,7 +81,7 @@ def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
 
 
 def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
-    """Yield the rank, the words and the place of every action."""
+    """Yield the rank, the words and the line of every action."""
     for file in files:
         for line, text in lines(file):
             words: Sequence[str] = text.split()

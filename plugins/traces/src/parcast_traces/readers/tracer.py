@@ -151,8 +151,8 @@ class _Calls:
         numbers = np.zeros(len(names), np.int64)
         which, first = np.unique(names[used], return_index=True)
         for name, event in zip(which.tolist(), np.flatnonzero(used)[first].tolist(), strict=True):
-            place = f"rank {self.recorder.rank}, event {event}"
-            number, _ = self.recorder.names.number(name, self.recorder.rank, place)
+            label = f"rank {self.recorder.rank}, event {event}"
+            number, _ = self.recorder.names.number(name, self.recorder.rank, label)
             numbers[used & (names == name)] = number
         return numbers
 

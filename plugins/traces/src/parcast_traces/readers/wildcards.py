@@ -113,7 +113,7 @@ class _Run:
 
     def __init__(self, ranks: Sequence[Sequence[Step]]) -> None:
         self.ranks = ranks
-        self.place, self.clock = [0] * len(ranks), [0.0] * len(ranks)
+        self.next_step, self.clock = [0] * len(ranks), [0.0] * len(ranks)
         self.worked = [0.0] * len(ranks)
         self.receives: list[list[_Receive]] = [[] for _ in ranks]
         self.posted: list[list[_Receive]] = [[] for _ in ranks]  #: without message as yet
@@ -143,7 +143,7 @@ class _Run:
 
     def step(self, rank: int, clock: float) -> None:
         """Do one step of a rank, or nothing at its end."""
-        at = self.place[rank]
+        at = self.next_step[rank]
         if at == len(self.ranks[rank]):
             return
         step = self.ranks[rank][at]
@@ -152,7 +152,7 @@ class _Run:
             self.worked[rank] = step.at
             heappush(self.ready, (self.clock[rank], rank))
             return
-        self.place[rank] = at + 1
+        self.next_step[rank] = at + 1
         if step.kind == "meet":
             self.meet(rank)
             return
@@ -227,7 +227,7 @@ class _Run:
                     self.go_on(rank)
                     return
         rank = min(self.waits, default=min(self.meeting, default=0))
-        where = self.ranks[rank][self.place[rank] - 1].where
+        where = self.ranks[rank][self.next_step[rank] - 1].where
         raise FileError(
             f"{where}: rank {rank} waits here for ever, whichever messages the receives from any "
             "source take; is a line or a rank missing?"

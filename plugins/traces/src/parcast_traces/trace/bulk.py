@@ -26,7 +26,7 @@ class Bulk:
     event, in order.
     """
 
-    call: Ints  #: places in `NAMES`
+    call: Ints  #: positions in `NAMES`
     start: Any
     end: Any
     to: Ints
@@ -112,7 +112,7 @@ def _channels(
 
 def _check_peer(recorder: RankRecorder, peer: int, comm: int, event: int) -> None:
     names = recorder.names
-    members = names.places(comm)
+    members = names.positions(comm)
     if not 0 <= peer < names.size:
         raise _error(recorder, "bad_peer", event,
                      f"the peer is rank {peer}, and there are ranks 0 to "
@@ -125,32 +125,32 @@ def _check_peer(recorder: RankRecorder, peer: int, comm: int, event: int) -> Non
 
 
 def _join(recorder: RankRecorder, bulk: Bulk, together: Any, columns: tuple[Any, ...]) -> None:
-    """Fill what collectives have: communicator, place in it and the root's."""
+    """Fill what collectives have: communicator, position in it and the root's."""
     out, into, first = columns
     names = recorder.names
     for comm in np.unique(bulk.comm[together]).tolist():
         mine = np.flatnonzero(together & (bulk.comm == comm))
-        places = names.places(comm)
-        if recorder.rank not in places:
+        positions = names.positions(comm)
+        if recorder.rank not in positions:
             raise _error(recorder, "not_in_comm", int(mine[0]),
                          f"the rank is not in communicator {names.labels[comm]}")  # fmt: skip
-        out[mine], into[mine], first[mine] = comm, places[recorder.rank], NONE
+        out[mine], into[mine], first[mine] = comm, positions[recorder.rank], NONE
         rooted = mine[_ROOTED[bulk.call[mine]]]
         roots = bulk.to[rooted]
         for root in np.unique(roots).tolist():
-            if root not in places:
+            if root not in positions:
                 event = int(rooted[roots == root][0])
                 raise _error(recorder, "bad_peer", event,
                              f"{NAMES[bulk.call[event]]} has root {root}, which is not in "
                              f"communicator {names.labels[comm]}")  # fmt: skip
-            first[rooted[roots == root]] = places[root]
+            first[rooted[roots == root]] = positions[root]
 
 
 def _slots(requests: Any, opens: Any, slot_of: Any, free: Any) -> tuple[int, int]:
     """Give requests small numbers that are used again.
 
     ``requests`` are dense; their slots come in their place. Return how many were in use at once,
-    or, as second, 1 + the place of the first wrong one.
+    or, as second, 1 + the position of the first wrong one.
     """
     used, spare = 0, 0
     for at in range(len(requests)):

@@ -103,11 +103,11 @@ def _collectives(trace: Trace) -> None:
     rows = np.flatnonzero(whole[:, KIND] >= ALL)
     order = np.lexsort((rows, whole[rows, INTO], whole[rows, OUT]))
     rows = rows[order]
-    comms, places = whole[rows, OUT], whole[rows, INTO]
+    comms, positions = whole[rows, OUT], whole[rows, INTO]
     for number in np.unique(comms).tolist():
         low, high = np.searchsorted(comms, [number, number + 1])
         mine, size = rows[low:high], len(trace.communicators[number])
-        counts = np.bincount(places[low:high], minlength=size)
+        counts = np.bincount(positions[low:high], minlength=size)
         starts = np.cumsum(counts) - counts
         least = int(counts.min())
         table = mine[starts[:, None] + np.arange(least)[None, :]]  # member by ordinal

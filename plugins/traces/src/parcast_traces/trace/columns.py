@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
-#: Columns of `Events.whole`: the kind, a place in `NAMES`, the channels on which it sends and
+#: Columns of `Events.whole`: the kind, a position in `NAMES`, the channels on which it sends and
 #: receives, where its completed requests begin in ``slots`` and how many it completes, its site.
 #: Of a nonblocking call ``COUNT`` is its own slot, of a ``request_free`` one more. Of a
-#: collective ``OUT`` is the communicator, ``INTO`` the rank's place in it, ``FIRST`` the root's.
+#: collective ``OUT`` is the communicator, ``INTO`` the rank's position in it, ``FIRST`` the root's.
 KIND, NAME, OUT, INTO, FIRST, COUNT, SITE = range(7)
 
 #: Columns of `Events.times`, the amounts in bytes: what it sends (or contributes to a

@@ -115,7 +115,7 @@ def makes_request(name: str) -> bool:
     return late or name in ("isend", "issend", "ibsend", "irsend", "irecv", "win_expect")
 
 
-#: By places in `NAMES`.
+#: By positions in `NAMES`.
 _MAKES_REQUEST = tuple(map(makes_request, NAMES))
 
 
@@ -146,7 +146,7 @@ def received(trace: Trace) -> Floats:
 
 
 def brought(trace: Trace) -> list[Floats]:
-    """Return of each communicator the bytes of its collectives: [which one, place of the rank]."""
+    """Return of each communicator the bytes of its collectives: [ordinal, position of the rank]."""
     whole, sizes = trace.events.whole, []
     together = np.flatnonzero(whole[:, KIND] >= ALL)
     for number, members in enumerate(trace.communicators):

@@ -21,7 +21,7 @@ class Names:
         self.labels: list[str] = []
         self.wild = 0  #: receives that named no source or no tag
         self._numbers: dict[Hashable, int] = {}
-        self._places: list[dict[int, int]] = []
+        self._positions: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int, int], int] = {}
         self._sites: dict[tuple[str, str], int] = {}
         self.communicator(0, range(size))
@@ -36,15 +36,15 @@ class Names:
                 f"and there are ranks 0 to {self.size - 1}",
                 self.where,
             )
-        places = {rank: place for place, rank in enumerate(members)}
+        positions = {rank: position for position, rank in enumerate(members)}
         if name in self._numbers:
             number = self._numbers[name]
-            self.members[number], self._places[number] = members, places
+            self.members[number], self._positions[number] = members, positions
             return
         self._numbers[name] = len(self.members)
         self.members.append(members)
         self.labels.append(str(name))
-        self._places.append(places)
+        self._positions.append(positions)
 
     def channel(self, source: int, target: int, tag: int, comm: int) -> int:
         """Return the number of a channel."""
@@ -54,23 +54,23 @@ class Names:
         """Return the number of a call site, and of the region that it is in."""
         return self._sites.setdefault((name, region), len(self._sites))
 
-    def number(self, name: Hashable, rank: int, place: str) -> tuple[int, Mapping[int, int]]:
-        """Return a communicator's number and the places of its members, this rank among them."""
+    def number(self, name: Hashable, rank: int, event: str) -> tuple[int, Mapping[int, int]]:
+        """Return a communicator's number and the positions of its members, this rank among them."""
         if name not in self._numbers:
-            raise TraceError("not_in_comm", f"{place}: there is no communicator {name}", self.where)
+            raise TraceError("not_in_comm", f"{event}: there is no communicator {name}", self.where)
         number = self._numbers[name]
-        if rank not in self._places[number]:
+        if rank not in self._positions[number]:
             raise TraceError(
                 "not_in_comm",
-                f"{place}: the rank is not in communicator {name}, "
+                f"{event}: the rank is not in communicator {name}, "
                 f"whose members are {_names(self.members[number])}",
                 self.where,
             )
-        return number, self._places[number]
+        return number, self._positions[number]
 
-    def places(self, number: int) -> Mapping[int, int]:
-        """Return the places of a communicator's members, by its number."""
-        return self._places[number]
+    def positions(self, number: int) -> Mapping[int, int]:
+        """Return the positions of a communicator's members, by its number."""
+        return self._positions[number]
 
     @property
     def sites(self) -> list[tuple[str, str]]:

@@ -99,15 +99,15 @@ class RankRecorder:
         root: int | None = None, request: Hashable = None, site: str | None = None,
     ) -> None:  # fmt: skip
         """Record a collective; ``root`` is a rank of the whole run."""
-        number, places = self.names.number(comm, self.rank, self.place)
+        number, positions = self.names.number(comm, self.rank, self.place)
         first = NONE
         if call in ROOTED:
-            if root is None or root not in places:
+            if root is None or root not in positions:
                 raise self._error("bad_peer", f"{call} has root {root}, which is not in "
                                   f"communicator {comm}")  # fmt: skip
-            first = places[root]
+            first = positions[root]
         slot = self._open_request(request) if KINDS[CODES[call]] > EXSCAN else 0
-        self._add(call, start, end, site, out=number, into=places[self.rank], bytes=size,
+        self._add(call, start, end, site, out=number, into=positions[self.rank], bytes=size,
                   first=first, count=slot)  # fmt: skip
 
     def access(
@@ -158,11 +158,11 @@ class RankRecorder:
 
     def _comm_of(self, peer: int, comm: Hashable) -> int:
         """Return a communicator's number, if a peer is in it."""
-        number, places = self.names.number(comm, self.rank, self.place)
+        number, positions = self.names.number(comm, self.rank, self.place)
         if not 0 <= peer < self.names.size:
             raise self._error("bad_peer", f"the peer is rank {peer}, and there are ranks 0 to "
                               f"{self.names.size - 1}")  # fmt: skip
-        if peer not in places:
+        if peer not in positions:
             raise self._error("not_in_comm", f"the peer, rank {peer}, is not in communicator "
                               f"{comm}")  # fmt: skip
         return number

@@ -143,12 +143,12 @@ class _Rank:
         tag = tag * len(self.trace.communicators) + call.comm
         sizes = self.sizes[call.comm][self.calls[call.comm]]
         self.calls[call.comm] += 1
-        place, kind = members.index(self.rank), call.kind
+        position, kind = members.index(self.rank), call.kind
         kind -= NONBLOCKING if kind > EXSCAN else 0
         if call.request != NONE:
             self.losses["collectives that do not block are done where they are called"] = None
             self.open[call.request] = []
-        for sends, receives in _stages(kind, place, len(members), call, members):
+        for sends, receives in _stages(kind, position, len(members), call, members):
             before, begun, labels = self.last, self.begun, []
             for peer in sends:
                 yield from self._step(self._sends(members[peer], call.size, tag), before, begun)
@@ -162,22 +162,22 @@ class _Rank:
 
 
 def _stages(
-    kind: int, place: int, size: int, call: Called, members: list[int]
+    kind: int, position: int, size: int, call: Called, members: list[int]
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield to whom a member sends and from whom it receives, stage by stage."""
     steps = [1 << k for k in range(max(0, size - 1).bit_length())]
     if kind in (SCAN, EXSCAN):
-        if place > 0:
-            yield [], [place - 1]
-        if place < size - 1:
-            yield [place + 1], []
+        if position > 0:
+            yield [], [position - 1]
+        if position < size - 1:
+            yield [position + 1], []
         return
     if kind not in (FROM_ROOT, TO_ROOT):
         for step in steps:
-            yield [(place + step) % size], [(place - step) % size]
+            yield [(position + step) % size], [(position - step) % size]
         return
     root = members.index(call.root)
-    mine = (place - root) % size
+    mine = (position - root) % size
     down = [(mine + step + root) % size for step in steps if mine < step and mine + step < size]
     highest = 1 << (mine.bit_length() - 1) if mine else 0
     up = [(mine - highest + root) % size] if mine else []

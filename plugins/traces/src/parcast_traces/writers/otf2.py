@@ -112,14 +112,14 @@ class _Archive:
     def _communicators(self, locations: list[Any]) -> None:
         kinds, mpi = self.library.GroupType, self.library.Paradigm.MPI
         self.definitions.group("", kinds.COMM_LOCATIONS, paradigm=mpi, members=locations)
-        self.comms, self.places = [], []
+        self.comms, self.positions = [], []
         for label, members in zip(self.trace.labels, self.trace.communicators, strict=True):
             listed = members.tolist()
             group = self.definitions.group(
                 label, kinds.COMM_GROUP, paradigm=mpi, members=[locations[rank] for rank in listed]
             )
             self.comms.append(self.definitions.comm(label, group))
-            self.places.append({rank: place for place, rank in enumerate(listed)})
+            self.positions.append({rank: position for position, rank in enumerate(listed)})
 
     def region(self, name: str) -> Any:
         """Return a region; those of calls are of MPI."""
@@ -185,10 +185,10 @@ class _Rank:
         self.archive.losses[f"when {what} are given up"] = None
 
     def _messages(self, call: Called, start: int, end: int) -> None:
-        comm, places = self.archive.comms[call.comm], self.archive.places[call.comm]
+        comm, positions = self.archive.comms[call.comm], self.archive.positions[call.comm]
         writer, request = self.writer, call.request
         if call.to != NONE:
-            sent = (places[call.to], comm, call.tag, round(call.size))
+            sent = (positions[call.to], comm, call.tag, round(call.size))
             if request == NONE:
                 writer.mpi_send(start, *sent)
             else:
@@ -197,9 +197,9 @@ class _Rank:
                 self.sends.add(request)
         if call.source != NONE:
             if call.name == "probe":
-                writer.mpi_probe(end, places[call.source], comm, call.source_tag, _NO_MESSAGE)
+                writer.mpi_probe(end, positions[call.source], comm, call.source_tag, _NO_MESSAGE)
                 return
-            got = (places[call.source], comm, call.source_tag, round(call.got))
+            got = (positions[call.source], comm, call.source_tag, round(call.got))
             if call.room not in (call.got, float("inf")):
                 self.archive.losses["how much a receive had room for"] = None
             if request == NONE:
@@ -209,9 +209,9 @@ class _Rank:
                 self.open[request] = lambda time: writer.mpi_irecv(time, *got, request)
 
     def _together(self, call: Called, start: int, end: int) -> None:
-        places, size = self.archive.places[call.comm], round(call.size)
+        positions, size = self.archive.positions[call.comm], round(call.size)
         word = "CREATE_HANDLE" if call.name in _HANDLES else call.blocking.upper()
-        root = places[call.root] if call.root != NONE else _UNDEFINED
+        root = positions[call.root] if call.root != NONE else _UNDEFINED
         details = (getattr(self.archive.library.CollectiveOp, word), self.archive.comms[call.comm],
                 root, size, size)  # fmt: skip
         if call.request == NONE:

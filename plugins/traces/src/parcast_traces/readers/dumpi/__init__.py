@@ -53,8 +53,8 @@ def read(path: Path) -> Trace:
     starts: list[int] = []
     for rank, file in enumerate(files):
         handles = _Handles(rank, comms)
-        for place, call in enumerate(calls_of(file)):
-            if not place:
+        for position, call in enumerate(calls_of(file)):
+            if not position:
                 starts.append(call.start)
             handles.follow(call)
             requests_of[rank].follow(call)
@@ -124,9 +124,9 @@ class _Requests:
             self.count += 1
         elif call.name.startswith(("wait", "test")):
             requests, statuses = call.requests(), call.statuses()
-            for order, place in enumerate(call.completed()):
-                number = self.open.pop(requests[place], None)
-                at = place if len(statuses) == len(requests) else order
+            for order, position in enumerate(call.completed()):
+                number = self.open.pop(requests[position], None)
+                at = position if len(statuses) == len(requests) else order
                 if number is not None and at < len(statuses):
                     self.sources[number] = statuses[at][2:]
         elif call.name == "request_free":
@@ -149,7 +149,9 @@ class _Writer:
         if name.startswith(("wait", "test")) and name in CALLS:
             requests = call.requests()
             completed = [
-                requests[place] for place in call.completed() if requests[place] in self.open
+                requests[position]
+                for position in call.completed()
+                if requests[position] in self.open
             ]
             self.open.difference_update(completed)
             self.recorder.wait(name, *times, completed)
@@ -174,11 +176,11 @@ class _Writer:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
 
-    def _peer(self, call: Call, comm: Name, place: int) -> int:
-        rank = self.handles.comms.rank_of(comm, place)
+    def _peer(self, call: Call, comm: Name, position: int) -> int:
+        rank = self.handles.comms.rank_of(comm, position)
         if rank < 0:
             members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
                             f"{members} members")  # fmt: skip
         return rank
 
@@ -201,17 +203,17 @@ class _Writer:
         return request
 
     def _send(self, call: Call, times: tuple[int, int]) -> None:
-        comm, place = self.handles.of(call), call.whole("dest")
-        if comm is None or place == _PROC_NULL:
+        comm, position = self.handles.of(call), call.whole("dest")
+        if comm is None or position == _PROC_NULL:
             return self._alone(call, times)
         request = self._open_request(call) if call.name.startswith("i") else None
-        return self.recorder.send(call.name, *times, self._peer(call, comm, place),
+        return self.recorder.send(call.name, *times, self._peer(call, comm, position),
                                   self._size(call, "count", "datatype"), call.whole("tag"),
                                   comm, request)  # fmt: skip
 
     def _receive(self, call: Call, times: tuple[int, int]) -> None:
-        comm, place, tag = self.handles.of(call), call.whole("source"), call.whole("tag")
-        if comm is None or place == _PROC_NULL:
+        comm, position, tag = self.handles.of(call), call.whole("source"), call.whole("tag")
+        if comm is None or position == _PROC_NULL:
             return self._alone(call, times)
         request = None
         if call.name == "irecv":
@@ -220,18 +222,18 @@ class _Writer:
             self.posted += 1
         else:
             envelope = next((status[2:] for status in call.statuses()), None)
-        if _ANY in (place, tag):
+        if _ANY in (position, tag):
             self.recorder.names.wild += 1
             if envelope is None:
                 raise UnsupportedError(
                     f"{call.where}: a receive from any source or of any tag has no status that "
                     "says whose message it got"
                 )
-            place, tag = envelope
+            position, tag = envelope
         room = float("inf")
         if call.name != "probe":
             room = self._size(call, "count", "datatype")
-        return self.recorder.receive(call.name, *times, self._peer(call, comm, place), tag, comm,
+        return self.recorder.receive(call.name, *times, self._peer(call, comm, position), tag, comm,
                                      room, request)  # fmt: skip
 
     def _exchange(self, call: Call, times: tuple[int, int]) -> None:

@@ -51,7 +51,7 @@ class Call:
         return [(int(a), int(b), int(c), int(d)) for a, b, c, d in _STATUS.findall(text)]
 
     def completed(self) -> list[int]:
-        """Return which of the requests it completed, by their places."""
+        """Return which of the requests it completed, by their positions."""
         count = len(self.requests())
         if self.name.endswith("some"):
             return self.several("indices")[: self.whole("outcount")]

@@ -164,9 +164,9 @@ class Archive:
                 f"{self.where}: rank {rank}, event {int(over[0]) + 1}: two threads of the rank "
                 "call MPI at one time, and a rank of a message graph has one order"
             )
-        places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order))
-        completions[:, c.PARTS] = places[completions[:, c.PARTS]]
+        positions = np.empty(len(order), np.int64)
+        positions[order] = np.arange(len(order))
+        completions[:, c.PARTS] = positions[completions[:, c.PARTS]]
         return table, completions[np.argsort(completions[:, c.PARTS], kind="stable")]
 
     def _walk_error(self, reason: int, rank: int, row: Ints) -> Exception:
@@ -279,7 +279,7 @@ def _is_freed(table: Ints) -> Any:
 
 
 def _mates(table: Ints, completions: Ints) -> Ints:
-    """Return the completion of each call that makes a request, by its place in ``done``."""
+    """Return the row in ``completions`` of each call that makes a request."""
     asks = np.flatnonzero((table[:, c.DOES] & (c.ISENDS | c.POSTS | c.LATER)) != 0)
     names = np.concatenate([table[asks, c.REQUEST], completions[:, c.ASKED]])
     events = np.concatenate([asks, completions[:, c.PARTS]])

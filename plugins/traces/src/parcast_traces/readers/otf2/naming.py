@@ -79,7 +79,7 @@ class Naming:
         self.numbers[number] = len(names.members) - 1
 
     def names(self, table: Ints) -> Ints:
-        """Return the calls, as places in `NAMES`."""
+        """Return the calls, as positions in `NAMES`."""
         does, codes = table[:, c.DOES], self.codes[table[:, c.REGION]]
         calls = np.where(table[:, c.COMPLETED] > 0, codes[:, 3], codes[:, 0])
         calls = np.where(does == c.SENDS, codes[:, 1], calls)
@@ -98,9 +98,9 @@ class Naming:
         return np.where(makes_handles, codes[:, 4], calls)
 
     def peers(
-        self, recorder: RankRecorder, comms: Ints, places: Ints, mine: Any, call: Ints
+        self, recorder: RankRecorder, comms: Ints, positions: Ints, mine: Any, call: Ints
     ) -> tuple[Ints, Ints]:
-        """Return the run's communicators, and ranks of the whole for places in them.
+        """Return the run's communicators, and ranks of the whole for positions in them.
 
         A communicator of one rank is that rank's own: number 0 for messages, ``NONE`` for
         collectives.
@@ -122,14 +122,14 @@ class Naming:
                 continue
             numbers[at] = self.numbers[comm]
             with_peer = at[~together[at] | rooted[at]]
-            wrong = with_peer[(places[with_peer] < 0) | (places[with_peer] >= len(members))]
+            wrong = with_peer[(positions[with_peer] < 0) | (positions[with_peer] >= len(members))]
             if len(wrong):
                 raise FileError(
                     f"{recorder.names.where}: rank {recorder.rank}, event {int(wrong[0])}: "
-                    f"the peer is {int(places[wrong[0]])}, and the communicator has "
+                    f"the peer is {int(positions[wrong[0]])}, and the communicator has "
                     f"{len(members)} members"
                 )
-            ranks[with_peer] = members[places[with_peer]]
+            ranks[with_peer] = members[positions[with_peer]]
         return numbers, ranks
 
     def sites(self, recorder: RankRecorder, table: Ints) -> Ints:
