@@ -81,4 +81,4 @@ def test_what_an_archive_cannot_hold_is_told(
     rows["request"] = [1, 1, 0]
     written(tmp_path, rows)
     assert main(["mpi", "convert", str(tmp_path), str(tmp_path / "a.otf2")]) == 0
-    assert "note: lost: when sends are given up" in capsys.readouterr().out
+    assert "note: lost: when sends are freed" in capsys.readouterr().out

@@ -66,4 +66,4 @@ def test_a_receive_that_is_given_up_is_a_loss(tmp_path):
     rows["request"] = [1, 1, 0]
     run = Run([RankRecords(0, 1, True, False, 0, rows)], {0: (0,)})
     losses = write_trace(trace_of(run, "run"), tmp_path / "run.otf2")
-    assert "when receives, and of whom they were, are given up" in losses
+    assert "when receives are freed, and their sources" in losses

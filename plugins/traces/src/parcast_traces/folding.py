@@ -107,8 +107,8 @@ def folded(
         count = table.size if block.ranks is None else len(block.ranks)
         if group is not None and count < len(members[group]):
             raise UnsupportedError(
-                f"{where}: the ranks of a communicator of {len(members[group])} come to "
-                f"{block.op}, or wait for it, in different orders, which no program says"
+                f"{where}: the ranks of a communicator of {len(members[group])} call "
+                f"{block.op}, or wait for it, in different orders, and a program has one order"
             )
     return Unrolled(table.size, blocks, sites, where)
 

@@ -15,7 +15,7 @@ from parcast_traces.trace.decoding import pairs
 
 
 def protocol(trace: Trace, text: str) -> tuple[Trace, float | None, tuple[str, ...]]:
-    """Return the trace with single calls decided, the run's limit in bytes, and what is to be said.
+    """Return the trace with single calls decided, the run's limit in bytes, and its notes.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def estimated(trace: Trace) -> tuple[float, str]:
     """
     if not trace.comparable or not trace.timed:
         raise UnsupportedError(
-            f"{trace.where}: the clocks of its ranks are not known to be one, so nothing tells "
-            "which sends waited for their receiver; state --eager as a size"
+            f"{trace.where}: the clocks of its ranks may differ, so it is not known which "
+            "sends waited for their receiver; state --eager as a size"
         )
     sends, receives = pairs(trace)
     times, kinds = trace.events.times, trace.events.whole[:, KIND]
@@ -91,7 +91,7 @@ def estimated(trace: Trace) -> tuple[float, str]:
     sizes, waited = times[sends, BYTES][telling], (times[sends, END] >= posted)[telling]
     if not len(sizes):
         raise UnsupportedError(
-            f"{trace.where}: no blocking send was there before its receive, so nothing tells "
+            f"{trace.where}: no blocking send began before its receive, so it is not known "
             "which wait for their receiver; state --eager as a size"
         )
     order = np.argsort(sizes, kind="stable")
@@ -101,13 +101,13 @@ def estimated(trace: Trace) -> tuple[float, str]:
     agree = free + waited.sum() - np.concatenate([[0], np.cumsum(waited)[last]])
     best = int(agree.argmax())
     if best == len(last):
-        limit, conclusion = np.inf, "no send is taken to wait for its receiver"
+        limit, conclusion = np.inf, "no send waits for its receiver"
     else:
         limit = float(sizes[last[best - 1]]) if best else -1.0
         above = f"above {limit:.15g} bytes" if best else "of any size"
-        conclusion = f"sends {above} are taken to wait for their receiver"
+        conclusion = f"sends {above} wait for their receiver"
     note = (
-        f"{conclusion}: {int(agree[best]):,} of {len(sizes):,} sends that were there before their "
-        "receive agree"
+        f"{conclusion}: {int(agree[best]):,} of {len(sizes):,} sends that began before their "
+        "receive agree with that"
     )
     return limit, note

@@ -35,11 +35,11 @@ from parcast_traces.trace.columns import (
 from parcast_traces.workload import Traced
 
 _NOTE = (
-    "a recorded run: what was computed takes as long on any machine, waiting is asked anew, and "
-    "what calls cost their rank itself is the machine's"
+    "a recorded run: computation takes as long as recorded on any machine, and waiting and the "
+    "cost of calls are the machine's"
 )
 
-_OF_WORK = "a trace of work, which takes as long as this machine needs for it"
+_OF_WORK = "a trace of work: computation takes as long as this machine needs for it"
 
 #: Where nothing is shared a block takes a kilobyte, and a longer trace gigabytes.
 MOST_EVENTS = 1_000_000
@@ -128,7 +128,7 @@ def _inside(trace: Trace) -> Floats:
 
 
 def _approximation_notes(trace: Trace, inside: Floats) -> Iterator[str]:
-    """Yield what is to be said of calls of which the trace has less than the language asks."""
+    """Yield notes on calls of which a trace has less than a program needs."""
     if trace.timed and (count := int(np.count_nonzero(inside))):
         yield (
             f"{count:,} calls that are not modeled, {inside.sum():.6g} s of all ranks together, "
@@ -138,16 +138,16 @@ def _approximation_notes(trace: Trace, inside: Floats) -> Iterator[str]:
     if count := int(np.isin(names, [CODES[name] for name in _TO_EACH]).sum()):
         yield (
             f"{count:,} calls of alltoallv send to each other rank the mean of what their rank "
-            "sends: a trace has one number for a call"
+            "sends, as a trace has one number for a call: imbalance between receivers is lost"
         )
 
 
 def _overlap_notes(count: int) -> Iterator[str]:
-    """Yield what is to be said of nonblocking collectives."""
+    """Yield the note on nonblocking collectives."""
     if count:
         yield (
-            f"{count:,} nonblocking collectives take place where they are waited for, as if "
-            "nothing overlapped with them"
+            f"{count:,} nonblocking collectives are timed where they are waited for, without "
+            "overlap: times may be too high"
         )
 
 
@@ -228,7 +228,7 @@ def _refuse(trace: Trace, op: Ints, posted: Any, opened: Ints) -> None:
     if unwaited.any():
         row = int(np.argmax(unwaited))
         raise UnsupportedError(
-            f"{trace.place(row)} ({trace.name(row)}): nothing waits for it, and a program has it "
+            f"{trace.place(row)} ({trace.name(row)}): nothing waits for it, and a program runs it "
             "where it is waited for"
         )
 

@@ -101,7 +101,8 @@ class _Builder:
         order = int(not sends and len(real) + 1 == len(way_computes))
         if len(real) not in (0, len(way_computes), len(way_computes) - 1):
             raise UnsupportedError(f"{job.where}: stage {stage} has {len(real)} {optype} for "
-                                   f"{len(way_computes)} computations")  # fmt: skip
+                                   f"{len(way_computes)} computations, and the model needs as many "
+                                   "or one less")  # fmt: skip
         for message in real:
             compute = self.number((f"{way}-compute", order, stage))
             if not 0 <= job.position[compute] + PEER[optype][1] < self.positions:
@@ -178,7 +179,7 @@ class _Builder:
             if len(pair) != 2:
                 optype, order, stage = min(names)
                 raise UnsupportedError(f"{job.where}: {optype} {order} of stage {stage} has no "
-                                       "other side")  # fmt: skip
+                                       "counterpart")  # fmt: skip
             self.groups.append(pair)
         for number, (optype, _, _) in enumerate(job.names):
             if optype in (GATHER, SCATTER, SEPARATE):

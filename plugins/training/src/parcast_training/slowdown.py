@@ -190,7 +190,7 @@ class _Step:
                 if not waits[head]:
                     queue.append(head)
         if len(order) < len(needs):
-            raise UnsupportedError(f"{self.job.where}: operations wait for each other in a ring")
+            raise UnsupportedError(f"{self.job.where}: operations wait for each other in a cycle")
         return order
 
     def _meeting_time(self, group: int, start: Floats) -> Floats:

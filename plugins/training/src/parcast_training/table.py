@@ -91,7 +91,7 @@ def _parquet(path: Path) -> Mapping[str, Any]:
         import pyarrow.parquet as pq
     except ImportError:
         raise UnsupportedError(
-            f"{path}: Parquet needs a package: pip install 'parcast-perturb[table]'"
+            f"{path}: Parquet needs a package: pip install 'parcast-training[table]'"
         ) from None
     try:
         table = pq.read_table(path)
@@ -112,7 +112,9 @@ def _csv(path: Path) -> Mapping[str, Any]:
             columns: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
             for number, row in enumerate(rows, 2):
                 if None in row or None in row.values():
-                    raise FileError(f"{path}:{number}: it has not the columns of the first line")
+                    raise FileError(
+                        f"{path}:{number}: it has more or fewer columns than the first line"
+                    )
                 for name, value in row.items():
                     columns[name].append(value)
     except OSError as error:

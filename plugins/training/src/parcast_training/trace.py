@@ -86,15 +86,17 @@ def trace_of(job: Operations) -> Trace:
             for step in range(len(job.steps)):
                 device.step(plan, step)
     notes = [
-        "the bytes of its messages are not recorded",
-        "its messages leave when they are sent, whether or not their receiver is there",
-        "what is communicated beside a computation begins where the one before ends",
+        "bytes of messages are not recorded, so a perturbation per byte changes nothing",
+        "sends are eager: they wait for no receiver",
+        "communication that overlaps a computation begins where the one before it ends",
     ]
     if anew:
-        notes.append("the time of each step begins anew; they are put one after the other")
+        notes.append(
+            "the clock of each step begins anew; steps follow one after the other without gaps"
+        )
     if idle:
-        notes.append(f"{len(idle)} operations of each step send or receive nothing, at the ends of "
-                     "the pipeline")  # fmt: skip
+        notes.append(f"{len(idle)} operations of each step send or receive nothing, as they are at "
+                     "the ends of the pipeline")  # fmt: skip
     return recording.trace(tick=1.0, notes=tuple(notes))
 
 

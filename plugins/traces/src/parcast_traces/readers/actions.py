@@ -59,7 +59,7 @@ class Player:
             self.last_call = before
 
     def give_up(self) -> dict[str, None]:
-        """Free the requests that nobody waited for; return what is to be said."""
+        """Free the requests that nobody waited for; return notes."""
         notes = dict[str, None]()
         left = [request for request in self.keys if request not in self.nobody]
         for request in left:
@@ -67,9 +67,11 @@ class Player:
         if self.clock > self.last_call and not left:  # or what it computed last would be lost
             self.recorder.local("finalize", self.clock, self.clock)
         if left:
-            notes["requests that no rank waits for are given up when their rank ends"] = None
+            notes["requests that no rank waits for are freed when their rank ends"] = None
         if self.tested:
-            notes["tests are taken to complete nothing, as the format does not say"] = None
+            notes["tests complete nothing, as the format does not record what they completed"] = (
+                None
+            )
         return notes
 
     def amount(self, words: Sequence[str], at: int, kind: int | None) -> float:

@@ -2,7 +2,7 @@
 
 Format: ``src/liballprof/mpipclog.c``: ``MPI_Send:start:arguments:end`` in us on the rank's own
 clock, a type as ``number,size,extent``, a communicator as ``handle,rank,size``. Handles are a
-rank's own, so that communicators are told by the order of the calls that make them. It does not
+rank's own, so that communicators are known by the order of the calls that make them. It does not
 say whose message a receive from any source got, nor which request a test completed.
 """
 

@@ -60,12 +60,13 @@ def read(path: Path) -> Trace:
                 groups.setdefault(step.group, set()).add(rank)
     members = {name: sorted(processors) for name, processors in groups.items() if name}
     note = (
-        "control dependencies, some on nodes that are not there, say who called, and order nothing"
+        "control dependencies are ignored, as some are on nodes that are not in the file: they "
+        "record who called"
     )
     notes = [note] if lost else []
     if len(files) == 1 and groups:
-        notes.append("the collectives are of this rank alone, and take no time, as no other rank's "
-                     "file is here")  # fmt: skip
+        notes.append("collectives take no time, so that times are too low: no other rank's file is "
+                     "here")  # fmt: skip
     return trace_of(Schedule(str(path), tuple(ranks), members, tuple(notes)))
 
 
@@ -180,8 +181,8 @@ class _Nodes:
         if starts or kind in ("COMP", "MEM_LOAD", "MEM_STORE"):
             if not node["duration"] and (attr.get("num_ops") or attr.get("tensor_size")):
                 raise UnsupportedError(
-                    f"{where} ({kind}) has operations and bytes, and no duration; a simulator "
-                    "must say how long it takes (duration_micros)"
+                    f"{where} ({kind}) has operations and bytes, and no duration; add how "
+                    "long it takes (duration_micros)"
                 )
             return Step("calc", int(node["duration"]) * 1000)
         size = self._number(attr, "comm_size", where)

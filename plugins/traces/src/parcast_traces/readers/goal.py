@@ -210,7 +210,7 @@ def trace_of(schedule: Schedule) -> Trace:
     TraceError
         If no run can have left it.
     UnsupportedError
-        If a receive names no source or no tag, or steps require each other in a ring.
+        If a receive names no source or no tag, or steps require each other in a cycle.
     """
     recording = Recording(len(schedule.ranks), schedule.where)
     for name, members in schedule.groups.items():
@@ -222,7 +222,9 @@ def trace_of(schedule: Schedule) -> Trace:
         "a rank starts what is ready before it waits, in the order of the file",
     ]
     if any(step.cpu for steps in schedule.ranks for step in steps):
-        notes.append("the processors of a rank are folded into one")
+        notes.append(
+            "the processors of a rank are one: work of several takes the sum of their times"
+        )
     return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
 
 
@@ -262,7 +264,7 @@ class _Order:
         if not self.waiting:
             raise UnsupportedError(
                 f"{self.where}: rank {self.recorder.rank} has steps that require each other in a "
-                "ring, so none can begin"
+                "cycle, so none can begin"
             )
         number = heapq.heappop(self.waiting)
         if needs := self.open.intersection(self.steps[number].ended):
@@ -286,7 +288,7 @@ class _Order:
         elif ANY in (step.peer, step.tag):
             raise UnsupportedError(
                 f"{self.where}: {self.recorder.place}: a receive names no source or no tag, and "
-                "a message graph has fixed edges; ask 'parcast perturb replay'"
+                "a message graph has fixed edges; use 'parcast perturb replay'"
             )
         else:
             self.recorder.receive("irecv", clock, clock, step.peer, step.tag, room=step.size,

@@ -3,7 +3,7 @@
 What counts are NCCL's kernels (and ``gloo:`` operations of the processor): each is a collective or
 a message from its start to its end, in the order of their starts; all between is computation.
 Their arguments say name, elements, type and process group (gloo's only the elements, where the
-profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all.
+profiler recorded shapes); roots are not recorded, so what has one waits for all.
 Messages of gloo are refused: their operations end when the message is posted. Every rank has a
 clock of its own. A region is the annotation (``record_function``) that began last around a call's
 start: of a kernel in its own stream, of gloo, whose threads are its own, in any; steps of the
@@ -38,7 +38,10 @@ _NAMES = {
     "scatter": "alltoall", "send": "send", "recv": "recv",
 }  # fmt: skip
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
-_ROOTLESS = "roots are not recorded: broadcasts, reductions and the like are taken to wait for all"
+_ROOTLESS = (
+    "roots are not recorded: broadcasts and reductions wait for all ranks here, so delays may "
+    "spread too far"
+)
 
 _BYTES = {
     "Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Short": 2, "Byte": 1,
@@ -81,7 +84,7 @@ def read(path: Path) -> Trace:
         size_known |= writer.size_known
     if communicates and not size_known:
         _check_alone(path, len(files))
-        notes[f"no file says how many ranks the run had; it is taken to be {len(files)}"] = None
+        notes[f"no file says how many ranks the run had; {len(files)} is assumed"] = None
     if not communicates:
         notes["no communication is recorded: all time is computation"] = None
     return recording.trace(tick=1e-6, notes=tuple(notes))
@@ -213,7 +216,9 @@ class _Writer:
         shapes: Any = args.get("Input Dims")
         if not kinds and not shapes:
             if not name.endswith("barrier"):
-                self.notes["how many bytes gloo moves is not recorded"] = None
+                self.notes["operations of gloo whose bytes are not recorded count as 0 bytes"] = (
+                    None
+                )
             return 0.0
         tensors = list(zip(kinds, shapes, strict=False)) if _lists(kinds, shapes) else []
         sized = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
@@ -234,7 +239,7 @@ class _Writer:
             if size not in (None, names.size):
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: the ranks of a process group of {size} "
-                    "are not told"
+                    "are not recorded"
                 )
             return 0
         ranks = json.loads(text)

@@ -67,7 +67,7 @@ def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
 
 
 def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
-    """Yield what is to be said of receives that named no source or no tag."""
+    """Yield notes on receives that named no source or no tag."""
     if messages:
         yield (
             f"{messages:,} receives from any source or of any tag take the message that is there "
@@ -75,8 +75,8 @@ def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
         )
     if nobody:
         yield (
-            f"{nobody:,} receives that name no source find no message, and are taken to be of "
-            "MPI_PROC_NULL, which SMPI's tracer writes alike"
+            f"{nobody:,} receives that name no source find no message, and count as "
+            "MPI_PROC_NULL, which SMPI's tracer writes in the same way"
         )
 
 

@@ -138,7 +138,7 @@ class _Calls:
             self.rows[name][posted] = ended[name]
 
     def _completions(self, freed: Any) -> tuple[Any, Any]:
-        """Return what completes or is given up and by which call; not what is of no message."""
+        """Return what completes or is freed and by which call; not what is of no message."""
         real = ~np.isin(self.completed, self.void)
         return (
             np.concatenate([self.completed[real], self.request[freed]]),

@@ -40,7 +40,7 @@ class Step:
 
 
 class Steps:
-    """The steps of a rank, from what its recorder would be told."""
+    """The steps of a rank, as its recorder would get them."""
 
     def __init__(self, rank: int) -> None:
         self.rank, self.steps, self.where, self.line = rank, list[Step](), "", ""

@@ -65,8 +65,7 @@ class Trace:
     sites: tuple[str, ...] = attrs.field(repr=False)
     requests: Shorts = attrs.field(repr=False)  #: the most that each rank has open
     regions: tuple[str, ...] = attrs.field(default=(), repr=False)
-    """The function or part of the code that each site is in, "" where none is told; empty: none is.
-    """
+    """The function or part of the code that each site is in, "" where none is recorded."""
     tick: float | None = None  #: seconds; None: the times have no unit
     comparable: bool = False  #: the clocks of all ranks are one
     timed: bool = True  #: it has times

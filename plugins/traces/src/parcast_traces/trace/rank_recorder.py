@@ -91,7 +91,7 @@ class RankRecorder:
         self._add(call, start, end, site, first=at, count=len(self.slots) - at)
 
     def free(self, start: float, end: float, request: Hashable) -> None:
-        """Record that a request is given up, never to be waited for."""
+        """Record that a request is freed, never to be waited for."""
         self._add("request_free", start, end, None, count=self._close_request(request) + 1)
 
     def collective(

@@ -79,7 +79,7 @@ class Recording:
         return trace
 
     def _notes(self, calls: Any) -> Iterator[str]:
-        """Yield what is to be said of any trace that has it."""
+        """Yield the notes that any trace may need."""
         calls_of = (recorder.columns["call"] for recorder in self.ranks)
         ends = [(codes[0], codes[-1]) if codes else () for codes in calls_of]
         lost = [
@@ -89,11 +89,11 @@ class Recording:
             yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
                    "come to MPI_Finalize: is a file cut off?")  # fmt: skip
         if picky := int(np.isin(calls, _PICKY).sum()):
-            yield (f"{picky:,} calls that take what came first (waitany, waitsome, tests, iprobe) "
-                   "keep what they took, whatever would come first")  # fmt: skip
+            yield (f"{picky:,} calls that take what comes first (waitany, waitsome, tests, iprobe) "
+                   "take what they took when recorded, even if another would be first")  # fmt: skip
         if count := self.names.wild:
             yield (f"{count:,} receives from any source or of any tag keep the messages that they "
-                   "got, whatever would come first")  # fmt: skip
+                   "got when recorded, even where another would be first")  # fmt: skip
 
     def _joined(self, names: Sequence[str], kind: Any) -> Any:
         """Return columns of all ranks side by side, one rank after the other."""
@@ -109,6 +109,6 @@ class Recording:
 
 
 def unread(seconds: float) -> Iterator[str]:
-    """Yield what is to be said of time that no event holds."""
+    """Yield the note on time that no event holds."""
     if seconds > 0:
         yield f"{seconds:.6g} s of all ranks together, after their last MPI calls, are left out"

@@ -107,7 +107,7 @@ class _Rank:
         labels = []
         before, begun = self.last, self.begun
         if call.name not in ("send", "isend", "recv", "irecv", "sendrecv"):
-            self.losses["synchronous, buffered and ready sends are plain ones"] = None
+            self.losses["synchronous, buffered and ready sends are written as plain sends"] = None
         if call.to != NONE:
             text = self._sends(call.to, call.size, self._tag(call, call.tag))
             yield from self._step(text, before, begun)
@@ -133,7 +133,7 @@ class _Rank:
 
     def _size(self, size: float) -> int:
         if size < 1:
-            self.losses["messages of no bytes have one"] = None
+            self.losses["messages of 0 bytes are written with 1 byte"] = None
         return max(1, round(size))
 
     def _together(self, call: Called) -> Iterator[str]:
@@ -146,7 +146,7 @@ class _Rank:
         position, kind = members.index(self.rank), call.kind
         kind -= NONBLOCKING if kind > EXSCAN else 0
         if call.request != NONE:
-            self.losses["collectives that do not block are done where they are called"] = None
+            self.losses["nonblocking collectives are written as blocking ones"] = None
             self.open[call.request] = []
         for sends, receives in _stages(kind, position, len(members), call, members):
             before, begun, labels = self.last, self.begun, []

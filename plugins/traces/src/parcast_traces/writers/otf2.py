@@ -144,7 +144,7 @@ class _Rank:
 
     def write(self, call: Called) -> None:
         if call.name == "request_free":
-            self._given_up(call)
+            self._free(call)
             return
         start, end = self.archive.time(call.start), self.archive.time(call.end)
         self.around(call.region, start)
@@ -167,7 +167,7 @@ class _Rank:
     def around(self, name: str, start: int) -> None:
         """Leave the region that the last call was in and enter another, unless it is the same."""
         if name.startswith(_MPI):  # which says of a region that it is a call
-            self.archive.losses["regions that are called as MPI's calls are"] = None
+            self.archive.losses["regions whose names begin with MPI_"] = None
             name = ""
         if name == self.inside:
             return
@@ -177,12 +177,12 @@ class _Rank:
             self.writer.enter(start, self.archive.region(name))
         self.inside = name
 
-    def _given_up(self, call: Called) -> None:
+    def _free(self, call: Called) -> None:
         """Leave a request without completion, which alone says of a receive from whom it got."""
         self.open.pop(call.request, None)
         sends = call.request in self.sends
-        what = "sends" if sends else "receives, and of whom they were,"
-        self.archive.losses[f"when {what} are given up"] = None
+        loss = "when sends are freed" if sends else "when receives are freed, and their sources"
+        self.archive.losses[loss] = None
 
     def _messages(self, call: Called, start: int, end: int) -> None:
         comm, positions = self.archive.comms[call.comm], self.archive.positions[call.comm]

@@ -77,7 +77,7 @@ class _Writer:
         if call.kind == WAIT:
             yield from map(self._wait, call.completed)
             if len(call.completed) > 1:
-                self.losses["a wait for several requests is several"] = None
+                self.losses["a wait for several requests is written as several waits"] = None
             if not call.completed:
                 self.losses["waits and tests that completed nothing"] = None
         elif call.name == "sleep":
@@ -91,7 +91,7 @@ class _Writer:
         elif call.to != NONE or call.source != NONE:
             yield from self._message(rank, call)
         elif call.name == "request_free":
-            self.losses["requests that are given up are not told from others"] = None
+            self.losses["which requests are freed"] = None
 
     def _wait(self, request: int) -> str:
         key = self.open.pop(request)
@@ -112,7 +112,7 @@ class _Writer:
         if not sends and call.request != NONE:
             word = "irecv"
         if call.name not in ("send", "isend", "recv", "irecv"):
-            self.losses["synchronous, buffered and ready sends are plain ones"] = None
+            self.losses["synchronous, buffered and ready sends are written as plain sends"] = None
         yield f"{word} {peer} {tag} {_whole(size)}"
 
     def _tag(self, call: Called, tag: int) -> int:
@@ -123,11 +123,9 @@ class _Writer:
         name = _ALIKE.get(call.name, call.name)
         members = self.trace.communicators[call.comm].tolist()
         if name not in _TOGETHER or members != list(range(self.trace.size)):
-            why = "" if name in _TOGETHER else " that do not block"
-            raise UnsupportedError(
-                f"{self.trace.place(call.row)} ({call.name}): time-independent traces have no "
-                f"collectives{why or ' of some of the ranks'}"
-            )
+            kind = "collectives of some ranks" if name in _TOGETHER else "nonblocking collectives"
+            raise UnsupportedError(f"{self.trace.place(call.row)} ({call.name}): time-independent "
+                                   f"traces have no {kind}")  # fmt: skip
         if name == "barrier" and call.size:
             self.losses["bytes of barriers"] = None
         if name != call.name and name != call.name.replace("_", ""):

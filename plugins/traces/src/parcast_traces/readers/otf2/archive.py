@@ -186,11 +186,11 @@ class Archive:
             yield f"{count} threads that do not call MPI are part of their ranks' computation"
         if count := self.notes["folded"]:
             yield (
-                f"of {count} ranks several threads call MPI, one after the other; they are folded "
+                f"of {count} ranks several threads call MPI, one after the other; they are merged "
                 "into their rank"
             )
         if count := self.notes["freed"]:
-            yield f"{count} sends are never waited for; they are given up when their rank ends"
+            yield f"{count} sends are never waited for; they are freed when their rank ends"
 
 
 class _Rank:

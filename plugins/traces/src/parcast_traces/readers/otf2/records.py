@@ -1,7 +1,7 @@
 """The records of one location as rows of numbers, written by compiled callbacks.
 
 The library calls a function for every record; these are compiled, and put what they are given into
-a table. A record that Python is told of costs 20 times as much.
+a table. A record that Python handles costs 20 times as much.
 """
 
 from __future__ import annotations

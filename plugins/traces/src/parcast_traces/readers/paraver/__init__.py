@@ -2,10 +2,10 @@
 
 Events of MPI's types (50000001 to 50000005) begin and end calls; communications, which the merger
 has matched, say by their times which calls sent, posted, received and waited. States say nothing
-more and are passed over. Not told, and so refused or noted: which wait completes a send, the
+more and are passed over. Not recorded, and so refused or noted: which wait completes a send, the
 communicator of a message, whom a call that makes a communicator waits for, whose message a probe
 saw, what completes a collective that does not block, one-sided communication. What has no
-communication is taken to be with MPI_PROC_NULL where every rank comes to its end, and that is said.
+communication counts as with MPI_PROC_NULL where every rank comes to its end, and a note says so.
 The region of a call is who called it, as Extrae tells with its callers, or else the user function
 around it.
 """
@@ -62,11 +62,11 @@ def read(path: Path) -> Trace:
     after = sum(max(0, records.length - calls[-1].end) for calls in records.calls if calls)
     notes += unread(after * records.tick)
     if freed:
-        notes.append(f"which wait completes a send is not told: {freed} sends are given up when "
+        notes.append(f"which wait completes a send is not recorded: {freed} sends are freed when "
                      "their rank ends, and waits take as long for them as recorded")  # fmt: skip
     if alone:
         notes.append(
-            f"{alone} sends and receives have no communication in the file: they are taken to be "
+            f"{alone} sends and receives have no communication in the file: they count as "
             "with MPI_PROC_NULL, as every rank comes to MPI_Finalize"
         )
     return recording.trace(tick=records.tick, notes=tuple(notes))
@@ -81,7 +81,7 @@ def _names(records: Records) -> Mapping[int, int | str]:
 
 def _notes(records: Records) -> Iterator[str]:
     if count := sum(len(threads) > 1 for threads in records.threads):
-        yield (f"of {count} ranks several threads call MPI, one after the other; they are folded "
+        yield (f"of {count} ranks several threads call MPI, one after the other; they are merged "
                "into their rank")  # fmt: skip
     making = [
         [call.name for call in calls if call.comm is None and call.name in c.MAKING.values()]
@@ -91,10 +91,10 @@ def _notes(records: Records) -> Iterator[str]:
         if names != making[0]:
             raise UnsupportedError(
                 f"{records.path}: ranks 0 and {rank} make communicators by different calls, and "
-                "Paraver does not tell whom these wait for"
+                "Paraver does not record whom these wait for"
             )
     if making[0]:
-        yield f"{len(making[0])} calls that make communicators are taken to be of all ranks"
+        yield f"{len(making[0])} calls that make communicators count as calls of all ranks"
 
 
 def _shift(records: Records) -> None:
@@ -159,7 +159,7 @@ class _Writer:
 
     def _together(self, call: Call) -> None:
         if call.comm is not None and call.comm not in self.records.members:
-            raise self._error(call, f"the file does not tell who is in communicator {call.comm}")
+            raise self._error(call, f"the file does not record who is in communicator {call.comm}")
         comm = 0 if call.comm is None else self.names[call.comm]
         root = next(self.roots) if call.comm is not None else None
         if call.name in ROOTED and root is None:
@@ -218,7 +218,7 @@ class _Writer:
     def _alone(self, call: Call) -> None:
         """Record a call that waits for nobody, or for nobody that is known."""
         if call.name in CALLS and CALLS[call.name] >= ALL:
-            raise self._error(call, "the file does not tell its communicator")
+            raise self._error(call, "the file does not record its communicator")
         is_local = call.name in ("init", "finalize", "iprobe")
         self.recorder.local(call.name if is_local else "call", call.start, call.end, site=call.name)
 

@@ -70,7 +70,7 @@ class _CallFinder:
 
 
 def _check_order(records: Records) -> None:
-    """Refuse messages that overtake each other: of which communicators they are is not told."""
+    """Refuse messages that overtake each other: their communicators are not recorded."""
     posts = (message for calls in records.calls for call in calls for message in call.posts)
     posted = {message.number: at for at, message in enumerate(posts)}
     last: dict[tuple[int, int, int], int] = {}
@@ -82,6 +82,6 @@ def _check_order(records: Records) -> None:
                     raise UnsupportedError(
                         f"{records.path}: rank {rank}, event {event} ({call.name}): its message "
                         f"to rank {message.peer} with tag {message.tag} overtakes another, and the "
-                        "file does not tell of which communicators they are"
+                        "file does not record their communicators"
                     )
                 last[channel] = posted[message.number]

@@ -217,7 +217,7 @@ class Records:
         if value not in c.UNMODELED and (kind in c.OTHERS or value in c.SETTING_UP):
             return "call"
         label = c.UNMODELED.get(value) or self.labels.get((kind, value)) or f"{kind}:{value}"
-        why = "a Paraver file does not tell whom it waits for"
+        why = "a Paraver file does not record whom it waits for"
         if kind == c.ONE_SIDED:
             why = "one-sided communication is not read from Paraver"
         raise UnsupportedError(f"{self.path}:{line}: rank {rank}, event {len(self.calls[rank])} "
