@@ -14,10 +14,10 @@ from parcast import UnsupportedError
 from parcast.cli import main
 from parcast_mpi import library
 from parcast_mpi.tracing.fallback.recorder import WINDOW, Recorder, now
-from parcast_mpi.tracing.neutral import neutral
-from parcast_mpi.tracing.reading import read
 from parcast_mpi.tracing.running import in_python
+from parcast_traces.tracer.runs import read_run
 
+from .test_reading import neutral
 from .test_trace import messages
 
 PROGRAM = """
@@ -71,7 +71,7 @@ def test_it_records_what_the_compiled_one_does(
     assert said.count("\n") == 1
     assert "there is none" in said
     assert "recorded in Python" in said
-    compiled, fallback = read(tmp_path / "c"), read(tmp_path / "p")
+    compiled, fallback = read_run(tmp_path / "c"), read_run(tmp_path / "p")
     assert fallback.whole
     found, expected = neutral(fallback), neutral(compiled)
     assert messages(found) == messages(expected)
@@ -92,9 +92,9 @@ def test_a_rank_that_dies_leaves_its_records(
     monkeypatch.setattr("parcast_mpi.tracing.running.find_tool", lambda _name: None)
     whole = ["mpi", "trace", "-n", "2", "-o", str(tmp_path / "t"), "--", *command, "die"]
     assert main(whole) == 1
-    one = read(tmp_path / "t").ranks[1]
+    one = read_run(tmp_path / "t").ranks[1]
     assert not one.ended
-    counts = Counter(e["kind"] for e in neutral(read(tmp_path / "t"))["ranks"][1])
+    counts = Counter(e["kind"] for e in neutral(read_run(tmp_path / "t"))["ranks"][1])
     assert (counts["gather"], counts["waitall"], counts["barrier"]) == (1, 3, 0)
 
 
@@ -116,9 +116,9 @@ def test_a_full_disk_ends_the_trace_only(
     assert capsys.readouterr().err == (
         "parcast: the trace of rank 0 ends here: No space left on device\n"
     )
-    (one,) = read(tmp_path).ranks
+    (one,) = read_run(tmp_path).ranks
     assert one.full
-    assert len(one.records) == 3 * WINDOW // 64  # two windows, and the tail
+    assert len(one.rows) == 3 * WINDOW // 64  # two windows, and the tail
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.cli import main
-from parcast_mpi.tracing.otf2_archive import write
-from parcast_mpi.tracing.reading import read
-from parcast_mpi.tracing.records import CODES, NONE, RECORD
+from parcast_traces.readers.tracer import trace_of
+from parcast_traces.tracer.records import CODES, NONE
+from parcast_traces.tracer.runs import RECORD_TYPE, read_run
+from parcast_traces.writers import write_trace
 
 from .test_reading import written
 
@@ -43,13 +44,14 @@ def test_every_call_comes_back_with_its_time(
 
     folder = tmp_path_factory.mktemp("otf2")
     for rank in range(2):
-        rows = np.zeros(len(calls), RECORD)
+        rows = np.zeros(len(calls), RECORD_TYPE)
         rows["call"] = [CODES[name] for name, _ in calls]
         rows["end"] = np.cumsum([taken + 1 for _, taken in calls])
         rows["start"] = rows["end"] - [taken for _, taken in calls]
         rows["peer"] = [0 if name in ("bcast", "probe") else NONE for name, _ in calls]
         written(folder, rows, rank, 2)
-    losses = write(read(folder), folder / "a.otf2")
+    trace = trace_of(read_run(folder), "run", checked=False)
+    losses = write_trace(trace, folder / "a.otf2")
     assert losses == ("that the clocks of all ranks are one",)
     spent: dict[str, int] = defaultdict(int)
     counts, kinds, entered = Counter[str](), Counter[str](), dict[object, int]()
@@ -73,10 +75,10 @@ def test_every_call_comes_back_with_its_time(
 def test_what_an_archive_cannot_hold_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = np.zeros(3, RECORD)
+    rows = np.zeros(3, RECORD_TYPE)
     rows["start"], rows["end"] = np.arange(3), np.arange(3) + 1
     rows["call"] = [CODES[name] for name in ("isend", "request_free", "recv")]
     rows["request"] = [1, 1, 0]
     written(tmp_path, rows)
     assert main(["mpi", "convert", str(tmp_path), str(tmp_path / "a.otf2")]) == 0
-    assert "note: lost: when sends are given up" in capsys.readouterr().out
+    assert "note: lost: when sends are freed" in capsys.readouterr().out

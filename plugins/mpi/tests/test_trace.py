@@ -17,9 +17,10 @@ from parcast import UnsupportedError
 from parcast.cli import main
 from parcast_mpi import library
 from parcast_mpi.tracing import building
-from parcast_mpi.tracing.neutral import neutral
-from parcast_mpi.tracing.otf2_archive import COLLECTIVES
-from parcast_mpi.tracing.reading import read
+from parcast_traces.trace.calls import ALL, CALLS, EXSCAN
+from parcast_traces.tracer.runs import read_run
+
+from .test_reading import neutral
 
 HERE = Path(__file__).parent
 
@@ -77,7 +78,7 @@ def messages(found: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def test_a_c_program_is_recorded_call_by_call(traced: Path) -> None:
-    trace = read(traced)
+    trace = read_run(traced)
     assert trace.whole
     assert trace.comparable
     found = neutral(trace)
@@ -90,7 +91,7 @@ def test_a_c_program_is_recorded_call_by_call(traced: Path) -> None:
 
 
 def test_every_message_is_received_as_it_was_sent(traced: Path) -> None:
-    sent, received = messages(neutral(read(traced)))
+    sent, received = messages(neutral(read_run(traced)))
     assert sent == received
     assert sent[0, 1, 5, 0] == [24, 4]
     assert sent[1, 0, 1, 0] == [16]
@@ -105,7 +106,7 @@ def test_every_message_is_received_as_it_was_sent(traced: Path) -> None:
 
 
 def test_communicators_have_the_same_number_on_all_ranks(traced: Path) -> None:
-    found = neutral(read(traced))
+    found = neutral(read_run(traced))
     roots = [{e["comm"]: e["root"] for e in events if e["kind"] == "bcast"}
              for events in found["ranks"]]  # fmt: skip
     assert roots[0] == roots[1]
@@ -116,7 +117,7 @@ def test_communicators_have_the_same_number_on_all_ranks(traced: Path) -> None:
 
 
 def test_requests_are_completed_once_and_times_do_not_go_back(traced: Path) -> None:
-    for events in neutral(read(traced))["ranks"]:
+    for events in neutral(read_run(traced))["ranks"]:
         made = [e["request"] for e in events if "request" in e]
         done = [n for e in events for n in e.get("completed", e.get("requests", []))]
         assert sorted(made) == sorted(done)
@@ -127,7 +128,7 @@ def test_requests_are_completed_once_and_times_do_not_go_back(traced: Path) -> N
 
 
 #: Calls of the program that all ranks of a communicator do, and wait for.
-TOGETHER = frozenset(COLLECTIVES)
+TOGETHER = frozenset(name for name, kind in CALLS.items() if ALL <= kind <= EXSCAN)
 
 
 def test_a_trace_becomes_json_and_otf2(traced: Path, tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_trace_becomes_json_and_otf2(traced: Path, tmp_path: Path) -> None:
 
     assert main(["mpi", "convert", str(traced), str(tmp_path / "t.json")]) == 0
     found = json.loads((tmp_path / "t.json").read_text())
-    assert found == neutral(read(traced))
+    assert found == neutral(read_run(traced))
     assert main(["mpi", "convert", str(traced), str(tmp_path / "t.otf2")]) == 0
     sent, received, counts = Counter(), Counter(), Counter()
     with otf2.reader.open(str(tmp_path / "t.otf2" / "traces.otf2")) as archive:
@@ -188,7 +189,7 @@ def test_an_mpi4py_program_is_recorded(mpi: library.Library, tmp_path: Path) -> 
     (tmp_path / "program.py").write_text(PYTHON)
     command = [sys.executable, str(tmp_path / "program.py")]
     assert main(["mpi", "trace", "-n", "2", "-o", str(tmp_path / "t"), "--", *command]) == 0
-    found = neutral(read(tmp_path / "t"))
+    found = neutral(read_run(tmp_path / "t"))
     sent, received = messages(found)
     assert sent == received
     assert sent[0, 1, 7, 0] == [8000]
@@ -207,7 +208,7 @@ def test_a_rank_that_dies_leaves_its_trace(
     said = capfd.readouterr().err
     assert "parcast: the command ended with code" in said
     assert "parcast: rank 1 did not come to MPI_Finalize; its 1" in said
-    counts = Counter(e["kind"] for e in neutral(read(tmp_path / "t"))["ranks"][1])
+    counts = Counter(e["kind"] for e in neutral(read_run(tmp_path / "t"))["ranks"][1])
     assert (counts["send"], counts["bcast"], counts["barrier"]) == (50, 2, 0)
 
 
@@ -238,9 +239,9 @@ def test_a_full_disk_cuts_the_trace_and_not_the_program(
     captured = capfd.readouterr()
     assert "the trace of rank 0 ends here: No space left on device" in captured.err
     assert "parcast: rank 0 could not write all of its trace" in captured.err
-    (one,) = read(tmp_path / "t").ranks
+    (one,) = read_run(tmp_path / "t").ranks
     assert one.full
-    assert len(one.records) == 3 * (1 << 18) // 64  # two windows, and the tail
+    assert len(one.rows) == 3 * (1 << 18) // 64  # two windows, and the tail
 
 
 @pytest.mark.parametrize(

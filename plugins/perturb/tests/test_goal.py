@@ -94,7 +94,7 @@ def test_what_is_no_schedule_is_one_sentence(tmp_path, text, said):
 def test_rings_and_lost_messages_are_refused(tmp_path):
     ring = "num_ranks 1\nrank 0 {\na: calc 3\nb: calc 4\na requires b\nb requires a\n}"
     path = written(tmp_path, ring)
-    with pytest.raises(UnsupportedError, match="require each other in a ring"):
+    with pytest.raises(UnsupportedError, match="require each other in a cycle"):
         read_trace(path)
     with pytest.raises(UnsupportedError, match="require each other in a ring"):
         replay(schedule(path), LogGOPS())

@@ -59,7 +59,7 @@ def test_extrae_tells_the_same_run_as_the_other_tools():
         same = propagate(trace, Perturbation(), Recorded(), policy, every_end=True)
         assert not same.ends.any()
     assert trace.tick == 1e-9
-    assert any("9 sends are given up" in note for note in trace.notes)
+    assert any("9 sends are freed" in note for note in trace.notes)
 
 
 def test_a_receive_that_does_not_block_is_waited_for_where_it_came(tmp_path):
@@ -107,7 +107,7 @@ SENT = [*call(0, 0, 9, SEND), *call(1, 0, 9, RECV)]
         ([call(0, 0, 9, 61)], UnsupportedError, "event 0 .MPI_Probe.: .*whom it waits for"),
         ([call(0, 0, 9, 155, kind=2)], UnsupportedError, "event 0 .50000002:155.: .*whom it"),
         ([call(0, 0, 9, SPLIT, kind=3)], UnsupportedError, "ranks 0 and 1 make communicators"),
-        ([call(0, 0, 9, BARRIER, kind=2)], UnsupportedError, "does not tell its communicator"),
+        ([call(0, 0, 9, BARRIER, kind=2)], UnsupportedError, "does not record its communicator"),
         ([call(0, 0, 9, BARRIER, COMM, kind=2)], TraceError, "collective_incomplete: rank 0"),
         ([call(0, 0, 9, BARRIER, COMM[:-1] + "7", kind=2)], UnsupportedError, "communicator 7"),
         ([call(r, 0, 9, BCAST, COMM, kind=2) for r in (0, 1)], UnsupportedError, "is the root"),

@@ -59,8 +59,8 @@ def test_actions_are_timed_on_a_machine(tmp_path):
     doubles = read_trace(tit(tmp_path, TIT.replace("init", "init 1")))
     ends = with_times(doubles, UNIT, 1.0).ends.tolist()
     assert ends == [131 + 3 + 3.5, 131 + 3]  # of eight bytes
-    assert any("tests are taken" in note for note in trace.notes)
-    assert any("given up" in note for note in trace.notes)
+    assert any("tests complete nothing" in note for note in trace.notes)
+    assert any("are freed" in note for note in trace.notes)
 
 
 def test_the_line_of_a_call_is_its_site(tmp_path):

@@ -147,7 +147,7 @@ def test_a_recorded_run_becomes_a_program(tmp_path):
     # rank 1 gets the message at 100 + 0.5 + 1 + 64, ends the receive 0.5 later, computes 30 and
     # sends its part of the sum at 196.5; rank 0 has it 9 + 0.5 later and is there before
     assert found.ends == (206.0, 196.5)
-    assert "waiting is asked anew" in notes[0]
+    assert "waiting and the cost of calls" in notes[0]
 
 
 @pytest.mark.parametrize(

@@ -97,27 +97,27 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", TRACES)
-@pytest.mark.parametrize("suffix", [".trace", ".otf2"])
+@pytest.mark.parametrize("suffix", [".trace", ".json", ".otf2"])
 def test_what_is_read_again_is_what_was_written(tmp_path, suffix, name):
     if suffix == ".otf2":
         pytest.importorskip("otf2")
     trace, path = TRACES[name](), tmp_path / f"a{suffix}"
-    if suffix == ".otf2" and name in REFUSED:
+    if suffix != ".trace" and name in REFUSED:
         with pytest.raises(UnsupportedError, match=REFUSED[name]):
             write_trace(trace, path)
         assert not list(tmp_path.iterdir())
         return
     losses = write_trace(trace, path)
     again = read_trace(path)
-    if suffix == ".trace":
+    if suffix != ".otf2":
         assert not losses
     else:
-        assert set(losses) <= {*LOST, "when requests are given up", CLOCKS, FIRST}
+        assert set(losses) <= {*LOST, "when sends are freed", CLOCKS, FIRST}
         assert (FIRST in losses) == (trace.events.times[:, START].min() > 0)
         assert (CLOCKS in losses) == trace.comparable
         losses = losses or ("nothing",)
     before, after = told(trace, losses), told(again, losses)
-    if "when requests are given up" in losses:  # they are, at the end
+    if "when sends are freed" in losses:  # they are, at the end
         for one in (*before, *after):
             one[:] = [call for call in one if call["name"] not in ("request_free", "call")]
     assert before == after
@@ -186,7 +186,7 @@ def test_messages_and_work_come_back_from_text(tmp_path, seed, suffix):
     try:
         losses = write_trace(trace, tmp_path / f"a{suffix}")
     except UnsupportedError as error:
-        assert "no collectives" in str(error)  # noqa: PT017
+        assert "collectives" in str(error)  # noqa: PT017
         assert not list(tmp_path.iterdir())
         return
     assert losses

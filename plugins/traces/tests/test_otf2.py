@@ -85,7 +85,7 @@ def test_threads_fold_into_their_rank_and_that_is_said(tmp_path):
     assert trace.events.times[:3, [START, END]].tolist() == [[0, 9], [20, 25], [30, 35]]
     assert trace.events.times[:3, BYTES].tolist() == [8, 16, 24]
     said = " ".join(trace.notes)
-    assert "folded into their rank" in said
+    assert "merged into their rank" in said
     assert "1 threads that do not call MPI" in said
 
 

@@ -118,7 +118,7 @@ def test_a_job_is_a_trace_of_its_devices(tmp_path):
     assert later.final[:, 0].tolist() == [4 * 3.0, 4 * 3.0]
     later = propagate(trace, Perturbation.of(noise=1.0), Recorded(), "upper")
     assert later.final.min() > 0
-    assert any("bytes of its messages are not recorded" in note for note in trace.notes)
+    assert any("bytes of messages are not recorded" in note for note in trace.notes)
 
 
 def test_steps_follow_each_other(tmp_path):
@@ -180,11 +180,11 @@ def test_wrong_tables_are_one_sentence(tmp_path):
         read(table(tmp_path, [(*lines[0][:6], -1.0, *lines[0][7:])]))
     with pytest.raises(FileError, match="has 2 operations"):
         read(table(tmp_path, [*lines, lines[0]]))
-    with pytest.raises(FileError, match=r"job.csv:3: it has not the columns"):
+    with pytest.raises(FileError, match=r"job.csv:3: it has more or fewer columns"):
         read(table(tmp_path, [lines[0], lines[1][:4]]))
     without = [one for one in lines if one[4] != "optimizer"]
     with pytest.raises(UnsupportedError, match="stage 0 has no optimizer 0"):
         slowdown(read(table(tmp_path, without)))
     lost = [one for one in lines if (one[4], one[1]) != ("forward-recv", 1)]
-    with pytest.raises(UnsupportedError, match=r"has no other side"):
+    with pytest.raises(UnsupportedError, match=r"has no counterpart"):
         slowdown(read(table(tmp_path, lost)))

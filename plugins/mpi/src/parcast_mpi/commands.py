@@ -13,7 +13,7 @@ import typer
 from parcast.cli import output_option
 
 if TYPE_CHECKING:
-    from parcast_mpi.tracing.reading import Trace
+    from parcast_traces.tracer.runs import Run
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The real thing.")
 
@@ -139,8 +139,8 @@ def trace(
 ) -> int:
     """Record every MPI call of a program, which need not be changed for it."""
     from parcast.errors import FileError, UnsupportedError
-    from parcast_mpi.tracing.reading import read
     from parcast_mpi.tracing.running import run
+    from parcast_traces.tracer.runs import read_run
 
     try:
         code = run(command, output, processes, mpiexec, _say)
@@ -150,11 +150,11 @@ def trace(
     if code:
         print(f"parcast: the command ended with code {code}", file=sys.stderr)
     try:
-        found = read(output)
+        traced = read_run(output)
     except FileError as error:
         print(f"parcast: {error}", file=sys.stderr)
         return 1
-    _print_trace(found, output)
+    _print_trace(traced, output)
     return 1 if code else 0
 
 
@@ -164,47 +164,44 @@ def convert(
     output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
 ) -> int:
     """Write a trace as neutral JSON, or as an OTF2 archive."""
-    import json
-
     from parcast.errors import FileError, UnsupportedError
-    from parcast_mpi.tracing.neutral import neutral
-    from parcast_mpi.tracing.reading import read
+    from parcast_traces.readers.tracer import trace_of
+    from parcast_traces.tracer.runs import read_run
+    from parcast_traces.writers import write_trace
 
     if output.suffix not in {".json", ".otf2"}:
         raise FileError(f"{output}: end the name in .json or .otf2")
     if not output.parent.is_dir():
         raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
-    found = read(folder)
+    run = read_run(folder)
     try:
-        if output.suffix == ".otf2":
-            from parcast_mpi.tracing.otf2_archive import write
-
-            for loss in write(found, output):
-                print(f"note: lost: {loss}")
-        else:
-            _write(output, json.dumps(neutral(found)))
+        losses = write_trace(trace_of(run, str(folder), checked=False), output)
     except UnsupportedError as error:
         print(f"parcast: {error}", file=sys.stderr)
         return 1
+    if run.asked_in_vain:
+        losses += ("which requests a wait or a test was given and did not complete",)
+    for loss in losses:
+        print(f"note: lost: {loss}")
     return 0
 
 
-def _print_trace(found: Trace, folder: Path) -> None:
+def _print_trace(run: Run, folder: Path) -> None:
     """Print how often each call was made and how long the ranks were in it."""
     from parcast.cli import print_table
 
-    counts = sorted(found.counts().items(), key=lambda item: -item[1][1])
-    calls = sum(count for count, _ in found.counts().values())
-    print(f"{folder}: {calls} calls of {len(found.ranks)} ranks in {found.seconds:.6g} s")
+    counts = sorted(run.counts().items(), key=lambda item: -item[1][1])
+    calls = sum(count for count, _ in run.counts().values())
+    print(f"{folder}: {calls} calls of {len(run.ranks)} ranks in {run.seconds:.6g} s")
     rows = [[name, str(count), f"{spent:.6f}"] for name, (count, spent) in counts]
     print_table(["call", "times", "seconds of all ranks"], rows)
-    for one in found.ranks:
-        if one.full:
-            print(f"parcast: rank {one.rank} could not write all of its trace", file=sys.stderr)
-        elif not one.ended:
+    for records in run.ranks:
+        if records.full:
+            print(f"parcast: rank {records.rank} could not write all of its trace", file=sys.stderr)
+        elif not records.ended:
             print(
-                f"parcast: rank {one.rank} did not come to MPI_Finalize; its {len(one.records)} "
-                "records until then are kept", file=sys.stderr,
+                f"parcast: rank {records.rank} did not come to MPI_Finalize; its "
+                f"{len(records.rows)} records until then are kept", file=sys.stderr,
             )  # fmt: skip
 
 

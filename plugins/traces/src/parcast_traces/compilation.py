@@ -28,7 +28,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Return what compiles a function at its first call, and calls it."""
 
     @cache
-    def made() -> Any:
+    def compiled_function() -> Any:
         import numba
 
         njit: Any = numba.njit
@@ -36,8 +36,8 @@ def kernel(function: Callable[..., Any]) -> Any:
             return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
 
     @wraps(function)
-    def call(*given: Any) -> Any:
-        return made()(*given)
+    def call(*arguments: Any) -> Any:
+        return compiled_function()(*arguments)
 
     return call
 
@@ -96,12 +96,12 @@ def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[Modu
         for name, value in vars(module).items():
             if isinstance(value, FunctionType) and value.__module__ == module.__name__:
                 form = cached if name == entry else inlined
-                made = FunctionType(value.__code__, copy.__dict__, name, value.__defaults__)
-                instead[value] = form(made) if "step" in value.__dict__ else value
+                rebound = FunctionType(value.__code__, copy.__dict__, name, value.__defaults__)
+                instead[value] = form(rebound) if "step" in value.__dict__ else value
     for module, copy in zip(modules, copies, strict=True):
         for name, value in vars(module).items():
-            known = isinstance(value, (FunctionType, ModuleType))
-            copy.__dict__[name] = instead.get(value, value) if known else value
+            replaceable = isinstance(value, (FunctionType, ModuleType))
+            copy.__dict__[name] = instead.get(value, value) if replaceable else value
     return copies
 
 

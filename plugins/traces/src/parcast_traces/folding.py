@@ -55,7 +55,7 @@ class Table:
     """The operations of all ranks, each rank's in one stretch; a row for each."""
 
     offsets: Ints  #: p + 1 of them
-    op: Ints  #: a place in `parcast.program.matching.columns.OPS`
+    op: Ints  #: a position in `parcast.program.matching.columns.OPS`
     site: Ints
     dst: Ints
     src: Ints
@@ -102,24 +102,24 @@ def folded(
     merged = [list(way.merged()) for way in ways]
     best = min((0, 1), key=lambda way: len(merged[way]))
     blocks = ways[best].blocks(merged[best])
-    for block in {id(one): one for one in blocks}.values():
+    for block in {id(block): block for block in blocks}.values():
         group = block.arguments.get("color")
         count = table.size if block.ranks is None else len(block.ranks)
         if group is not None and count < len(members[group]):
             raise UnsupportedError(
-                f"{where}: the ranks of a communicator of {len(members[group])} come to "
-                f"{block.op}, or wait for it, in different orders, which no program says"
+                f"{where}: the ranks of a communicator of {len(members[group])} call "
+                f"{block.op}, or wait for it, in different orders, and a program has one order"
             )
     return Unrolled(table.size, blocks, sites, where)
 
 
 def _coded(*columns: Any) -> Ints:
     """Return a number for each row, the same for rows that are equal in all columns."""
-    found = np.zeros(len(columns[0]), np.int64)
+    numbers = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         values, codes = np.unique(column, return_inverse=True)
-        _, found = np.unique(found * len(values) + codes, return_inverse=True)
-    return found.astype(np.int64)
+        _, numbers = np.unique(numbers * len(values) + codes, return_inverse=True)
+    return numbers.astype(np.int64)
 
 
 def _items(table: Table, by_peers: bool) -> Ints:
@@ -142,7 +142,7 @@ def _items(table: Table, by_peers: bool) -> Ints:
     return codes * (int(turn.max(initial=0)) + 1) + turn
 
 
-#: Of a block, each class of ranks that is in it and the place in the class's operations.
+#: Of a block, each class of ranks that is in it and the position in the class's operations.
 _Member = tuple[int, int]
 
 
@@ -153,10 +153,12 @@ class _Folding:
         self.table, self.items = table, items
         self.values = _coded(*(getattr(table, name) for name in _COLUMNS))
         self.waits = np.searchsorted(table.wait, table.offsets)
-        found: dict[tuple[bytes, bytes], list[int]] = defaultdict(list)
+        ranks_by_calls: dict[tuple[bytes, bytes], list[int]] = defaultdict(list)
         for rank in range(table.size):
-            found[items[self._rows(rank)].tobytes(), self._pairs(rank).tobytes()].append(rank)
-        self.classes = [np.array(ranks) for ranks in found.values()]
+            ranks_by_calls[items[self._rows(rank)].tobytes(), self._pairs(rank).tobytes()].append(
+                rank
+            )
+        self.classes = [np.array(ranks) for ranks in ranks_by_calls.values()]
         self.ranks_of: dict[tuple[int, ...], Ints] = {}
         self.arrays: dict[bytes, Any] = {}
 
@@ -164,7 +166,7 @@ class _Folding:
         return slice(*self.table.offsets[rank : rank + 2].tolist())
 
     def _pairs(self, rank: int) -> Ints:
-        """Return waits and their requests, as places in the rank's own list."""
+        """Return waits and their requests, as positions in the rank's own list."""
         part, start = slice(*self.waits[rank : rank + 2].tolist()), self.table.offsets[rank]
         pairs: Ints = np.stack([self.table.wait[part], self.table.request[part]]) - start
         return pairs
@@ -180,45 +182,47 @@ class _Folding:
             tuple[bool, int, int]
         ] = []  # where orders differ; groups stay whole to the last
 
-        def come(one: int) -> None:
-            if at[one] < len(lists[one]):
-                item = lists[one][at[one]]
-                heads[item].append(one)
+        def come(class_number: int) -> None:
+            if at[class_number] < len(lists[class_number]):
+                item = lists[class_number][at[class_number]]
+                heads[item].append(class_number)
                 if len(heads[item]) == left[item]:
-                    heappush(ready, (at[one], item))
+                    heappush(ready, (at[class_number], item))
                 else:
-                    heappush(others, (item in together, at[one], item))
+                    heappush(others, (item in together, at[class_number], item))
 
-        for one in range(len(lists)):
-            come(one)
+        for class_number in range(len(lists)):
+            come(class_number)
         while ready or others:
             item = heappop(ready)[-1] if ready else heappop(others)[-1]
             if item not in heads:
                 continue
             present = sorted(heads.pop(item))
             left[item] -= len(present)
-            yield tuple((one, at[one]) for one in present)
-            for one in present:
-                at[one] += 1
-                come(one)
+            yield tuple((class_number, at[class_number]) for class_number in present)
+            for class_number in present:
+                at[class_number] += 1
+                come(class_number)
 
     def blocks(self, merged: Sequence[tuple[_Member, ...]]) -> list[Block]:
         """Return the blocks, those that are equal as one object."""
         pairs = [self._pairs(int(ranks[0])).T.tolist() for ranks in self.classes]
         waited = [defaultdict[int, list[int]](list) for _ in pairs]
-        for one, listed in enumerate(pairs):
+        for class_number, listed in enumerate(pairs):
             for wait, request in listed:
-                waited[one][wait].append(request)
+                waited[class_number][wait].append(request)
         placed: list[list[int]] = [[] for _ in pairs]
-        known: dict[Any, Block] = {}
-        found: list[Block] = []
+        block_of: dict[Any, Block] = {}
+        blocks: list[Block] = []
         for ordinal, block in enumerate(merged):
             backs: dict[int, list[int]] = {}
-            for one, place in block:
-                for request in waited[one].get(place, ()):
-                    backs.setdefault(ordinal - placed[one][request], []).append(one)
-                placed[one].append(ordinal)
-            classes = tuple(one for one, _ in block)
+            for class_number, position in block:
+                for request in waited[class_number].get(position, ()):
+                    backs.setdefault(ordinal - placed[class_number][request], []).append(
+                        class_number
+                    )
+                placed[class_number].append(ordinal)
+            classes = tuple(class_number for class_number, _ in block)
             requests = tuple((back, tuple(backs[back])) for back in sorted(backs, reverse=True))
             rows = self._members(classes, block)
             same = (
@@ -229,10 +233,10 @@ class _Folding:
                 self.values[rows].tobytes(),
                 requests,
             )
-            if same not in known:
-                known[same] = self._block(classes, rows, requests)
-            found.append(known[same])
-        return found
+            if same not in block_of:
+                block_of[same] = self._block(classes, rows, requests)
+            blocks.append(block_of[same])
+        return blocks
 
     def _members(self, classes: tuple[int, ...], block: tuple[_Member, ...]) -> Ints:
         """Return the rows of a block's operations, by rank."""
@@ -240,7 +244,9 @@ class _Folding:
         if len(classes) == 1:
             alone: Ints = starts[self.classes[classes[0]]] + block[0][1]
             return alone
-        rows = np.concatenate([starts[self.classes[one]] + place for one, place in block])
+        rows = np.concatenate(
+            [starts[self.classes[class_number]] + position for class_number, position in block]
+        )
         return np.sort(rows)
 
     def _ranks(self, classes: tuple[int, ...]) -> Ints:
@@ -252,19 +258,20 @@ class _Folding:
         self, classes: tuple[int, ...], rows: Ints, requests: Sequence[tuple[int, tuple[int, ...]]]
     ) -> Block:
         table, op = self.table, OPS[int(self.table.op[rows[0]])]
-        given = {
+        arguments = {
             name: self._column(getattr(table, c)[rows])
             for name, c in _ARGUMENTS.get(op, {}).items()
         }
-        given.update(_FIXED.get(op, {}))
+        arguments.update(_FIXED.get(op, {}))
         if op in COLLECTIVES:
             group = int(table.group[rows[0]])
-            given["color"] = None if group == NONE else group
+            arguments["color"] = None if group == NONE else group
         waits = tuple(
-            Request(back, None if some == classes else self._ranks(some)) for back, some in requests
+            Request(back, None if owners == classes else self._ranks(owners))
+            for back, owners in requests
         )
         ranks = None if len(rows) == table.size else self._ranks(classes)
-        return Block(int(table.site[rows[0]]), op, ranks, given, waits)
+        return Block(int(table.site[rows[0]]), op, ranks, arguments, waits)
 
     def _column(self, values: Any) -> Any:
         """Return one number where all are the same, and else one array for all that are equal."""

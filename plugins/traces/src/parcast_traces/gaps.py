@@ -28,5 +28,5 @@ def slept(trace: Trace) -> Floats:
 def first_events(trace: Trace) -> Ints:
     """Return the first event of each rank that has any."""
     offsets = trace.events.offsets
-    found: Ints = offsets[:-1][np.diff(offsets) > 0]
-    return found
+    firsts: Ints = offsets[:-1][np.diff(offsets) > 0]
+    return firsts

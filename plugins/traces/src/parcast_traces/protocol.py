@@ -15,7 +15,7 @@ from parcast_traces.trace.decoding import pairs
 
 
 def protocol(trace: Trace, text: str) -> tuple[Trace, float | None, tuple[str, ...]]:
-    """Return the trace with single calls decided, the run's limit in bytes, and what is to be said.
+    """Return the trace with single calls decided, the run's limit in bytes, and its notes.
 
     Parameters
     ----------
@@ -34,33 +34,33 @@ def protocol(trace: Trace, text: str) -> tuple[Trace, float | None, tuple[str, .
     """
     calls, limit, notes = dict[str, float](), None, tuple[str, ...]()
     for part in text.split(","):
-        call, equals, size = (one.strip() for one in part.rpartition("="))
+        call, equals, size = (word.strip() for word in part.rpartition("="))
         if equals:
             calls[call] = to_base(size, "B")
         elif limit is not None:
             raise ParcastError(f"--eager {text!r}: there are two sizes for the whole run; give one")
         elif size == "estimated":
-            limit, said = estimated(trace)
-            notes = (said,)
+            limit, note = estimated(trace)
+            notes = (note,)
         else:
             limit = to_base(size, "B")
-    return _decided(trace, calls), limit, notes
+    return _with_limits(trace, calls), limit, notes
 
 
-def _decided(trace: Trace, calls: Mapping[str, float]) -> Trace:
+def _with_limits(trace: Trace, calls: Mapping[str, float]) -> Trace:
     """Return the trace with its sends of some calls waiting always or never, by their size."""
     if not calls:
         return trace
     whole = trace.events.whole.copy()
     sized = np.isin(whole[:, KIND], (SEND, ISEND))
-    known = {trace.sites[site] for site in np.unique(whole[sized, SITE]).tolist()}
+    sites = {trace.sites[site] for site in np.unique(whole[sized, SITE]).tolist()}
     for call, limit in calls.items():
         of = np.array([site == call for site in trace.sites], bool)[whole[:, SITE]]
         rows = np.flatnonzero(sized & (of | (whole[:, NAME] == CODES.get(call, -1))))
         if not len(rows):
             raise ParcastError(
                 f"--eager: {trace.where} has no sends called {call!r} whose size decides whether "
-                f"they wait.{did_you_mean(call, known)}"
+                f"they wait.{did_you_mean(call, sites)}"
             )
         late = trace.events.times[rows, BYTES] > limit
         whole[rows, KIND] += np.where(late, SSEND - SEND, ESEND - SEND).astype(np.int32)
@@ -81,8 +81,8 @@ def estimated(trace: Trace) -> tuple[float, str]:
     """
     if not trace.comparable or not trace.timed:
         raise UnsupportedError(
-            f"{trace.where}: the clocks of its ranks are not known to be one, so nothing tells "
-            "which sends waited for their receiver; state --eager as a size"
+            f"{trace.where}: the clocks of its ranks may differ, so it is not known which "
+            "sends waited for their receiver; state --eager as a size"
         )
     sends, receives = pairs(trace)
     times, kinds = trace.events.times, trace.events.whole[:, KIND]
@@ -91,7 +91,7 @@ def estimated(trace: Trace) -> tuple[float, str]:
     sizes, waited = times[sends, BYTES][telling], (times[sends, END] >= posted)[telling]
     if not len(sizes):
         raise UnsupportedError(
-            f"{trace.where}: no blocking send was there before its receive, so nothing tells "
+            f"{trace.where}: no blocking send began before its receive, so it is not known "
             "which wait for their receiver; state --eager as a size"
         )
     order = np.argsort(sizes, kind="stable")
@@ -101,13 +101,13 @@ def estimated(trace: Trace) -> tuple[float, str]:
     agree = free + waited.sum() - np.concatenate([[0], np.cumsum(waited)[last]])
     best = int(agree.argmax())
     if best == len(last):
-        limit, said = np.inf, "no send is taken to wait for its receiver"
+        limit, conclusion = np.inf, "no send waits for its receiver"
     else:
         limit = float(sizes[last[best - 1]]) if best else -1.0
         above = f"above {limit:.15g} bytes" if best else "of any size"
-        said = f"sends {above} are taken to wait for their receiver"
+        conclusion = f"sends {above} wait for their receiver"
     note = (
-        f"{said}: {int(agree[best]):,} of {len(sizes):,} sends that were there before their "
-        "receive agree"
+        f"{conclusion}: {int(agree[best]):,} of {len(sizes):,} sends that began before their "
+        "receive agree with that"
     )
     return limit, note

@@ -35,11 +35,11 @@ from parcast_traces.trace.columns import (
 from parcast_traces.workload import Traced
 
 _NOTE = (
-    "a recorded run: what was computed takes as long on any machine, waiting is asked anew, and "
-    "what calls cost their rank itself is the machine's"
+    "a recorded run: computation takes as long as recorded on any machine, and waiting and the "
+    "cost of calls are the machine's"
 )
 
-_OF_WORK = "a trace of work, which takes as long as this machine needs for it"
+_OF_WORK = "a trace of work: computation takes as long as this machine needs for it"
 
 #: Where nothing is shared a block takes a kilobyte, and a longer trace gigabytes.
 MOST_EVENTS = 1_000_000
@@ -83,7 +83,7 @@ _OPERATIONS = np.array([_operation(name) for name in NAMES])
 _LATER = np.array([_operation(name[1:]) if name[:1] == "i" else _REFUSED for name in NAMES])
 
 
-def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a recorded run as a ``program`` at its own number of processes.
 
     Raises
@@ -91,7 +91,7 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     UnsupportedError
         If the trace is too long, its times have no unit, or the language has no such call.
     """
-    content: Traced = given.content
+    content: Traced = workload.content
     content.check(query)
     trace = content.trace
     if trace.count > MOST_EVENTS:
@@ -110,11 +110,11 @@ def program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     starts = np.array([], np.int64) if content.starts is None else content.starts
     table, later = _table(trace, gaps, inside * speed, starts)
     sites = tuple(Site(name) for name in trace.sites)
-    members = [one.tolist() for one in trace.communicators]
-    made = Program(None, folded(table, sites, trace.where, members))
-    what = _NOTE if trace.timed else _OF_WORK
-    notes = (what, *trace.notes, *_unlike(trace, inside), *_overlapped(later))
-    return attrs.evolve(given, kind="program", content=made), notes
+    members = [group.tolist() for group in trace.communicators]
+    converted = Program(None, folded(table, sites, trace.where, members))
+    note = _NOTE if trace.timed else _OF_WORK
+    notes = (note, *trace.notes, *_approximation_notes(trace, inside), *_overlap_notes(later))
+    return attrs.evolve(workload, kind="program", content=converted), notes
 
 
 def _inside(trace: Trace) -> Floats:
@@ -123,12 +123,12 @@ def _inside(trace: Trace) -> Floats:
         return slept(trace)
     busy = np.isin(trace.events.whole[:, NAME], [CODES[name] for name in _BUSY])
     times = trace.events.times
-    found: Floats = np.where(busy, times[:, END] - times[:, START], 0.0) * (trace.tick or 1.0)
-    return found
+    seconds: Floats = np.where(busy, times[:, END] - times[:, START], 0.0) * (trace.tick or 1.0)
+    return seconds
 
 
-def _unlike(trace: Trace, inside: Floats) -> Iterator[str]:
-    """Yield what is to be said of calls of which the trace has less than the language asks."""
+def _approximation_notes(trace: Trace, inside: Floats) -> Iterator[str]:
+    """Yield notes on calls of which a trace has less than a program needs."""
     if trace.timed and (count := int(np.count_nonzero(inside))):
         yield (
             f"{count:,} calls that are not modeled, {inside.sum():.6g} s of all ranks together, "
@@ -138,16 +138,16 @@ def _unlike(trace: Trace, inside: Floats) -> Iterator[str]:
     if count := int(np.isin(names, [CODES[name] for name in _TO_EACH]).sum()):
         yield (
             f"{count:,} calls of alltoallv send to each other rank the mean of what their rank "
-            "sends: a trace has one number for a call"
+            "sends, as a trace has one number for a call: imbalance between receivers is lost"
         )
 
 
-def _overlapped(count: int) -> Iterator[str]:
-    """Yield what is to be said of nonblocking collectives."""
+def _overlap_notes(count: int) -> Iterator[str]:
+    """Yield the note on nonblocking collectives."""
     if count:
         yield (
-            f"{count:,} nonblocking collectives take place where they are waited for, as if "
-            "nothing overlapped with them"
+            f"{count:,} nonblocking collectives are timed where they are waited for, without "
+            "overlap: times may be too high"
         )
 
 
@@ -159,14 +159,14 @@ def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Ta
     posted = whole[:, KIND] >= ALL + NONBLOCKING
     _refuse(trace, op, posted, opened)
     together = posted[opened]
-    asked = np.bincount(waits[~together], minlength=trace.count) > 0
+    completes = np.bincount(waits[~together], minlength=trace.count) > 0
     empty = (whole[:, COUNT] == 0) & (whole[:, NAME] == NAMES.index("waitall"))
     parts = (  # row of the call that it stands at, row of the call that it is, operation
         _part(np.flatnonzero(gaps > 0), CODE["compute" if trace.tick is None else "elapse"]),
         _part(np.flatnonzero(inside > 0), CODE["elapse"]),
         _part(starts, CODE["start"]),
         (waits[together], opened[together], _LATER[whole[opened[together], NAME]]),
-        _part(np.flatnonzero((op == _WAITING) & (asked | empty)), CODE["waitall"]),
+        _part(np.flatnonzero((op == _WAITING) & (completes | empty)), CODE["waitall"]),
         _part(rows := np.flatnonzero((op >= 0) & ~posted), op[rows]),
     )
     at, row, code = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -206,11 +206,11 @@ def _requests(trace: Trace) -> tuple[Ints, Ints]:
     inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     slots = trace.events.slots[np.repeat(whole[waits, FIRST], counts) + inside]
     waits = np.repeat(waits, counts)
-    most = int(trace.requests.max(initial=0)) + 1
+    width = int(trace.requests.max(initial=0)) + 1
     rank_of = trace.events.rank_of
-    keys = (rank_of(opens) * most + whole[opens, COUNT]) * (count + 1) + opens
+    keys = (rank_of(opens) * width + whole[opens, COUNT]) * (count + 1) + opens
     order = np.argsort(keys)
-    wanted = (rank_of(waits) * most + slots) * (count + 1) + waits  # the latest one before
+    wanted = (rank_of(waits) * width + slots) * (count + 1) + waits  # the latest one before
     return waits, opens[order][np.searchsorted(keys[order], wanted) - 1]
 
 
@@ -228,7 +228,7 @@ def _refuse(trace: Trace, op: Ints, posted: Any, opened: Ints) -> None:
     if unwaited.any():
         row = int(np.argmax(unwaited))
         raise UnsupportedError(
-            f"{trace.place(row)} ({trace.name(row)}): nothing waits for it, and a program has it "
+            f"{trace.place(row)} ({trace.name(row)}): nothing waits for it, and a program runs it "
             "where it is waited for"
         )
 
@@ -239,31 +239,31 @@ def _ends(trace: Trace, row: Ints, calls: Any) -> dict[str, Ints]:
     out, into, first = (trace.events.whole[row, column].astype(np.int64) for column in
                         (OUT, INTO, FIRST))  # fmt: skip
     grouped = calls & (kind >= ALL)
-    sends, receives = (calls & ~grouped & (one != NONE) for one in (out, into))
-    found = {name: np.full(len(row), NO_RANK) for name in ("dst", "src", "group")}
-    found |= {name: np.zeros(len(row), np.int64) for name in ("tag", "root")}
-    found["dst"][sends] = channels.target[out[sends]]
-    found["src"][receives] = channels.source[into[receives]]
+    sends, receives = (calls & ~grouped & (channel != NONE) for channel in (out, into))
+    columns = {name: np.full(len(row), NO_RANK) for name in ("dst", "src", "group")}
+    columns |= {name: np.zeros(len(row), np.int64) for name in ("tag", "root")}
+    columns["dst"][sends] = channels.target[out[sends]]
+    columns["src"][receives] = channels.source[into[receives]]
     tag = _tags(trace)
     both = np.flatnonzero(sends & receives)
-    for one in row[both[tag[out[both]] != tag[into[both]]]].tolist():
+    for event in row[both[tag[out[both]] != tag[into[both]]]].tolist():
         raise UnsupportedError(
-            f"{trace.place(one)} (sendrecv): it sends and receives with two tags, and a program's "
-            "has one"
+            f"{trace.place(event)} (sendrecv): it sends and receives with two tags, and a "
+            "program's has one"
         )
-    found["tag"][receives] = tag[into[receives]]
-    found["tag"][sends] = tag[out[sends]]
+    columns["tag"][receives] = tag[into[receives]]
+    columns["tag"][sends] = tag[out[sends]]
     for number, members in enumerate(trace.communicators):
         mine = grouped & (out == number)
-        place = np.argsort(np.argsort(members))  # roots count in the order of ranks
-        found["root"][mine] = place[np.clip(first[mine], 0, None)]
+        position = np.argsort(np.argsort(members))  # roots count in the order of ranks
+        columns["root"][mine] = position[np.clip(first[mine], 0, None)]
         if len(members) < trace.size:
-            found["group"][mine] = number
-    return found
+            columns["group"][mine] = number
+    return columns
 
 
 def _tags(trace: Trace) -> Ints:
     """Return a tag of its own for each tag and communicator; collectives have some below 0."""
     tag = trace.channels.tag - min(0, int(trace.channels.tag.min(initial=0)))
-    found: Ints = tag * len(trace.communicators) + trace.channels.communicator
-    return found
+    tags: Ints = tag * len(trace.communicators) + trace.channels.communicator
+    return tags

@@ -43,7 +43,7 @@ class Traced:
         if query.p != self.trace.size:
             raise InvalidPointError(
                 f"{self.trace.where}: recorded with {self.trace.size} processes, so it cannot be "
-                f"asked at p={query.p}; give -p {self.trace.size}"
+                f"solved at p={query.p}; give -p {self.trace.size}"
             )
 
 

@@ -50,7 +50,7 @@ class _Builder:
         self.together: set[int] = set()
         self.types = {optype for optype, _, _ in job.names}
         chunks = int(job.chunk.max(initial=0)) + 1
-        self.places = chunks * job.stages
+        self.positions = chunks * job.stages
         self.matched: dict[int, int] = {}
         self.idle: set[int] = set()
 
@@ -82,57 +82,58 @@ class _Builder:
         if SCATTER in self.types or GATHER in self.types:
             self.chain(job.of(stage, GATHER, SCATTER))
             self._gathers(stage, computes)
-        last = max(computes, key=lambda one: float(job.end[one, 0, 0]))
+        last = max(computes, key=lambda number: float(job.end[number, 0, 0]))
         self._after(stage, last, computes)
 
     def _match(self, stage: int, optype: str, mine: list[int], computes: list[int]) -> None:
         """Match messages with the computation that they feed, or that makes them."""
         job, way = self.job, optype.partition("-")[0]
-        own = [one for one in computes if job.names[one][0] == f"{way}-compute"]
+        way_computes = [number for number in computes if job.names[number][0] == f"{way}-compute"]
         start, end = job.start[:, 0, 0], job.end[:, 0, 0]
         sends = optype.endswith("send")
         if sends:
-            first = min((end[one] for one in own), default=0.0)
-            real = [one for one in mine if end[one] >= first - _CLOSE]
+            first = min((end[number] for number in way_computes), default=0.0)
+            real = [message for message in mine if end[message] >= first - _CLOSE]
         else:
-            last = max((start[one] for one in own), default=0.0)
-            real = [one for one in mine if start[one] <= last + _CLOSE]
+            last = max((start[number] for number in way_computes), default=0.0)
+            real = [message for message in mine if start[message] <= last + _CLOSE]
         self.idle.update(set(mine) - set(real))
-        order = int(not sends and len(real) + 1 == len(own))
-        if len(real) not in (0, len(own), len(own) - 1):
+        order = int(not sends and len(real) + 1 == len(way_computes))
+        if len(real) not in (0, len(way_computes), len(way_computes) - 1):
             raise UnsupportedError(f"{job.where}: stage {stage} has {len(real)} {optype} for "
-                                   f"{len(own)} computations")  # fmt: skip
-        for one in real:
+                                   f"{len(way_computes)} computations, and the model needs as many "
+                                   "or one less")  # fmt: skip
+        for message in real:
             compute = self.number((f"{way}-compute", order, stage))
-            if not 0 <= job.place[compute] + PEER[optype][1] < self.places:
-                self.idle.add(one)
+            if not 0 <= job.position[compute] + PEER[optype][1] < self.positions:
+                self.idle.add(message)
             if sends:
-                self.needs[one].append(compute)
+                self.needs[message].append(compute)
             else:
-                self.needs[compute].append(one)
+                self.needs[compute].append(message)
                 if order > 0:
-                    self.needs[one].append(self.number((f"{way}-compute", order - 1, stage)))
+                    self.needs[message].append(self.number((f"{way}-compute", order - 1, stage)))
             order += 1
 
     def _first_backward(self, stage: int, computes: list[int]) -> None:
         """Let the first backward messages wait for the forward computation two before."""
-        types = [self.job.names[one][0] for one in computes]
+        types = [self.job.names[number][0] for number in computes]
         first = types.index("backward-compute") if "backward-compute" in types else 0
         if first < 2:
             return
         for optype in ("backward-recv", "backward-send"):
-            if (found := self.job.numbers.get((optype, 0, stage))) is not None:
-                self.needs[found].append(computes[first - 2])
+            if (first_message := self.job.numbers.get((optype, 0, stage))) is not None:
+                self.needs[first_message].append(computes[first - 2])
 
     def _gathers(self, stage: int, computes: list[int]) -> None:
         """Let the first computation of a chunk wait for its weights."""
-        job, done = self.job, set[int]()
-        for one in reversed(job.of(stage, GATHER)):
-            chunk = int(job.chunk[one])
+        job, fed = self.job, set[int]()
+        for gather in reversed(job.of(stage, GATHER)):
+            chunk = int(job.chunk[gather])
             mine = [n for n in computes if job.names[n][0] == COMPUTES[0] and job.chunk[n] == chunk]
-            if chunk not in done and mine:
-                self.needs[mine[0]].append(one)
-                done.add(chunk)
+            if chunk not in fed and mine:
+                self.needs[mine[0]].append(gather)
+                fed.add(chunk)
 
     def _after(self, stage: int, last: int, computes: list[int]) -> None:
         """Add what follows the last computation of a step."""
@@ -145,7 +146,7 @@ class _Builder:
             self._scatters(stage, computes)
         middle = [(SEPARATE, 0, stage)] if separate else scatters
         chain = [(LAYERNORM, 0, stage), *embedding, *middle, (CLIP, 0, stage)]
-        numbers = [self.number(one) for one in chain] + ends
+        numbers = [self.number(name) for name in chain] + ends
         collect = self.number((COLLECT, 0, stage))
         self.needs[collect].append(last)
         self.needs[numbers[0]].append(collect)
@@ -155,13 +156,13 @@ class _Builder:
 
     def _scatters(self, stage: int, computes: list[int]) -> None:
         """Let gradients that are sent early wait for the last computation of their chunk."""
-        job, done = self.job, set[int]()
-        for one in job.of(stage, SCATTER):
-            chunk = int(job.chunk[one])
+        job, fed = self.job, set[int]()
+        for scatter in job.of(stage, SCATTER):
+            chunk = int(job.chunk[scatter])
             mine = [n for n in computes if job.names[n][0] == COMPUTES[1] and job.chunk[n] == chunk]
-            if chunk not in done and mine:
-                self.needs[one].append(max(mine, key=lambda n: float(job.end[n, 0, 0])))
-                done.add(chunk)
+            if chunk not in fed and mine:
+                self.needs[scatter].append(max(mine, key=lambda n: float(job.end[n, 0, 0])))
+                fed.add(chunk)
 
     def join(self) -> None:
         """Make the groups: messages of the pipeline, data-parallel ranks, stages."""
@@ -169,16 +170,16 @@ class _Builder:
         for stage in range(job.stages):
             for optype in PIPELINE:
                 mine = job.of(stage, optype)
-                self.groups += [[one] for one in mine if one in self.idle]
-                other, far = PEER[optype]
-                for order, one in enumerate(n for n in mine if n not in self.idle):
-                    peer = (other, order, (stage + far) % job.stages)
-                    pairs[frozenset([(optype, order, stage), peer])].append(one)
+                self.groups += [[message] for message in mine if message in self.idle]
+                peer_type, distance = PEER[optype]
+                for order, message in enumerate(n for n in mine if n not in self.idle):
+                    peer = (peer_type, order, (stage + distance) % job.stages)
+                    pairs[frozenset([(optype, order, stage), peer])].append(message)
         for names, pair in pairs.items():
             if len(pair) != 2:
                 optype, order, stage = min(names)
                 raise UnsupportedError(f"{job.where}: {optype} {order} of stage {stage} has no "
-                                       "other side")  # fmt: skip
+                                       "counterpart")  # fmt: skip
             self.groups.append(pair)
         for number, (optype, _, _) in enumerate(job.names):
             if optype in (GATHER, SCATTER, SEPARATE):
@@ -204,6 +205,6 @@ def dependencies(job: Operations) -> Dependencies:
     builder.join()
     group = [-1] * len(job.names)
     for number, members in enumerate(builder.groups):
-        for one in members:
-            group[one] = number
+        for member in members:
+            group[member] = number
     return Dependencies(builder.needs, group, frozenset(builder.together))

@@ -3,7 +3,7 @@
 Method: StragglerAnalysis (arXiv 2505.05713, section 4): a step is simulated as recorded without
 launch delays, and with every operation as long as others of its type (the mean of computations,
 the median of communications); the ratio is the slowdown S. One group of operations as recorded, all
-others alike, gives that group's share.
+others equalized, gives that group's share.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class _Times:
     duration: Floats
     transfer: Floats
 
-    def but(self, which: Floats, other: _Times) -> _Times:
+    def replaced(self, which: Floats, replacement: _Times) -> _Times:
         """Return these with the marked operations of others."""
         return _Times(
-            np.where(which, other.duration, self.duration),
-            np.where(which, other.transfer, self.transfer),
+            np.where(which, replacement.duration, self.duration),
+            np.where(which, replacement.transfer, self.transfer),
         )
 
 
@@ -82,28 +82,28 @@ def slowdown(job: Operations) -> Slowdown:
     base = _Times(job.duration, step.transfers())
     plain_start, plain_end = step.run(base)
     plain = _Times(plain_end - plain_start, base.transfer)
-    alike = _alike(job, plain)
-    slow, ideal = step.ends(base), step.ends(alike)
+    even = _equalized(job, plain)
+    slow, ideal = step.ends(base), step.ends(even)
     shape = job.duration.shape
 
     def ratio(which: Floats) -> float:
-        mixed = alike.but(np.broadcast_to(which, shape), base)
+        mixed = even.replaced(np.broadcast_to(which, shape), base)
         return float(step.ends(mixed).mean() / ideal.mean())
 
     types = [_word(optype) for optype, _, _ in job.names]
     stages = np.array([stage for _, _, stage in job.names])
     parts = np.arange(shape[2])
-    by_stage = {one: ratio((stages == one)[:, None, None]) for one in range(job.stages)}
-    by_part = {one: ratio((parts == one)[None, None, :]) for one in range(shape[2])}
-    explains = _explains(step, plain, alike, slow, ideal)
+    by_stage = {stage: ratio((stages == stage)[:, None, None]) for stage in range(job.stages)}
+    by_part = {part: ratio((parts == part)[None, None, :]) for part in range(shape[2])}
+    explains = _explains(step, plain, even, slow, ideal)
     return Slowdown(
         recorded=float(job.end.max(axis=(0, 2)).mean()),
         without_delays=float(slow.mean()),
         without_stragglers=float(ideal.mean()),
         total=float(slow.mean() / ideal.mean()),
         launch=float(job.end.max(axis=(0, 2)).mean() / slow.mean()),
-        by_type={one: ratio(np.array([o == one for o in types])[:, None, None])
-                 for one in dict.fromkeys(types)},
+        by_type={optype: ratio(np.array([o == optype for o in types])[:, None, None])
+                 for optype in dict.fromkeys(types)},
         by_stage=by_stage,
         by_part=by_part,
         slow_ranks=explains(_slowest(job, stages, by_stage, by_part)),
@@ -117,12 +117,12 @@ def _word(optype: str) -> str:
 
 
 def _explains(
-    step: _Step, plain: _Times, alike: _Times, slow: Floats, ideal: Floats
+    step: _Step, plain: _Times, even: _Times, slow: Floats, ideal: Floats
 ) -> Callable[[Floats], float]:
     """Return what says how much of the slowdown goes with some operations."""
 
     def share(which: Floats) -> float:
-        removed = step.ends(plain.but(np.broadcast_to(which, plain.duration.shape), alike))
+        removed = step.ends(plain.replaced(np.broadcast_to(which, plain.duration.shape), even))
         lost = slow.mean() - ideal.mean()
         return float((slow.mean() - removed.mean()) / lost) if lost else 0.0
 
@@ -139,14 +139,14 @@ def _slowest(
         for part in by_part
     }
     order = sorted(scores, key=lambda rank: (-scores[rank][0], rank))
-    found = np.zeros((len(job.names), 1, len(by_part)), bool)
+    operations = np.zeros((len(job.names), 1, len(by_part)), bool)
     for rank in order[: math.ceil(len(order) * _SLOWEST / 100)]:
         _, stage, part = scores[rank]
-        found[stages == stage, :, part] = True
-    return found
+        operations[stages == stage, :, part] = True
+    return operations
 
 
-def _alike(job: Operations, times: _Times) -> _Times:
+def _equalized(job: Operations, times: _Times) -> _Times:
     """Return every operation as long as others of its type."""
     duration, transfer = np.empty_like(times.duration), np.empty_like(times.transfer)
     types = np.array([optype for optype, _, _ in job.names])
@@ -162,9 +162,9 @@ class _Step:
 
     def __init__(self, job: Operations) -> None:
         self.job = job
-        self.known: Dependencies = dependencies(job)
+        self.graph: Dependencies = dependencies(job)
         self.members: dict[int, list[int]] = {}
-        for number, group in enumerate(self.known.group):
+        for number, group in enumerate(self.graph.group):
             if group >= 0:
                 self.members.setdefault(group, []).append(number)
         self.order = self._order()
@@ -172,59 +172,59 @@ class _Step:
 
     def _order(self) -> list[int]:
         """Return operations so that each comes after what it and its group wait for."""
-        needs, group = self.known.needs, self.known.group
+        needs, group = self.graph.needs, self.graph.group
         members = [self.members[g] if g >= 0 else [n] for n, g in enumerate(group)]
-        waits = [sum(len(needs[one]) for one in members[n]) for n in range(len(needs))]
+        waits = [sum(len(needs[member]) for member in members[n]) for n in range(len(needs))]
         later: list[list[int]] = [[] for _ in needs]
         for number, before in enumerate(needs):
-            for one in before:
-                later[one].append(number)
+            for needed in before:
+                later[needed].append(number)
         queue = deque(n for n, count in enumerate(waits) if not count and members[n][0] == n)
-        found: list[int] = []
+        order: list[int] = []
         while queue:
             heads = members[queue.popleft()]
-            found += heads
-            for after in (after for one in heads for after in later[one]):
+            order += heads
+            for after in (after for member in heads for after in later[member]):
                 head = members[after][0]
                 waits[head] -= 1
                 if not waits[head]:
                     queue.append(head)
-        if len(found) < len(needs):
-            raise UnsupportedError(f"{self.job.where}: operations wait for each other in a ring")
-        return found
+        if len(order) < len(needs):
+            raise UnsupportedError(f"{self.job.where}: operations wait for each other in a cycle")
+        return order
 
-    def _met(self, group: int, start: Floats) -> Floats:
+    def _meeting_time(self, group: int, start: Floats) -> Floats:
         """Return when the last member of a group comes, by step and data-parallel rank."""
         latest: Floats = start[self.members[group]].max(axis=0)
-        if group in self.known.together:
+        if group in self.graph.together:
             latest = np.broadcast_to(latest.max(axis=1, keepdims=True), latest.shape)
         return latest
 
     def transfers(self) -> Floats:
         """Return how long transfers took once all their members had come."""
-        found = np.zeros_like(self.job.duration)
+        transfers = np.zeros_like(self.job.duration)
         for group, members in self.members.items():
-            for one in members:
-                taken = self.job.end[one] - self._met(group, self.job.start)
-                found[one] = np.where(taken <= -_WRONG, 0.0, taken)
-        return found
+            for member in members:
+                duration = self.job.end[member] - self._meeting_time(group, self.job.start)
+                transfers[member] = np.where(duration <= -_WRONG, 0.0, duration)
+        return transfers
 
     def run(self, times: _Times) -> tuple[Floats, Floats]:
         """Return when operations start and end."""
         start, end = np.zeros_like(times.duration), np.zeros_like(times.duration)
         for at, number in enumerate(self.order):
-            if needs := self.known.needs[number]:
+            if needs := self.graph.needs[number]:
                 start[number] = end[list(needs)].max(axis=0)
-            group = self.known.group[number]
+            group = self.graph.group[number]
             if group < 0:
                 end[number] = start[number] + times.duration[number]
-            elif at + 1 == len(self.order) or self.known.group[self.order[at + 1]] != group:
+            elif at + 1 == len(self.order) or self.graph.group[self.order[at + 1]] != group:
                 members = self.members[group]
-                end[members] = self._met(group, start) + times.transfer[members]
+                end[members] = self._meeting_time(group, start) + times.transfer[members]
         return start, end
 
     def ends(self, times: _Times) -> Floats:
         """Return how long each step takes."""
         _, end = self.run(times)
-        found: Floats = end[self.last].max(axis=(0, 2))
-        return found
+        durations: Floats = end[self.last].max(axis=(0, 2))
+        return durations

@@ -38,7 +38,7 @@ class Operations:
     start: Floats = attrs.field(repr=False)
     duration: Floats = attrs.field(repr=False)
     chunk: Ints = attrs.field(repr=False)  #: of each operation in the first step
-    place: Ints = attrs.field(repr=False)  #: of its chunk over all stages
+    position: Ints = attrs.field(repr=False)  #: of its chunk over all stages
     ranks: Ints = attrs.field(repr=False)  #: [stage, data-parallel rank]
     steps: Ints
     begin: Floats = attrs.field(repr=False)  #: when each step began, since the first did
@@ -55,12 +55,12 @@ class Operations:
 
     def of(self, stage: int, *types: str) -> list[int]:
         """Return the operations of a stage of some types, in the order of the first step."""
-        found = [
+        operations = [
             number for number, (optype, _, where) in enumerate(self.names)
             if where == stage and optype in types
         ]  # fmt: skip
         start = self.start[:, 0, 0]
-        return sorted(found, key=lambda n: (start[n], self.names[n][1], self.names[n][0]))
+        return sorted(operations, key=lambda n: (start[n], self.names[n][1], self.names[n][0]))
 
 
 def read(path: Path) -> Operations:
@@ -91,7 +91,7 @@ def _parquet(path: Path) -> Mapping[str, Any]:
         import pyarrow.parquet as pq
     except ImportError:
         raise UnsupportedError(
-            f"{path}: Parquet needs a package: pip install 'parcast-perturb[table]'"
+            f"{path}: Parquet needs a package: pip install 'parcast-training[table]'"
         ) from None
     try:
         table = pq.read_table(path)
@@ -109,27 +109,29 @@ def _csv(path: Path) -> Mapping[str, Any]:
             )
         with path.open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file, strict=True)
-            found: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
+            columns: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
             for number, row in enumerate(rows, 2):
                 if None in row or None in row.values():
-                    raise FileError(f"{path}:{number}: it has not the columns of the first line")
+                    raise FileError(
+                        f"{path}:{number}: it has more or fewer columns than the first line"
+                    )
                 for name, value in row.items():
-                    found[name].append(value)
+                    columns[name].append(value)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise FileError(f"{path} is no table in CSV: {shorten(error)}") from None
-    return found
+    return columns
 
 
 def _numbers(values: Any, name: str, path: Path) -> Floats:
     try:
-        found = np.array(values, np.float64)
+        numbers = np.array(values, np.float64)
     except (TypeError, ValueError):
-        found = np.full(1, np.nan)
-    if not np.isfinite(found).all():
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all():
         raise FileError(f"{path}: column {name} must have a number in every row")
-    return found
+    return numbers
 
 
 def _operations(
@@ -166,6 +168,6 @@ def _operations(
     start = tables["start_ts"] - begin[None, :, None]
     return Operations(
         where=str(path), names=tuple(numbers), numbers=numbers, start=start,
-        duration=tables["duration"], chunk=labels["mc"][:, 0, 0], place=labels["gmc"][:, 0, 0],
+        duration=tables["duration"], chunk=labels["mc"][:, 0, 0], position=labels["gmc"][:, 0, 0],
         ranks=ranks, steps=steps, begin=begin - begin.min(),
     )  # fmt: skip

@@ -17,7 +17,8 @@ import numpy as np
 from parcast import Workload
 from parcast.errors import UnsupportedError
 from parcast_traces.trace.columns import Floats, Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 from parcast_traces.workload import workload
 from parcast_training import table
 from parcast_training.dependencies import (
@@ -70,8 +71,8 @@ def trace_of(job: Operations) -> Trace:
     if sorted(job.ranks.flat) != list(range(job.ranks.size)):
         raise UnsupportedError(f"{job.where}: the ranks of its stages are not 0 to "
                                f"{job.ranks.size - 1}, each once")  # fmt: skip
-    known = dependencies(job)
-    idle = _idle(job, known)
+    graph = dependencies(job)
+    idle = _idle(job, graph)
     recording = Recording(job.ranks.size, job.where)
     for stage, ranks in enumerate(job.ranks.tolist()):
         recording.communicator(f"stage {stage}", ranks)
@@ -79,37 +80,39 @@ def trace_of(job: Operations) -> Trace:
         recording.communicator(f"ends {part}", sorted({ranks[0], ranks[-1]}))
     begin, anew = _begins(job)
     for stage in range(job.stages):
-        plan = _plan(job, known, stage, idle)
+        plan = _plan(job, graph, stage, idle)
         for part, rank in enumerate(job.ranks[stage].tolist()):
             device = _Device(job, begin, recording.ranks[rank], (stage, part))
             for step in range(len(job.steps)):
                 device.step(plan, step)
     notes = [
-        "the bytes of its messages are not recorded",
-        "its messages leave when they are sent, whether or not their receiver is there",
-        "what is communicated beside a computation begins where the one before ends",
+        "bytes of messages are not recorded, so a perturbation per byte changes nothing",
+        "sends are eager: they wait for no receiver",
+        "communication that overlaps a computation begins where the one before it ends",
     ]
     if anew:
-        notes.append("the time of each step begins anew; they are put one after the other")
+        notes.append(
+            "the clock of each step begins anew; steps follow one after the other without gaps"
+        )
     if idle:
-        notes.append(f"{len(idle)} operations of each step send or receive nothing, at the ends of "
-                     "the pipeline")  # fmt: skip
+        notes.append(f"{len(idle)} operations of each step send or receive nothing, as they are at "
+                     "the ends of the pipeline")  # fmt: skip
     return recording.trace(tick=1.0, notes=tuple(notes))
 
 
 def _begins(job: Operations) -> tuple[Floats, bool]:
     """Return when each step begins, and whether that is not as recorded."""
-    taken = job.end.max(axis=(0, 2))
-    if (job.begin[1:] >= job.begin[:-1] + taken[:-1]).all():
+    durations = job.end.max(axis=(0, 2))
+    if (job.begin[1:] >= job.begin[:-1] + durations[:-1]).all():
         return job.begin, False
-    return np.cumsum(taken) - taken, True
+    return np.cumsum(durations) - durations, True
 
 
-def _idle(job: Operations, known: Dependencies) -> frozenset[int]:
+def _idle(job: Operations, graph: Dependencies) -> frozenset[int]:
     """Return the pipeline's operations that have no other side."""
     return frozenset(
         number for number, (optype, _, _) in enumerate(job.names)
-        if optype in PIPELINE and known.group.count(known.group[number]) == 1
+        if optype in PIPELINE and graph.group.count(graph.group[number]) == 1
     )  # fmt: skip
 
 
@@ -122,25 +125,30 @@ class _Slot:
     needed: Sequence[int]
 
 
-def _plan(job: Operations, known: Dependencies, stage: int, idle: frozenset[int]) -> list[_Slot]:
+def _plan(job: Operations, graph: Dependencies, stage: int, idle: frozenset[int]) -> list[_Slot]:
     """Return what the devices of a stage do in a step, in the order of the first."""
     mine = sorted((n for n, (_, _, where) in enumerate(job.names) if where == stage),
                   key=lambda n: (float(job.start[n, 0, 0]), n))  # fmt: skip
-    mine = [one for one in mine if one not in idle]
-    beside = [one for one in mine if job.names[one][0] in (*PIPELINE, *_BESIDE)]
-    blocking = [one for one in mine if one not in beside]
-    place = {one: at for at, one in enumerate(blocking)}
-    ends = [float(job.end[one, 0, 0]) for one in blocking]
+    mine = [operation for operation in mine if operation not in idle]
+    beside = [operation for operation in mine if job.names[operation][0] in (*PIPELINE, *_BESIDE)]
+    blocking = [operation for operation in mine if operation not in beside]
+    position = {operation: at for at, operation in enumerate(blocking)}
+    ends = [float(job.end[operation, 0, 0]) for operation in blocking]
     begun: list[list[int]] = [[] for _ in range(len(blocking) + 1)]
     needed: list[list[int]] = [[] for _ in range(len(blocking) + 1)]
-    for one in beside:
-        users = [at for at, other in enumerate(blocking) if one in known.needs[other]]
+    for operation in beside:
+        users = [at for at, user in enumerate(blocking) if operation in graph.needs[user]]
         use = min(users, default=len(blocking))
-        made = max((place[n] + 1 for n in known.needs[one] if n in place), default=0)
-        at = max(made, bisect_right(ends, float(job.start[one, 0, 0]) + _CLOSE))
-        begun[min(at, use)].append(one)
-        needed[use].append(one)
-    return [_Slot(one, *both) for one, *both in zip([*blocking, None], begun, needed, strict=True)]
+        earliest = max(
+            (position[n] + 1 for n in graph.needs[operation] if n in position), default=0
+        )
+        at = max(earliest, bisect_right(ends, float(job.start[operation, 0, 0]) + _CLOSE))
+        begun[min(at, use)].append(operation)
+        needed[use].append(operation)
+    return [
+        _Slot(operation, *both)
+        for operation, *both in zip([*blocking, None], begun, needed, strict=True)
+    ]
 
 
 class _Device:
@@ -158,12 +166,16 @@ class _Device:
         """Record a step."""
         for slot in plan:
             last = float("inf") if slot.operation is None else self._times(slot.operation, step)[0]
-            for one in slot.begun:
-                self.clock = self._within(self._times(one, step)[0], last)
-                self._begin(one, step)
+            for operation in slot.begun:
+                self.clock = self._within(self._times(operation, step)[0], last)
+                self._begin(operation, step)
             if slot.needed:
-                end = self._within(max(self._times(one, step)[1] for one in slot.needed), last)
-                self.recorder.wait("waitall", self.clock, end, [(one, step) for one in slot.needed])
+                end = self._within(
+                    max(self._times(operation, step)[1] for operation in slot.needed), last
+                )
+                self.recorder.wait(
+                    "waitall", self.clock, end, [(operation, step) for operation in slot.needed]
+                )
                 self.clock = end
             if slot.operation is not None:
                 self._block(slot.operation, step)
@@ -183,8 +195,8 @@ class _Device:
                                      comm=f"stage {self.stage}", request=request,
                                      site=optype)  # fmt: skip
             return
-        other = (self.stage + PEER[optype][1]) % self.job.stages
-        peer, way = int(self.job.ranks[other, self.part]), int(optype.startswith("backward"))
+        peer_stage = (self.stage + PEER[optype][1]) % self.job.stages
+        peer, way = int(self.job.ranks[peer_stage, self.part]), int(optype.startswith("backward"))
         if optype.endswith("send"):
             self.recorder.send("isend", self.clock, self.clock, peer, 0.0, way, request=request,
                                site=optype)  # fmt: skip
@@ -195,7 +207,7 @@ class _Device:
     def _block(self, operation: int, step: int) -> None:
         """Record a computation, which is the time before its event, or a sum of several."""
         optype = self.job.names[operation][0]
-        start, end = (max(self.clock, one) for one in self._times(operation, step))
+        start, end = (max(self.clock, time) for time in self._times(operation, step))
         if optype in (EMBEDDING, CLIP):
             comm = 0 if optype == CLIP else f"ends {self.part}"
             self.recorder.collective("allreduce", start, end, comm=comm, site=optype)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parcast import UnsupportedError
 from parcast.plugins import kernel_cache
-from parcast_mpi.tracing.records import CODES
+from parcast_traces.tracer.records import CODES, HEADER, MAGIC, NONE, RECORD, VERSION
 
 _HERE = Path(__file__).parent
 _SOURCES = ("pmpi.c", "collectives.h", "recorder.h")
@@ -26,7 +26,7 @@ def tracer(mpicc: str) -> Path:
     """
     shown = _run([mpicc, "-show"])
     wholly = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
-    wholly += _codes().encode() + f"{mpicc}{shown.stdout}{_modified(mpicc)}".encode()
+    wholly += _format().encode() + f"{mpicc}{shown.stdout}{_modified(mpicc)}".encode()
     name = f"tracer-{hashlib.sha256(wholly).hexdigest()[:16]}.so"
     folder = kernel_cache("parcast-mpi") or Path(tempfile.mkdtemp(prefix="parcast-mpi-"))
     library = folder / name
@@ -37,7 +37,7 @@ def tracer(mpicc: str) -> Path:
 
 def _compile(mpicc: str, library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        (Path(folder) / "calls.h").write_text(_codes())
+        (Path(folder) / "format.h").write_text(_format())
         made = Path(folder) / library.name
         done = _run([mpicc, "-O2", "-shared", "-fPIC", "-pthread", f"-I{folder}", "-o", str(made),
                      str(_HERE / "pmpi.c")])  # fmt: skip
@@ -51,9 +51,29 @@ def _compile(mpicc: str, library: Path) -> None:
         made.replace(library)
 
 
-def _codes() -> str:
-    listed = ", ".join(f"CALL_{name} = {code}" for name, code in CODES.items())
-    return f"enum {{ {listed} }};\n"
+#: C's types of the format's fields, with what stands behind a name.
+_TYPES = {
+    "S8": ("char", "[8]"), "<i4": ("int32_t", ""), "<i8": ("int64_t", ""), "<u2": ("uint16_t", ""),
+    "<u4": ("uint32_t", ""),
+}  # fmt: skip
+
+
+def _format() -> str:
+    """Return the format of the files in C."""
+    codes = ", ".join(f"CALL_{name} = {code}" for name, code in CODES.items())
+    structs = "".join(
+        f"typedef struct {{ {' '.join(_field(*field) for field in fields)} }} {name};\n"
+        for name, fields in (("header", HEADER), ("record", RECORD))
+    )
+    return (
+        f'#define MAGIC "{MAGIC.decode()}"\n'
+        f"enum {{ VERSION = {VERSION}, NOBODY = {NONE}, {codes} }};\n{structs}"
+    )
+
+
+def _field(name: str, kind: str) -> str:
+    word, behind = _TYPES[kind]
+    return f"{word} {name}{behind};"
 
 
 def _modified(mpicc: str) -> float:

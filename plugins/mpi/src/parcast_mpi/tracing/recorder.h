@@ -15,20 +15,10 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "calls.h"
+#include "format.h" /* header, record, codes: from parcast_traces.tracer.records */
 
-enum { WINDOW = 1 << 18, NOBODY = -1000 };
+enum { WINDOW = 1 << 18 };
 typedef int64_t ns;
-typedef struct {
-    char magic[8]; int32_t version, record, rank, size, ended, full; int64_t day, clock, reserved[2];
-} header;
-typedef struct {
-    int64_t start, end, bytes, received;
-    int32_t peer, tag, source, source_tag;
-    uint32_t request, comm;
-    uint16_t call, done;
-    uint32_t count;
-} record;
 
 static int file = -1, world_rank, world_size, threads;
 static char *window, tail[4096];
@@ -89,8 +79,8 @@ static void open_file(void) {
     if (error) { stop(error); return; }
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    header first = {{0}, 1, sizeof(record), world_rank, world_size, 0, 0, 0, 0, {0, 0}};
-    memcpy(first.magic, "PARCAST1", 8);
+    header first = {{0}, VERSION, sizeof(record), world_rank, world_size, 0, 0, 0, 0, 0, 0};
+    memcpy(first.magic, MAGIC, 8);
     first.day = 1000000000 * (ns)t.tv_sec + t.tv_nsec;
     first.clock = now();
     if (write(file, &first, sizeof first) < 0) stop(errno);

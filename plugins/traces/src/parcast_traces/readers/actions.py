@@ -8,9 +8,9 @@ from typing import Any
 
 from parcast.errors import FileError, did_you_mean
 from parcast_traces.readers.text import number, whole
-from parcast_traces.readers.wildcards import ANY, Got, Steps
+from parcast_traces.readers.wildcards import ANY, Envelope, Steps
 from parcast_traces.trace.columns import NONE
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: Bytes of an element by SimGrid's number of its type: what C and Fortran have on 64 bits.
 _WIDTHS = (
@@ -34,13 +34,13 @@ class Player:
         self.recorder: Any = recorder
         self.size = size
         self.clock, self.default, self.where, self.name = 0.0, _BYTE, "", ""
-        self.told = 0.0  #: the clock at the last call
+        self.last_call = 0.0  #: the clock at the last call
         self.opened, self.tested = 0, False
-        self.order: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
-        self.named: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        self.keys: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
+        self.requests_of: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
         self.nobody = set[int]()  #: requests behind which there is no message
         #: What the receives got that name no source or no tag; None: that is being found out.
-        self.got: deque[Got] | None = None
+        self.envelopes: deque[Envelope] | None = None
 
     def play(self, words: Sequence[str], where: str) -> None:
         """Record one action."""
@@ -56,28 +56,30 @@ class Player:
         if name != "location":
             self.recorder.line = ""
         if name not in ("compute", "location"):
-            self.told = before
+            self.last_call = before
 
     def give_up(self) -> dict[str, None]:
-        """Free the requests that nobody waited for; return what is to be said."""
+        """Free the requests that nobody waited for; return notes."""
         notes = dict[str, None]()
-        left = [request for request in self.order if request not in self.nobody]
+        left = [request for request in self.keys if request not in self.nobody]
         for request in left:
             self.recorder.free(self.clock, self.clock, request)
-        if self.clock > self.told and not left:  # or what it computed last would be lost
+        if self.clock > self.last_call and not left:  # or what it computed last would be lost
             self.recorder.local("finalize", self.clock, self.clock)
         if left:
-            notes["requests that no rank waits for are given up when their rank ends"] = None
+            notes["requests that no rank waits for are freed when their rank ends"] = None
         if self.tested:
-            notes["tests are taken to complete nothing, as the format does not say"] = None
+            notes["tests complete nothing, as the format does not record what they completed"] = (
+                None
+            )
         return notes
 
     def amount(self, words: Sequence[str], at: int, kind: int | None) -> float:
         """Return bytes: a count, and the number of its type if that is given."""
-        given = words[kind] if kind is not None and kind < len(words) else self.default
-        if given not in _SIZES:
-            raise FileError(f"{self.where}: type {given!r} is not one of {', '.join(_SIZES)}")
-        return number(words[at], self.where) * _SIZES[given]
+        type_number = words[kind] if kind is not None and kind < len(words) else self.default
+        if type_number not in _SIZES:
+            raise FileError(f"{self.where}: type {type_number!r} is not one of {', '.join(_SIZES)}")
+        return number(words[at], self.where) * _SIZES[type_number]
 
     def init(self, words: Sequence[str]) -> None:
         """Begin, and say of what type amounts are that name none."""
@@ -109,7 +111,7 @@ class Player:
         to, tag, size = self._message(words)
         request = self._open((self.recorder.rank, to, tag)) if self.name[0] == "i" else None
         if to in _ANY_SOURCE:  # MPI_PROC_NULL, as SMPI's tracer writes it
-            self._nobody(request)
+            self._to_nobody(request)
             return
         self.recorder.send(self.name, self.clock, self.clock, to, size, tag, request=request)
 
@@ -119,11 +121,11 @@ class Player:
         key = (source, self.recorder.rank, tag)
         request = self._open(key) if self.name[0] == "i" else None
         if source in _ANY_SOURCE or tag == _ANY_TAG:
-            found = self._found(source, tag)
-            if found is None:
-                self._nobody(request)
+            envelope = self._envelope(source, tag)
+            if envelope is None:
+                self._to_nobody(request)
                 return
-            source, tag = found
+            source, tag = envelope
         self.recorder.receive(
             self.name, self.clock, self.clock, source, tag, room=size, request=request
         )
@@ -132,17 +134,25 @@ class Player:
         """Send and receive."""
         size, to = self.amount(words, 0, 4), whole(words[1], self.where)
         room, source = self.amount(words, 2, 5), self._source(words[3])
-        found: Got = (source, 0)
+        envelope: Envelope = (source, 0)
         if source in _ANY_SOURCE:
-            found = self._found(source, 0)
-        if found is None:
+            envelope = self._envelope(source, 0)
+        if envelope is None:
             self.recorder.send("send", self.clock, self.clock, to, size, 0)
             return
-        self.recorder.exchange(self.clock, self.clock, to, size, 0, found[0], 0, room=room)
+        self.recorder.exchange(self.clock, self.clock, to, size, 0, envelope[0], 0, room=room)
+
+    def together(self, name: str, size: float = 0.0, root: int | None = None) -> None:
+        """Record a collective of all ranks."""
+        self.recorder.collective(name, self.clock, self.clock, size, root=root)
+
+    def root(self, words: Sequence[str], at: int) -> int:
+        """Return the root of a collective: rank 0 where the word is left out."""
+        return whole(words[at], self.where) if at < len(words) else 0
 
     def wait(self, words: Sequence[str]) -> None:
         """Wait for a request."""
-        self._completed("wait", [self._named(words)])
+        self._completed("wait", [self._request(words)])
 
     def test(self, words: Sequence[str]) -> None:
         """Ask for a request, which may not be over."""
@@ -153,24 +163,24 @@ class Player:
 
     def waitall(self, _: Sequence[str]) -> None:
         """Wait for all open requests."""
-        self._completed("waitall", list(self.order))
+        self._completed("waitall", list(self.keys))
 
     def _completed(self, name: str, requests: list[int]) -> None:
         for request in requests:
-            self.named[self.order.pop(request)].remove(request)  # the first, or near it
+            self.requests_of[self.keys.pop(request)].remove(request)  # the first, or near it
         real = [request for request in requests if request not in self.nobody]
         if requests and not real:
             self.recorder.local("call", self.clock, self.clock)
         else:
             self.recorder.wait(name, self.clock, self.clock, real)
 
-    def _found(self, source: int, tag: int) -> Got:
+    def _envelope(self, source: int, tag: int) -> Envelope:
         """Return the source and tag of a message whose receive does not name both."""
-        if self.got is not None:
-            return self.got.popleft()
+        if self.envelopes is not None:
+            return self.envelopes.popleft()
         return ANY if source in _ANY_SOURCE else source, ANY if tag == _ANY_TAG else tag
 
-    def _nobody(self, request: int | None) -> None:
+    def _to_nobody(self, request: int | None) -> None:
         """Record a message to or from nobody."""
         if request is not None:
             self.nobody.add(request)
@@ -178,62 +188,49 @@ class Player:
 
     def _source(self, text: str) -> int:
         """Return a rank, or what stands for any source."""
-        found = whole(text, self.where, least=min(_ANY_SOURCE))
-        if found < 0 and found not in _ANY_SOURCE:
+        source = whole(text, self.where, least=min(_ANY_SOURCE))
+        if source < 0 and source not in _ANY_SOURCE:
             raise FileError(f"{self.where}: {text!r} is no rank; any source is {_ANY_SOURCE[0]}")
-        return found
+        return source
 
     def _tag(self, text: str) -> int:
         """Return a tag, or what stands for any."""
-        found = whole(text, self.where, least=_ANY_TAG)
-        if found < NONE and found != _ANY_TAG:
+        tag = whole(text, self.where, least=_ANY_TAG)
+        if tag < NONE and tag != _ANY_TAG:
             raise FileError(f"{self.where}: {text!r} is no tag; any tag is {_ANY_TAG}")
-        return found
+        return tag
 
     def _message(self, words: Sequence[str]) -> tuple[int, int, float]:
         peer, tag = self._source(words[0]), self._tag(words[1])
         return peer, tag, self.amount(words, 2, 3)
 
-    def _named(self, words: Sequence[str]) -> int:
+    def _request(self, words: Sequence[str]) -> int:
         """Return the open request that a wait names; what is any on either side may be it."""
-        named = self._source(words[0]), self._source(words[1]), self._tag(words[2])
-        if self.named.get(named):
-            return self.named[named][0]
-        for request, key in self.order.items():
-            if all(map(_alike, key, named)):
+        wait_key = self._source(words[0]), self._source(words[1]), self._tag(words[2])
+        if self.requests_of.get(wait_key):
+            return self.requests_of[wait_key][0]
+        for request, key in self.keys.items():
+            if all(map(_matches, key, wait_key)):
                 return request
         raise FileError(f"{self.where}: no request {' '.join(words[:3])} is open")
 
     def _open(self, key: tuple[int, int, int]) -> int:
         self.opened += 1
-        self.order[self.opened] = key
-        self.named[key].append(self.opened)
+        self.keys[self.opened] = key
+        self.requests_of[key].append(self.opened)
         return self.opened
 
 
-def _alike(one: int, other: int) -> bool:
-    return one == other or min(one, other) < NONE
+def _matches(first: int, second: int) -> bool:
+    return first == second or min(first, second) < NONE
 
 
-def _many(name: str, kind: int, work: int | None = None) -> Any:
-    """Return the action of a collective; ``kind`` is where its type stands, ``work`` its work."""
-
-    def action(player: Player, words: Sequence[str]) -> None:
-        player.recorder.collective(name, player.clock, player.clock, player.amount(words, 0, kind))
-        if work is not None:
-            player.clock += number(words[work], player.where)
-
-    return action
-
-
-def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
-    """Return the action of a collective with a root."""
+def _collective(name: str, kind: int, *, root: int | None = None, work: int | None = None) -> Any:
+    """Return the action of a collective; its type, root and work stand at these words."""
 
     def action(player: Player, words: Sequence[str]) -> None:
-        given = whole(words[root], player.where) if root < len(words) else 0
-        player.recorder.collective(
-            name, player.clock, player.clock, player.amount(words, 0, kind), root=given
-        )
+        rank = None if root is None else player.root(words, root)
+        player.together(name, player.amount(words, 0, kind), rank)
         if work is not None:
             player.clock += number(words[work], player.where)
 
@@ -241,41 +238,36 @@ def _rooted(name: str, root: int, kind: int, work: int | None = None) -> Any:
 
 
 def _barrier(player: Player, _: Sequence[str]) -> None:
-    player.recorder.collective("barrier", player.clock, player.clock)
+    player.together("barrier")
 
 
-def _counts(player: Player, words: Sequence[str], at: int, kind: int) -> list[float]:
-    """Return the bytes of a list of counts, one for each rank, of the type at ``kind``."""
-    return [player.amount(words, at + place, kind) for place in range(player.size)]
+def _mean(player: Player, words: Sequence[str], at: int, kind: int) -> float:
+    """Return the mean of a list of counts, one for each rank, in bytes of the type at ``kind``."""
+    amounts = [player.amount(words, at + rank, kind) for rank in range(player.size)]
+    return sum(amounts) / player.size
 
 
 def _alltoallv(player: Player, words: Sequence[str]) -> None:
-    counts = _counts(player, words, 1, 2 * player.size + 2)
-    mean = sum(counts) / player.size
-    player.recorder.collective("alltoallv", player.clock, player.clock, mean)
+    player.together("alltoallv", _mean(player, words, 1, 2 * player.size + 2))
 
 
 def _allgatherv(player: Player, words: Sequence[str]) -> None:
-    size = player.amount(words, 0, player.size + 1)
-    player.recorder.collective("allgatherv", player.clock, player.clock, size)
+    player.together("allgatherv", player.amount(words, 0, player.size + 1))
 
 
 def _gatherv(player: Player, words: Sequence[str]) -> None:
-    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
-    size = player.amount(words, 0, at + 1)
-    player.recorder.collective("gatherv", player.clock, player.clock, size, root=root)
+    at = player.size + 1
+    player.together("gatherv", player.amount(words, 0, at + 1), player.root(words, at))
 
 
 def _scatterv(player: Player, words: Sequence[str]) -> None:
-    root = whole(words[at], player.where) if (at := player.size + 1) < len(words) else 0
+    at = player.size + 1
     size = player.amount(words, player.size, at + 2)
-    player.recorder.collective("scatterv", player.clock, player.clock, size, root=root)
+    player.together("scatterv", size, player.root(words, at))
 
 
 def _reduce_scatter(player: Player, words: Sequence[str]) -> None:
-    counts = _counts(player, words, 0, player.size + 1)
-    mean = sum(counts) / player.size
-    player.recorder.collective("reduce_scatter", player.clock, player.clock, mean)
+    player.together("reduce_scatter", _mean(player, words, 0, player.size + 1))
     player.clock += number(words[player.size], player.where)
 
 
@@ -295,18 +287,18 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "test": Player.test,
     "waitall": Player.waitall,
     "barrier": _barrier,
-    "bcast": _rooted("bcast", 1, 2),
-    "reduce": _rooted("reduce", 2, 3, work=1),
-    "allreduce": _many("allreduce", 2, work=1),
-    "alltoall": _many("alltoall", 2),
+    "bcast": _collective("bcast", 2, root=1),
+    "reduce": _collective("reduce", 3, root=2, work=1),
+    "allreduce": _collective("allreduce", 2, work=1),
+    "alltoall": _collective("alltoall", 2),
     "alltoallv": _alltoallv,
-    "allgather": _many("allgather", 2),
+    "allgather": _collective("allgather", 2),
     "allgatherv": _allgatherv,
-    "gather": _rooted("gather", 2, 3),
-    "scatter": _rooted("scatter", 2, 3),
+    "gather": _collective("gather", 3, root=2),
+    "scatter": _collective("scatter", 3, root=2),
     "gatherv": _gatherv,
     "scatterv": _scatterv,
     "reducescatter": _reduce_scatter,
-    "scan": _many("scan", 2, work=1),
-    "exscan": _many("exscan", 2, work=1),
+    "scan": _collective("scan", 2, work=1),
+    "exscan": _collective("exscan", 2, work=1),
 }

@@ -2,7 +2,7 @@
 
 Format: ``src/liballprof/mpipclog.c``: ``MPI_Send:start:arguments:end`` in us on the rank's own
 clock, a type as ``number,size,extent``, a communicator as ``handle,rank,size``. Handles are a
-rank's own, so that communicators are told by the order of the calls that make them. It does not
+rank's own, so that communicators are known by the order of the calls that make them. It does not
 say whose message a receive from any source got, nor which request a test completed.
 """
 
@@ -19,7 +19,8 @@ from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.readers.text import lines, number, whole
 from parcast_traces.trace.calls import ROOTED
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 _SEND = ("buf", "count", "type", "peer", "tag", "comm", "request")
 _LOCAL_SUM = ("sbuf", "rbuf", "count", "type", "op", "comm")
@@ -47,7 +48,7 @@ _ARGUMENTS: Mapping[str, Sequence[str]] = {
     "comm_rank": ("comm", "rank"),
     "comm_size": ("comm", "size"),
 }  # fmt: skip
-_MESSAGES = frozenset(name for name, given in _ARGUMENTS.items() if "tag" in given)
+_MESSAGES = frozenset(name for name, arguments in _ARGUMENTS.items() if "tag" in arguments)
 _UNKNOWN = ("test", "waitany", "waitsome", "start", "probe", "mprobe", "win_", "put", "get:",
             "accumulate", "comm_create", "gatherv", "scatterv", "allgatherv", "alltoallv",
             "alltoallw", "reduce_scatter", "send_init", "recv_init")  # fmt: skip
@@ -58,26 +59,26 @@ class _Call:
     name: str
     start: float
     end: float
-    given: Mapping[str, str]
+    arguments: Mapping[str, str]
     where: str
 
     def whole(self, name: str) -> int:
-        return whole(self.given[name], f"{self.where}: {name}", least=-(1 << 62))
+        return whole(self.arguments[name], f"{self.where}: {name}", least=-(1 << 62))
 
     def bytes(self, count: str = "count", kind: str = "type") -> int:
-        parts = self.given[kind].split(",")
+        parts = self.arguments[kind].split(",")
         if len(parts) != 3:
             raise FileError(f"{self.where}: a type is number,size,extent, not "
-                            f"{shorten(self.given[kind])!r}")  # fmt: skip
+                            f"{shorten(self.arguments[kind])!r}")  # fmt: skip
         return self.whole(count) * whole(parts[1], f"{self.where}: the size of a type")
 
     def comm(self) -> tuple[str, int, int]:
-        """Return the handle of the communicator, this rank's place in it, and its size."""
-        parts = self.given["comm"].split(",")
+        """Return the handle of the communicator, this rank's position in it, and its size."""
+        parts = self.arguments["comm"].split(",")
         if len(parts) != 3:
             raise FileError(f"{self.where}: a communicator is handle,rank,size, not "
-                            f"{shorten(self.given['comm'])!r}")  # fmt: skip
-        return parts[0], *(whole(one, f"{self.where}: communicator") for one in parts[1:])  # type: ignore[return-value]
+                            f"{shorten(self.arguments['comm'])!r}")  # fmt: skip
+        return parts[0], *(whole(word, f"{self.where}: communicator") for word in parts[1:])  # type: ignore[return-value]
 
 
 def _calls(path: Path) -> Iterator[_Call]:
@@ -89,17 +90,21 @@ def _calls(path: Path) -> Iterator[_Call]:
         where, parts = f"{path}:{line}", text.split(":")
         if not parts[0].startswith("MPI_") or len(parts) < 3:
             raise FileError(f"{where}: {shorten(text)!r} is no call of liballprof")
-        name, given = parts[0].lower().removeprefix("mpi_"), parts[2:-1]
+        name, arguments = parts[0].lower().removeprefix("mpi_"), parts[2:-1]
         if name.startswith(_UNKNOWN):
             raise UnsupportedError(f"{where}: liballprof does not say all of {parts[0]}, such as "
                                    "what it completed, so it is not read")  # fmt: skip
         names = _ARGUMENTS.get(name)
-        if names is not None and len(given) < len(names):
-            raise FileError(f"{where}: {parts[0]} has {len(given)} of {len(names)} arguments; is "
-                            "the file cut off?")  # fmt: skip
-        ends = [None if one == "-" else number(one, where) for one in (parts[1], parts[-1])]
-        times = [one for one in ends if one is not None] or [last]
-        yield _Call(name, times[0], times[-1], dict(zip(names or (), given, strict=False)), where)
+        if names is not None and len(arguments) < len(names):
+            raise FileError(
+                f"{where}: {parts[0]} has {len(arguments)} of {len(names)} arguments; is the file "
+                "cut off?"
+            )
+        ends = [None if word == "-" else number(word, where) for word in (parts[1], parts[-1])]
+        times = [time for time in ends if time is not None] or [last]
+        yield _Call(
+            name, times[0], times[-1], dict(zip(names or (), arguments, strict=False)), where
+        )
         last = times[-1]
 
 
@@ -136,22 +141,22 @@ class _Handles:
     def __init__(self, rank: int, comms: Communicators, path: Path, size: int) -> None:
         self.rank, self.comms, self.path, self.size = rank, comms, path, size
         self.world: str | None = None
-        self.made: list[Name] = []
+        self.unclaimed: list[Name] = []
         self.names: dict[str, Name] = {}
 
     def learn(self, file: Path) -> Iterator[_Call]:
         """Yield the calls of the first way through a file, of which this learns what is made."""
         for call in _calls(file):
-            if "comm" in call.given:
+            if "comm" in call.arguments:
                 self._see(call)
             yield call
 
     def _see(self, call: _Call) -> None:
-        handle, place, size = call.comm()
+        handle, position, size = call.comm()
         if self.world is None:
             check_size(self.path, self.size, size)
-            if place != self.rank:
-                raise FileError(f"{call.where}: this is rank {place}, and the file's name says "
+            if position != self.rank:
+                raise FileError(f"{call.where}: this is rank {position}, and the file's name says "
                                 f"{self.rank}")  # fmt: skip
             self.world, self.names[handle] = handle, WORLD
         if call.name not in ("comm_split", "comm_dup"):
@@ -161,27 +166,34 @@ class _Handles:
                                    "MPI_COMM_WORLD, and handles do not say which")  # fmt: skip
         split = call.name == "comm_split"
         color, key = (call.whole("color"), call.whole("key")) if split else (0, self.rank)
-        name = self.comms.made(self.rank, WORLD, color, key)
+        name = self.comms.add(self.rank, WORLD, color, key)
         if name is not None:
-            self.made.append(name)
+            self.unclaimed.append(name)
 
     def of(self, call: _Call) -> Name:
         """Return the communicator of a call; a new handle is the first made that fits."""
-        handle, place, size = call.comm()
+        handle, position, size = call.comm()
         if handle not in self.names:
-            found = next((one for one in self.made if self._fits(one, place, size)), None)
-            if found is None:
+            name = next(
+                (
+                    candidate
+                    for candidate in self.unclaimed
+                    if self._fits(candidate, position, size)
+                ),
+                None,
+            )
+            if name is None:
                 raise UnsupportedError(
                     f"{call.where}: communicator {handle} of {size} ranks was made neither by "
                     "MPI_Comm_split nor by MPI_Comm_dup, so nothing says who is in it"
                 )
-            self.made.remove(found)
-            self.names[handle] = found
+            self.unclaimed.remove(name)
+            self.names[handle] = name
         return self.names[handle]
 
-    def _fits(self, name: Name, place: int, size: int) -> bool:
+    def _fits(self, name: Name, position: int, size: int) -> bool:
         members = self.comms.members[name]
-        return len(members) == size and members.index(self.rank) == place
+        return len(members) == size and members.index(self.rank) == position
 
 
 class _Writer:
@@ -197,50 +209,52 @@ class _Writer:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
         elif name in ("wait", "waitall"):
-            self.recorder.wait(name, *times, self._done(call))
+            self.recorder.wait(name, *times, self._completed(call))
         elif name in _MESSAGES:
             self._message(call, times)
         else:
             comm = self.handles.of(call)
-            size = call.bytes() if "count" in call.given else 0
+            size = call.bytes() if "count" in call.arguments else 0
             root = self._peer(call, comm, call.whole("root")) if name in ROOTED else None
             self.recorder.collective(name, *times, size, comm, root)
 
-    def _done(self, call: _Call) -> list[int]:
+    def _completed(self, call: _Call) -> list[int]:
         """Return the requests of a wait: handles have 8 bytes, or 4, one behind the other."""
         count = call.whole("count") if call.name == "waitall" else 1
-        first, found = call.whole("request"), list[int]()
+        first, requests = call.whole("request"), list[int]()
         for step in (8, 4):
-            places = range(first, first + step * count, step)
-            near = places if count <= len(self.open) else sorted(self.open)  # a count may be wild
-            mine = [one for one in near if one in places and one in self.open]
-            found = mine if len(mine) > len(found) else found
-        self.open.difference_update(found)
-        return found
+            positions = range(first, first + step * count, step)
+            near = (
+                positions if count <= len(self.open) else sorted(self.open)
+            )  # a count may be wild
+            mine = [address for address in near if address in positions and address in self.open]
+            requests = mine if len(mine) > len(requests) else requests
+        self.open.difference_update(requests)
+        return requests
 
-    def _peer(self, call: _Call, comm: Name, place: int) -> int:
-        found = self.handles.comms.rank_of(comm, place)
-        if found < 0:
+    def _peer(self, call: _Call, comm: Name, position: int) -> int:
+        rank = self.handles.comms.rank_of(comm, position)
+        if rank < 0:
             members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
                             f"{members} members")  # fmt: skip
-        return found
+        return rank
 
     def _message(self, call: _Call, times: tuple[float, float]) -> None:
-        name, comm, place, tag = call.name, self.handles.of(call), call.whole("peer"), 0
+        name, comm, position, tag = call.name, self.handles.of(call), call.whole("peer"), 0
         tag, request = call.whole("tag"), None
-        source, rtag = place, tag
+        source, rtag = position, tag
         if name == "sendrecv":
             source, rtag = call.whole("source"), call.whole("rtag")
-        if place < 0 or source < 0 or min(tag, rtag) < 0:
+        if position < 0 or source < 0 or min(tag, rtag) < 0:
             raise UnsupportedError(
                 f"{call.where}: {name} names no peer or no tag, and liballprof does not say whose "
                 "message it was"
             )
-        if "request" in call.given:
+        if "request" in call.arguments:
             request = call.whole("request")
             self.open.add(request)
-        peer, size = self._peer(call, comm, place), call.bytes()
+        peer, size = self._peer(call, comm, position), call.bytes()
         if name == "sendrecv":
             self.recorder.exchange(*times, peer, size, tag, self._peer(call, comm, source), rtag,
                                    comm, call.bytes("rcount", "rtype"))  # fmt: skip

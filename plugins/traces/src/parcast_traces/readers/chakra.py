@@ -58,14 +58,15 @@ def read(path: Path) -> Trace:
         for step in ranks[-1]:
             if step.kind not in ("calc", "send", "recv"):
                 groups.setdefault(step.group, set()).add(rank)
-    members = {name: sorted(ones) for name, ones in groups.items() if name}
-    said = (
-        "control dependencies, some on nodes that are not there, say who called, and order nothing"
+    members = {name: sorted(processors) for name, processors in groups.items() if name}
+    note = (
+        "control dependencies are ignored, as some are on nodes that are not in the file: they "
+        "record who called"
     )
-    notes = [said] if lost else []
+    notes = [note] if lost else []
     if len(files) == 1 and groups:
-        notes.append("the collectives are of this rank alone, and take no time, as no other rank's "
-                     "file is here")  # fmt: skip
+        notes.append("collectives take no time, so that times are too low: no other rank's file is "
+                     "here")  # fmt: skip
     return trace_of(Schedule(str(path), tuple(ranks), members, tuple(notes)))
 
 
@@ -95,8 +96,8 @@ def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
                 if number in (4, 5):
                     node["control" if number == 4 else "data"] += packed(value)
                 elif number == 10 and isinstance(value, bytes):
-                    name, given = _attribute(value)
-                    node["attr"][name] = given
+                    name, content = _attribute(value)
+                    node["attr"][name] = content
                 elif number in (1, 3, 7) and isinstance(value, int):
                     node[{1: "id", 3: "kind", 7: "duration"}[number]] = value
             node["kind"] = _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "INVALID"
@@ -105,21 +106,21 @@ def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
 
 def _attribute(data: bytes) -> tuple[str, Any]:
     name = ""
-    given: Any = None
+    content: Any = None
     for number, value in fields(data):
         if number == 1 and isinstance(value, bytes):
             name = value.decode("utf-8", "replace")
         elif number == 29 and isinstance(value, bytes):
-            given = value.decode("utf-8", "replace")
+            content = value.decode("utf-8", "replace")
         elif number in _PLAIN and isinstance(value, bytes):
-            given = struct.unpack("<d" if number == 3 else "<f", value)[0]
+            content = struct.unpack("<d" if number == 3 else "<f", value)[0]
         elif number in _ZIGZAG and isinstance(value, int):
-            given = (value >> 1) ^ -(value & 1)
+            content = (value >> 1) ^ -(value & 1)
         elif isinstance(value, int):
-            given = value - (1 << 64) if value >> 63 else value
+            content = value - (1 << 64) if value >> 63 else value
         elif number in (19, 21, 23, 25):
-            given = int.from_bytes(value, "little", signed=number > 21)
-    return name, given
+            content = int.from_bytes(value, "little", signed=number > 21)
+    return name, content
 
 
 def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -130,18 +131,20 @@ def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
         if text[at].isspace():
             at += 1
             continue
-        found, at = decoder.raw_decode(text, at)
-        if not isinstance(found, dict):
+        node, at = decoder.raw_decode(text, at)
+        if not isinstance(node, dict):
             raise MalformedError("what is no object")
-        if "type" not in found:  # the metadata
+        if "type" not in node:  # the metadata
             continue
         yield {
-            "id": int(found.get("id", 0)),
-            "kind": str(found["type"]).removesuffix("_NODE"),
-            "duration": int(found.get("durationMicros", 0)),
-            "data": [int(one) for one in found.get("dataDeps", [])],
-            "control": [int(one) for one in found.get("ctrlDeps", [])],
-            "attr": {one["name"]: _json_value(one) for one in found.get("attr", [])},
+            "id": int(node.get("id", 0)),
+            "kind": str(node["type"]).removesuffix("_NODE"),
+            "duration": int(node.get("durationMicros", 0)),
+            "data": [int(number) for number in node.get("dataDeps", [])],
+            "control": [int(number) for number in node.get("ctrlDeps", [])],
+            "attr": {
+                attribute["name"]: _json_value(attribute) for attribute in node.get("attr", [])
+            },
         }
 
 
@@ -156,7 +159,7 @@ class _Nodes:
 
     def __init__(self, file: Path, size: int) -> None:
         self.file, self.size = file, size
-        self.found: list[tuple[Step, Mapping[str, Any]]] = []
+        self.nodes: list[tuple[Step, Mapping[str, Any]]] = []
         self.numbers: dict[int, int] = {}
         self.lost = 0  #: control dependencies that are left out
 
@@ -166,8 +169,8 @@ class _Nodes:
             raise FileError(f"{where} comes twice")
         if node["duration"] < 0:
             raise FileError(f"{where} takes {node['duration']} us, less than no time")
-        self.numbers[node["id"]] = len(self.found)
-        self.found.append((self._step(node, where), node))
+        self.numbers[node["id"]] = len(self.nodes)
+        self.nodes.append((self._step(node, where), node))
 
     def _step(self, node: Mapping[str, Any], where: str) -> Step:
         kind, attr = node["kind"], node["attr"]
@@ -178,18 +181,18 @@ class _Nodes:
         if starts or kind in ("COMP", "MEM_LOAD", "MEM_STORE"):
             if not node["duration"] and (attr.get("num_ops") or attr.get("tensor_size")):
                 raise UnsupportedError(
-                    f"{where} ({kind}) has operations and bytes, and no duration; a simulator "
-                    "must say how long it takes (duration_micros)"
+                    f"{where} ({kind}) has operations and bytes, and no duration; add how "
+                    "long it takes (duration_micros)"
                 )
             return Step("calc", int(node["duration"]) * 1000)
         size = self._number(attr, "comm_size", where)
         if kind in ("COMM_SEND", "COMM_RECV"):
             word, peer = ("send", "comm_dst") if kind == "COMM_SEND" else ("recv", "comm_src")
-            other = self._number(attr, peer, where)
-            if other >= self.size:
-                raise FileError(f"{where}: {peer} is {other}, and there are files of {self.size} "
-                                "processors")  # fmt: skip
-            return Step(word, size, other, self._number(attr, "comm_tag", where, 0))
+            peer_rank = self._number(attr, peer, where)
+            if peer_rank >= self.size:
+                raise FileError(f"{where}: {peer} is {peer_rank}, and there are files of "
+                                f"{self.size} processors")  # fmt: skip
+            return Step(word, size, peer_rank, self._number(attr, "comm_tag", where, 0))
         if kind == "COMM_COLL":
             number = self._number(attr, "comm_type", where)
             if number >= len(_TOGETHER):
@@ -201,10 +204,10 @@ class _Nodes:
     def _number(
         self, attr: Mapping[str, Any], name: str, where: str, default: int | None = None
     ) -> int:
-        found = attr.get(name, default)
-        if type(found) is not int or found < 0:
-            raise FileError(f"{where}: {name} must be a whole number, not {shorten(found)}")
-        return found
+        value = attr.get(name, default)
+        if type(value) is not int or value < 0:
+            raise FileError(f"{where}: {name} must be a whole number, not {shorten(value)}")
+        return value
 
     def steps(self) -> list[Step]:
         """Return all nodes.
@@ -212,13 +215,15 @@ class _Nodes:
         Control dependencies on nodes that are not there are of the converter of PyTorch's traces:
         they say who called, data dependencies have the whole order.
         """
-        controls = {one for _, node in self.found for one in node["control"]}
+        controls = {node_id for _, node in self.nodes for node_id in node["control"]}
         self.lost = 0 if controls <= self.numbers.keys() else len(controls)
-        for step, node in self.found:
+        for step, node in self.nodes:
             needs = [*node["data"], *(() if self.lost else node["control"])]
-            for one in dict.fromkeys(needs):
-                if one not in self.numbers:
-                    raise FileError(f"{self.file}: node {node['id']} waits for node {one}, which "
-                                    "is not there; is the file cut off?")  # fmt: skip
-                step.ended.append(self.numbers[one])
-        return [step for step, _ in self.found]
+            for needed in dict.fromkeys(needs):
+                if needed not in self.numbers:
+                    raise FileError(
+                        f"{self.file}: node {node['id']} waits for node {needed}, which is not "
+                        "there; is the file cut off?"
+                    )
+                step.ended.append(self.numbers[needed])
+        return [step for step, _ in self.nodes]

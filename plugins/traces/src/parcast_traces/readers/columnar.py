@@ -39,15 +39,15 @@ def write(trace: Trace, path: Path) -> None:
         If it cannot be written.
     """
     tables = {name: np.ascontiguousarray(table, _TYPES[name]) for name, table in _tables(trace)}
-    places, at = {}, 0
+    layout, at = {}, 0
     for name, table in tables.items():
-        places[name] = {"shape": table.shape, "at": at}
+        layout[name] = {"shape": table.shape, "at": at}
         at += -(-table.nbytes // _PAGE) * _PAGE
     checksum = 0
     for table in tables.values():
         checksum = zlib.crc32(_padded(table), checksum)
     header = json.dumps({
-        "tables": places, "bytes": at, "checksum": checksum, "labels": trace.labels,
+        "tables": layout, "bytes": at, "checksum": checksum, "labels": trace.labels,
         "sites": trace.sites, "regions": trace.regions, "tick": trace.tick,
         "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
         "modeled": trace.modeled,
@@ -73,7 +73,7 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield from (("source", channels.source), ("target", channels.target))
     yield from (("tag", channels.tag), ("communicator", channels.communicator))
     yield "members", np.concatenate([np.empty(0, np.int32), *trace.communicators])
-    yield "sizes", np.array([len(one) for one in trace.communicators], np.int64)
+    yield "sizes", np.array([len(members) for members in trace.communicators], np.int64)
 
 
 def _padded(table: Any) -> bytes:

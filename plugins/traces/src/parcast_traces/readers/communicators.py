@@ -25,7 +25,7 @@ class Communicators:
         self._parents: dict[Name, Name] = {}
         self._calls: Counter[tuple[int, Name]] = Counter()
 
-    def made(self, rank: int, parent: Name, color: int = 0, key: int = 0) -> str | None:
+    def add(self, rank: int, parent: Name, color: int = 0, key: int = 0) -> str | None:
         """Say that a rank made one of ``parent``; return its name, None where it is in none."""
         number = self._calls[rank, parent]
         self._calls[rank, parent] += 1
@@ -38,16 +38,16 @@ class Communicators:
 
     def settle(self) -> None:
         """Order the members, once all ranks have said what they made."""
-        for name in sorted(self._keys, key=lambda one: str(one).count(".")):
+        for name in sorted(self._keys, key=lambda label: str(label).count(".")):
             keys, parent = self._keys[name], self.members[self._parents[name]]
-            self.members[name] = sorted(keys, key=lambda one: (keys[one], parent.index(one)))
+            self.members[name] = sorted(keys, key=lambda rank: (keys[rank], parent.index(rank)))
 
     def record(self, recording: Recording) -> None:
         """Give all of them to a recording."""
         for name, members in self.members.items():
             recording.communicator(name, members)
 
-    def rank_of(self, name: Name, place: int) -> int:
-        """Return the rank at a place, or -1 if there is none."""
+    def rank_of(self, name: Name, position: int) -> int:
+        """Return the rank at a position, or -1 if there is none."""
         members = self.members[name]
-        return members[place] if 0 <= place < len(members) else -1
+        return members[position] if 0 <= position < len(members) else -1

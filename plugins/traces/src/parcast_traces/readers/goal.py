@@ -17,7 +17,8 @@ import attrs
 from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.text import lines
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: A source or a tag that says any, as text and as the 32 bits of -1.
 ANY = -1
@@ -97,7 +98,7 @@ def schedule(path: Path) -> Schedule:
 
 
 def _statements(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield place and text of every line that says something, without comments."""
+    """Yield line and text of every line that says something, without comments."""
     comment = False
     for number, line in lines(path):
         text = line
@@ -105,8 +106,8 @@ def _statements(path: Path) -> Iterator[tuple[str, str]]:
             _, end, text = text.partition("*/")
             comment = not end
         while not comment and "/*" in text:
-            before, _, rest = text.partition("/*")
-            _, end, after = rest.partition("*/")
+            before, _, remainder = text.partition("/*")
+            _, end, after = remainder.partition("*/")
             text, comment = before + " " + after, not end
         text = text.partition("//")[0].strip()
         if text:
@@ -117,7 +118,7 @@ class _Parser:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ranks: list[list[Step]] = []
-        self.given: set[int] = set()
+        self.seen: set[int] = set()
         self.open: list[Step] | None = None
         self.labels: dict[str, int] = {}
         self.orders: list[tuple[str, str, bool, str]] = []
@@ -130,47 +131,50 @@ class _Parser:
             self._rank(where, text)
         elif text == "}":
             self._close()
-        elif found := _OPERATION.fullmatch(text):
-            self._step(where, found.groupdict())
-        elif found := _ORDER.fullmatch(text):
-            later, word, earlier = found.groups()
+        elif match := _OPERATION.fullmatch(text):
+            self._step(where, match.groupdict())
+        elif match := _ORDER.fullmatch(text):
+            later, word, earlier = match.groups()
             self.orders.append((later, earlier, word == "requires", where))
         else:
             raise FileError(f"{where}: {shorten(text)!r} is no line of a schedule (send, recv, "
                             "calc, requires, irequires)")  # fmt: skip
 
     def _size(self, where: str, text: str) -> None:
-        found = re.fullmatch(r"num_ranks\s+(\d{1,9})", text)
-        if not found or not 0 < int(found[1]) <= _MOST_RANKS:
+        match = re.fullmatch(r"num_ranks\s+(\d{1,9})", text)
+        if not match or not 0 < int(match[1]) <= _MOST_RANKS:
             raise FileError(f"{where}: a schedule begins with num_ranks and how many, not "
                             f"{shorten(text)!r}")  # fmt: skip
-        self.ranks = [[] for _ in range(int(found[1]))]
+        self.ranks = [[] for _ in range(int(match[1]))]
 
     def _rank(self, where: str, text: str) -> None:
-        found = re.fullmatch(r"rank\s+(\d{1,9})\s*\{(\s*\})?", text)
-        if not found:
+        match = re.fullmatch(r"rank\s+(\d{1,9})\s*\{(\s*\})?", text)
+        if not match:
             raise FileError(f"{where}: {shorten(text)!r} stands outside any rank")
-        rank = int(found[1])
-        if rank >= len(self.ranks) or rank in self.given:
-            said = "comes twice" if rank in self.given else f"is not below {len(self.ranks)}"
-            raise FileError(f"{where}: rank {rank} {said}")
-        self.given.add(rank)
-        self.open = None if found[2] else self.ranks[rank]
+        rank = int(match[1])
+        if rank >= len(self.ranks) or rank in self.seen:
+            reason = "comes twice" if rank in self.seen else f"is not below {len(self.ranks)}"
+            raise FileError(f"{where}: rank {rank} {reason}")
+        self.seen.add(rank)
+        self.open = None if match[2] else self.ranks[rank]
 
-    def _step(self, where: str, given: dict[str, str | None]) -> None:
+    def _step(self, where: str, fields: dict[str, str | None]) -> None:
         assert self.open is not None
-        kind = given["send"] or given["recv"] or given["calc"] or ""
-        size, peer = given["out"] or given["into"] or given["work"], given["to"] or given["source"]
+        kind = fields["send"] or fields["recv"] or fields["calc"] or ""
+        size, peer = (
+            fields["out"] or fields["into"] or fields["work"],
+            fields["to"] or fields["source"],
+        )
         step = Step(kind, int(size or 0))
         if peer is not None:
             step.peer = ANY if kind == "recv" and peer in _ANYS else int(peer)
             if step.peer >= len(self.ranks) or step.peer < ANY:
                 raise FileError(f"{where}: there is no rank {peer}, only 0 to "
                                 f"{len(self.ranks) - 1}")  # fmt: skip
-        tag = given["tag"] or "0"
+        tag = fields["tag"] or "0"
         step.tag = ANY if kind == "recv" and tag in _ANYS else int(tag)
-        step.cpu, step.nic = int(given["cpu"] or 0), int(given["nic"] or 0)
-        label = given["label"]
+        step.cpu, step.nic = int(fields["cpu"] or 0), int(fields["nic"] or 0)
+        label = fields["label"]
         if label in self.labels:
             raise FileError(f"{where}: label {label} comes twice")
         if label is not None:
@@ -180,7 +184,7 @@ class _Parser:
     def _close(self) -> None:
         assert self.open is not None
         for later, earlier, ended, where in self.orders:
-            missing = next((one for one in (later, earlier) if one not in self.labels), None)
+            missing = next((label for label in (later, earlier) if label not in self.labels), None)
             if missing is not None:
                 raise FileError(f"{where}: this rank has no label {missing}")
             step = self.open[self.labels[later]]
@@ -192,13 +196,13 @@ class _Parser:
             raise FileError(f"{self.path} is empty; a schedule begins with num_ranks")
         if self.open is not None:
             raise FileError(f"{self.path} ends inside a rank, without '}}'; is it cut off?")
-        if len(self.given) < len(self.ranks):
-            lost = next(rank for rank in range(len(self.ranks)) if rank not in self.given)
+        if len(self.seen) < len(self.ranks):
+            lost = next(rank for rank in range(len(self.ranks)) if rank not in self.seen)
             raise FileError(f"{self.path}: rank {lost} of 0 to {len(self.ranks) - 1} is missing")
         return Schedule(str(self.path), tuple(self.ranks))
 
 
-def trace_of(given: Schedule) -> Trace:
+def trace_of(schedule: Schedule) -> Trace:
     """Return a schedule as a trace without times.
 
     Raises
@@ -206,16 +210,21 @@ def trace_of(given: Schedule) -> Trace:
     TraceError
         If no run can have left it.
     UnsupportedError
-        If a receive names no source or no tag, or steps require each other in a ring.
+        If a receive names no source or no tag, or steps require each other in a cycle.
     """
-    recording = Recording(len(given.ranks), given.where)
-    for name, members in given.groups.items():
+    recording = Recording(len(schedule.ranks), schedule.where)
+    for name, members in schedule.groups.items():
         recording.communicator(name, members)
-    for recorder, steps in zip(recording.ranks, given.ranks, strict=True):
-        _Order(recorder, steps, given.where).play()
-    notes = [*given.notes, "a rank starts what is ready before it waits, in the order of the file"]
-    if any(step.cpu for steps in given.ranks for step in steps):
-        notes.append("the processors of a rank are folded into one")
+    for recorder, steps in zip(recording.ranks, schedule.ranks, strict=True):
+        _Order(recorder, steps, schedule.where).play()
+    notes = [
+        *schedule.notes,
+        "a rank starts what is ready before it waits, in the order of the file",
+    ]
+    if any(step.cpu for steps in schedule.ranks for step in steps):
+        notes.append(
+            "the processors of a rank are one: work of several takes the sum of their times"
+        )
     return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
 
 
@@ -226,10 +235,10 @@ class _Order:
         self.recorder, self.steps, self.where = recorder, steps, where
         self.clock = 0.0
         self.open: set[int] = set()  #: messages that are not known to have come or gone
-        self.missing = [len(one.ended) + len(one.begun) for one in steps]
+        self.missing = [len(step.ended) + len(step.begun) for step in steps]
         self.later: list[list[int]] = [[] for _ in steps]
-        for number, one in enumerate(steps):
-            for before in (*one.ended, *one.begun):
+        for number, step in enumerate(steps):
+            for before in (*step.ended, *step.begun):
                 self.later[before].append(number)
         self.free: list[int] = []  #: to be begun without waiting
         self.waiting: list[int] = []  #: whose requirements are begun, but not all ended
@@ -255,7 +264,7 @@ class _Order:
         if not self.waiting:
             raise UnsupportedError(
                 f"{self.where}: rank {self.recorder.rank} has steps that require each other in a "
-                "ring, so none can begin"
+                "cycle, so none can begin"
             )
         number = heapq.heappop(self.waiting)
         if needs := self.open.intersection(self.steps[number].ended):
@@ -279,7 +288,7 @@ class _Order:
         elif ANY in (step.peer, step.tag):
             raise UnsupportedError(
                 f"{self.where}: {self.recorder.place}: a receive names no source or no tag, and "
-                "a message graph has fixed edges; ask 'parcast perturb replay'"
+                "a message graph has fixed edges; use 'parcast perturb replay'"
             )
         else:
             self.recorder.receive("irecv", clock, clock, step.peer, step.tag, room=step.size,

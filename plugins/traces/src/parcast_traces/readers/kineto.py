@@ -3,7 +3,7 @@
 What counts are NCCL's kernels (and ``gloo:`` operations of the processor): each is a collective or
 a message from its start to its end, in the order of their starts; all between is computation.
 Their arguments say name, elements, type and process group (gloo's only the elements, where the
-profiler recorded shapes); a root is not recorded, so what has one is taken to wait for all.
+profiler recorded shapes); roots are not recorded, so what has one waits for all.
 Messages of gloo are refused: their operations end when the message is posted. Every rank has a
 clock of its own. A region is the annotation (``record_function``) that began last around a call's
 start: of a kernel in its own stream, of gloo, whose threads are its own, in any; steps of the
@@ -24,7 +24,8 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.neutral import load
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: Collectives by PyTorch's names, without underscores.
 _NAMES = {
@@ -37,7 +38,10 @@ _NAMES = {
     "scatter": "alltoall", "send": "send", "recv": "recv",
 }  # fmt: skip
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
-_ROOTLESS = "roots are not recorded: broadcasts, reductions and the like are taken to wait for all"
+_ROOTLESS = (
+    "roots are not recorded: broadcasts and reductions wait for all ranks here, so delays may "
+    "spread too far"
+)
 
 _BYTES = {
     "Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Short": 2, "Byte": 1,
@@ -69,18 +73,18 @@ def read(path: Path) -> Trace:
     files = rank_files(path)
     recording = Recording(len(files), str(path))
     notes: dict[str, None] = {}
-    told, communicates = False, False
+    size_known, communicates = False, False
     for recorder, file in zip(recording.ranks, files, strict=True):
         data = load(file)
         if not isinstance(data, dict) or not isinstance(data.get("traceEvents"), list):
             raise FileError(f"{file} is no trace of PyTorch's profiler: it has no traceEvents")
-        told |= _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
+        size_known |= _check_rank(file, data.get("distributedInfo"), recorder.rank, len(files))
         writer = _Writer(recorder, file, notes)
         communicates |= writer.write(data["traceEvents"])
-        told |= writer.told
-    if communicates and not told:
+        size_known |= writer.size_known
+    if communicates and not size_known:
         _check_alone(path, len(files))
-        notes[f"no file says how many ranks the run had; it is taken to be {len(files)}"] = None
+        notes[f"no file says how many ranks the run had; {len(files)} is assumed"] = None
     if not communicates:
         notes["no communication is recorded: all time is computation"] = None
     return recording.trace(tick=1e-6, notes=tuple(notes))
@@ -90,12 +94,12 @@ def _check_rank(file: Path, info: Any, rank: int, files: int) -> bool:
     """Refuse a file of another rank or run; return whether it says how many ranks there were."""
     if not isinstance(info, dict):
         return False
-    told = isinstance(info.get("world_size"), int)
-    if told:
+    has_size = isinstance(info.get("world_size"), int)
+    if has_size:
         check_size(file, files, info["world_size"])
     if info.get("rank", rank) != rank:
         raise FileError(f"{file}: this is rank {info['rank']}, and the file's name says {rank}")
-    return told
+    return has_size
 
 
 def _check_alone(path: Path, files: int) -> None:
@@ -112,11 +116,11 @@ class _Writer:
 
     def __init__(self, recorder: RankRecorder, file: Path, notes: dict[str, None]) -> None:
         self.recorder, self.file, self.notes = recorder, file, notes
-        self.told = False  #: how many ranks there are
+        self.size_known = False  #: how many ranks there are
 
     def write(self, events: list[Any]) -> bool:
         """Record all events; return whether the rank communicates."""
-        mine = sorted(self._mine(events), key=lambda one: one[0])
+        mine = sorted(self._mine(events), key=lambda call: call[0])
         around = _regions(mine, events)
         origin, last = self._span(events)
         before = 0.0
@@ -151,35 +155,35 @@ class _Writer:
             if not kernel and not name.startswith("gloo:"):
                 continue
             times = (event.get("ts"), event.get("dur"))
-            if any(type(one) not in (int, float) for one in times):
+            if any(type(time) not in (int, float) for time in times):
                 raise FileError(f"{self.file}: event {number} ({shorten(name)}) has no ts or dur")
-            start, taken = float(times[0]), float(times[1])  # type: ignore[arg-type]
-            yield start, start + taken, event
+            start, duration = float(times[0]), float(times[1])  # type: ignore[arg-type]
+            yield start, start + duration, event
 
     def _record(self, event: Mapping[str, Any], start: float, end: float) -> None:
-        given = event.get("args")
-        args: Mapping[str, Any] = given if isinstance(given, dict) else {}
-        name, said = str(event["name"]), str(args.get("Collective name", ""))
-        word = (said or name.removeprefix("gloo:")).lower().replace("_", "")
-        found = _NAMES.get(word)
-        if found is None:
+        arguments = event.get("args")
+        args: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
+        name, collective = str(event["name"]), str(args.get("Collective name", ""))
+        word = (collective or name.removeprefix("gloo:")).lower().replace("_", "")
+        operation = _NAMES.get(word)
+        if operation is None:
             raise UnsupportedError(
                 f"{self.file}: {self.recorder.place}: {shorten(name)} does not say which "
-                f"collective it is ({shorten(said)!r})"
+                f"collective it is ({shorten(collective)!r})"
             )
         if word in _ROOTED:
             self.notes[_ROOTLESS] = None
         size = self._size(args, name)
         comm = self._group(args)
-        if found in ("send", "recv"):
+        if operation in ("send", "recv"):
             if name.startswith("gloo:"):
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: {shorten(name)} ends when the message is "
                     "posted, and nothing says when it came"
                 )
-            self._message(found, args, (start, end), size, comm)
+            self._message(operation, args, (start, end), size, comm)
         else:
-            self.recorder.collective(found, start, end, size, comm, site=word)
+            self.recorder.collective(operation, start, end, size, comm, site=word)
 
     def _message(
         self, word: str, args: Mapping[str, Any], times: tuple[float, float], size: float, comm: Any
@@ -212,13 +216,15 @@ class _Writer:
         shapes: Any = args.get("Input Dims")
         if not kinds and not shapes:
             if not name.endswith("barrier"):
-                self.notes["how many bytes gloo moves is not recorded"] = None
+                self.notes["operations of gloo whose bytes are not recorded count as 0 bytes"] = (
+                    None
+                )
             return 0.0
         tensors = list(zip(kinds, shapes, strict=False)) if _lists(kinds, shapes) else []
-        known = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
-                    and all(type(one) is int and 0 <= one <= _MOST for one in shape)
+        sized = all(isinstance(kind, str) and kind in _BYTES and _lists(shape)
+                    and all(type(extent) is int and 0 <= extent <= _MOST for extent in shape)
                     for kind, shape in tensors)  # fmt: skip
-        if not tensors or not known:
+        if not tensors or not sized:
             raise UnsupportedError(f"{self.file}: {self.recorder.place}: {shorten(name)} is of "
                                    "types or shapes whose size is not known")  # fmt: skip
         return sum(_BYTES[kind] * math.prod(map(float, shape)) for kind, shape in tensors)
@@ -227,21 +233,21 @@ class _Writer:
         """Return the process group, which is new if its name is."""
         text = str(args.get("Process Group Ranks", ""))
         size = args.get("Group size")
-        self.told |= isinstance(size, int)
-        recording = self.recorder.recording
+        self.size_known |= isinstance(size, int)
+        names = self.recorder.names
         if "..." in text or not re.fullmatch(r"\[[\d, ]+\]", text):
-            if size not in (None, recording.size):
+            if size not in (None, names.size):
                 raise UnsupportedError(
                     f"{self.file}: {self.recorder.place}: the ranks of a process group of {size} "
-                    "are not told"
+                    "are not recorded"
                 )
             return 0
         ranks = json.loads(text)
-        if ranks == list(range(recording.size)):
+        if ranks == list(range(names.size)):
             return 0
         name = f"{args.get('Process Group Name', '')} {text}"
-        if name not in recording.labels:
-            recording.communicator(name, ranks)
+        if name not in names.labels:
+            names.communicator(name, ranks)
         return name
 
 
@@ -255,23 +261,23 @@ def _regions(
         if not isinstance(name, str) or name.startswith(_OPERATIONS):
             continue
         times = (event.get("ts"), event.get("dur"))
-        if event.get("cat") in _ANNOTATIONS and all(type(one) in (int, float) for one in times):
-            start, taken = map(float, times)
-            span = (start, start + taken, re.sub(r"#\d+$", "", name))
+        if event.get("cat") in _ANNOTATIONS and all(type(time) in (int, float) for time in times):
+            start, duration = map(float, times)
+            span = (start, start + duration, re.sub(r"#\d+$", "", name))
             spans[_stream(event)].append(span)
-    for one in spans.values():
-        one.sort(key=lambda span: (span[0], -span[1]))
+    for stream_spans in spans.values():
+        stream_spans.sort(key=lambda span: (span[0], -span[1]))
     open_: dict[Any, list[tuple[float, float, str]]] = defaultdict(list)
     at = Counter[Any]()
-    found = []
+    regions = []
     for start, _, event in mine:
         key = _stream(event)
         while at[key] < len(spans[key]) and spans[key][at[key]][0] <= start:
             open_[key].append(spans[key][at[key]])
             at[key] += 1
-        open_[key] = [one for one in open_[key] if one[1] > start]
-        found.append(open_[key][-1][2] if open_[key] else "")
-    return found
+        open_[key] = [span for span in open_[key] if span[1] > start]
+        regions.append(open_[key][-1][2] if open_[key] else "")
+    return regions
 
 
 def _times(event: Any) -> tuple[float, float] | None:
@@ -279,10 +285,10 @@ def _times(event: Any) -> tuple[float, float] | None:
     if not isinstance(event, dict) or event.get("ph") != "X" or event.get("cat") == "Trace":
         return None
     start: Any = event.get("ts")
-    taken: Any = event.get("dur")
-    if type(start) not in (int, float) or type(taken) not in (int, float) or taken < 0:
+    duration: Any = event.get("dur")
+    if type(start) not in (int, float) or type(duration) not in (int, float) or duration < 0:
         return None
-    return float(start), float(start) + float(taken)
+    return float(start), float(start) + float(duration)
 
 
 def _stream(event: Mapping[str, Any]) -> Any:
@@ -292,4 +298,4 @@ def _stream(event: Mapping[str, Any]) -> Any:
 
 
 def _lists(*values: Any) -> bool:
-    return all(isinstance(one, list) for one in values)
+    return all(isinstance(value, list) for value in values)

@@ -23,7 +23,8 @@ from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ACCESS, ALL, CALLS, ONE_SIDED, RECV, ROOTED, WAIT
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.one_sided import Window, Windows
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: A text file beyond this is another thing given by mistake.
 MOST_BYTES = 512 << 20
@@ -89,7 +90,7 @@ def trace_of(data: Any, where: str) -> Trace:
     if not isinstance(comms, dict):
         raise FileError(f"{where}: comms is an object from a communicator's name to its ranks")
     for name, members in comms.items():
-        if not (isinstance(members, list) and all(type(one) is int for one in members)):
+        if not (isinstance(members, list) and all(type(rank) is int for rank in members)):
             raise FileError(f"{where}: communicator {name} must be a list of ranks")
         recording.communicator(_name(name), members)
     windows = Windows()
@@ -98,7 +99,7 @@ def trace_of(data: Any, where: str) -> Trace:
             raise FileError(f"{where}: rank {recorder.rank} must be a list of events")
         for event in events:
             _record(recorder, event, where, windows)
-    windows.finished()
+    windows.check_locks()
     return recording.trace(tick=_tick(data, where), comparable=data.get("clocks") == "comparable")
 
 
@@ -137,59 +138,61 @@ class _Event:
         self.site, recorder.region = self.text("site"), self.text("region") or ""
 
     def text(self, name: str) -> str | None:
-        found = self.data.pop(name, None)
-        if not isinstance(found, str | None):
+        value = self.data.pop(name, None)
+        if not isinstance(value, str | None):
             raise FileError(f"{self.place} ({self.kind}): {name} must be a text")
-        return found
+        return value
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float:
-        found: Any = self.data.pop(name, default)
-        if type(found) not in (int, float) or not -LARGEST <= found <= LARGEST or found < least:
-            if found is default and default is not None:
+        value: Any = self.data.pop(name, default)
+        if type(value) not in (int, float) or not -LARGEST <= value <= LARGEST or value < least:
+            if value is default and default is not None:
                 return float(default)
             bound = f" of {least:g} or more" if math.isfinite(least) else ""
             raise FileError(f"{self.place} ({self.kind}): {name} must be a number{bound}, "
-                            f"not {shorten(found)}")  # fmt: skip
-        return float(found)
+                            f"not {shorten(value)}")  # fmt: skip
+        return float(value)
 
     def whole(self, name: str, default: int | None = None) -> int:
-        found = self.number(name, default)
-        if found != int(found):
+        value = self.number(name, default)
+        if value != int(value):
             raise FileError(f"{self.place} ({self.kind}): {name} must be a whole number, "
-                            f"not {found}")  # fmt: skip
-        return int(found)
+                            f"not {value}")  # fmt: skip
+        return int(value)
 
     def request(self) -> Any:
-        found = self.data.pop("request", None)
-        if type(found) not in (int, str):
+        value = self.data.pop("request", None)
+        if type(value) not in (int, str):
             raise FileError(f"{self.place} ({self.kind}): request must be a name or a number")
-        return found
+        return value
 
-    def named(self, what: str) -> object:
+    def handle(self, field: str) -> object:
         """Return a communicator or a window."""
-        found = self.data.pop(what, 0)
-        if type(found) not in (int, str):
-            raise FileError(f"{self.place} ({self.kind}): {what} must be a name or a number")
-        return _name(found)
+        value = self.data.pop(field, 0)
+        if type(value) not in (int, str):
+            raise FileError(f"{self.place} ({self.kind}): {field} must be a name or a number")
+        return _name(value)
 
     def requests(self) -> list[Any]:
         """Return the requests that a wait or a test completed."""
-        one = "request" in self.data
-        named = [self.request()] if one else self.data.pop("requests", [])
-        done = self.data.pop("completed", None)
+        single = "request" in self.data
+        requests = [self.request()] if single else self.data.pop("requests", [])
+        completed = self.data.pop("completed", None)
         flag = self.data.pop("flag", True)
-        found = (named if done is None else done) if flag else []
-        if not isinstance(found, list) or any(type(one) not in (int, str) for one in found):
+        finished = (requests if completed is None else completed) if flag else []
+        if not isinstance(finished, list) or any(
+            type(request) not in (int, str) for request in finished
+        ):
             raise FileError(f"{self.place} ({self.kind}): requests must be a list of names")
-        return found
+        return finished
 
     def group(self) -> list[int]:
-        found = self.data.pop("group", None)
-        if not isinstance(found, list) or any(type(one) is not int for one in found):
+        ranks = self.data.pop("group", None)
+        if not isinstance(ranks, list) or any(type(rank) is not int for rank in ranks):
             raise FileError(f"{self.place} ({self.kind}): group must be a list of ranks")
-        return found
+        return ranks
 
-    def over(self) -> None:
+    def finish(self) -> None:
         if self.data:
             raise FileError(f"{self.place} ({self.kind}): it has no {next(iter(self.data))!r}")
 
@@ -197,10 +200,10 @@ class _Event:
 def _record(recorder: RankRecorder, data: Any, where: str, windows: Windows) -> None:
     event = _Event(recorder, data, where)
     kind, start, end, site = event.kind, event.start, event.end, event.site
-    comm = event.named("comm")
+    comm = event.handle("comm")
     behavior = _KNOWN[kind]
     if kind in ONE_SIDED:
-        _one_sided(event, windows.of(recorder, event.named("win"), comm))
+        _one_sided(event, windows.of(recorder, event.handle("win"), comm))
     elif kind == "request_free":
         recorder.free(start, end, event.request())
     elif behavior == 0:
@@ -228,7 +231,7 @@ def _record(recorder: RankRecorder, data: Any, where: str, windows: Windows) -> 
         request = event.request() if kind == "irecv" else None
         recorder.receive(kind, start, end, event.whole("peer"), event.whole("tag", 0), comm,
                          event.number("bytes", math.inf, least=0), request, site)  # fmt: skip
-    event.over()
+    event.finish()
 
 
 def _one_sided(event: _Event, window: Window) -> None:
@@ -252,4 +255,4 @@ def _one_sided(event: _Event, window: Window) -> None:
     elif kind in ("win_sync", "win_test"):
         window.recorder.local("win_sync", start, end)
     else:
-        window.done(kind, start, end, None if kind.endswith("_all") else event.whole("peer"))
+        window.flush(kind, start, end, None if kind.endswith("_all") else event.whole("peer"))

@@ -16,10 +16,10 @@ class MalformedError(ValueError):
     """Bytes that are no message; the text says what is wrong."""
 
 
-def delimited(file: IO[bytes], most: int) -> Iterator[bytes]:
+def delimited(file: IO[bytes], limit: int) -> Iterator[bytes]:
     """Yield messages that have their length before them."""
     while (length := _file_varint(file)) is not None:
-        if length > most:
+        if length > limit:
             raise MalformedError(f"a message of {length:,} bytes, and none has so many")
         message = file.read(length)
         if len(message) < length:
@@ -28,11 +28,11 @@ def delimited(file: IO[bytes], most: int) -> Iterator[bytes]:
 
 
 def _file_varint(file: IO[bytes]) -> int | None:
-    found = shift = 0
+    value = shift = 0
     while byte := file.read(1):
-        found |= (byte[0] & 127) << shift
+        value |= (byte[0] & 127) << shift
         if byte[0] < 128:
-            return found
+            return value
         shift += 7
         if shift > 63:
             raise MalformedError("a number of more than 64 bits")
@@ -42,12 +42,12 @@ def _file_varint(file: IO[bytes]) -> int | None:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    found = shift = 0
+    value = shift = 0
     while at < len(data) and shift <= 63:
-        found |= (data[at] & 127) << shift
+        value |= (data[at] & 127) << shift
         at += 1
         if data[at - 1] < 128:
-            return found, at
+            return value, at
         shift += 7
     raise MalformedError("a number that does not end")
 
@@ -75,8 +75,8 @@ def packed(value: Value) -> list[int]:
     """Return the integers of a repeated field, packed or one by one."""
     if isinstance(value, int):
         return [value]
-    found, at = [], 0
+    numbers, at = [], 0
     while at < len(value):
-        one, at = _varint(value, at)
-        found.append(one)
-    return found
+        number, at = _varint(value, at)
+        numbers.append(number)
+    return numbers

@@ -16,15 +16,15 @@ def rank_files(path: Path) -> list[Path]:
     FileError
         If the name has no number, or a rank's file is missing.
     """
-    found = _split(path)
-    if found is None:
+    own_parts = _split(path)
+    if own_parts is None:
         raise FileError(f"{path}: this format has a file for each rank, and this name has no "
                         "number; give one such as run-0.txt")  # fmt: skip
     files: dict[int, Path] = {}
-    for other in path.parent.iterdir():
-        parts = _split(other)
-        if parts is not None and (parts[0], parts[2]) == (found[0], found[2]):
-            files[int(parts[1])] = other
+    for candidate in path.parent.iterdir():
+        parts = _split(candidate)
+        if parts is not None and (parts[0], parts[2]) == (own_parts[0], own_parts[2]):
+            files[int(parts[1])] = candidate
     missing = next(rank for rank in range(len(files) + 1) if rank not in files)
     if missing < len(files):
         raise FileError(f"{path}: rank {missing} of 0 to {max(files)} has no file beside this one")
@@ -47,5 +47,5 @@ def check_size(path: Path, files: int, ranks: int) -> None:
 
 
 def _split(path: Path) -> tuple[str, str, str] | None:
-    found = re.fullmatch(r"(.*?)(\d{1,9})(\D*)", path.name)
-    return (found[1], found[2], found[3]) if found else None
+    match = re.fullmatch(r"(.*?)(\d{1,9})(\D*)", path.name)
+    return (match[1], match[2], match[3]) if match else None

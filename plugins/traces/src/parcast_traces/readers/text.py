@@ -42,12 +42,12 @@ def number(text: str, where: str, *, least: float = 0.0) -> float:
         If it is none, or less than ``least``.
     """
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = float("nan")
-    if not least <= found < float("inf"):
+        value = float("nan")
+    if not least <= value < float("inf"):
         raise FileError(f"{where}: {shorten(text)!r} must be a number of {least:g} or more")
-    return found
+    return value
 
 
 def whole(text: str, where: str, *, least: int = 0) -> int:
@@ -58,7 +58,7 @@ def whole(text: str, where: str, *, least: int = 0) -> int:
     FileError
         If it is none, or less than ``least``.
     """
-    found = number(text, where, least=least)
-    if found != int(found):
+    value = number(text, where, least=least)
+    if value != int(value):
         raise FileError(f"{where}: {shorten(text)!r} must be a whole number")
-    return int(found)
+    return int(value)

@@ -15,7 +15,7 @@ from pathlib import Path
 from parcast.errors import FileError
 from parcast_traces.readers.actions import RECEIVES, Player
 from parcast_traces.readers.text import lines, whole
-from parcast_traces.readers.wildcards import Got, Steps, counted, messages_of
+from parcast_traces.readers.wildcards import Envelope, Steps, counted, messages_of
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
 
@@ -45,10 +45,10 @@ def read(path: Path) -> Trace:
     recording, notes = Recording(size, str(path)), dict[str, None]()
     players = [Player(recorder, size) for recorder in recording.ranks]
     if wild:
-        found = _messages(files, size)
-        notes.update(dict.fromkeys(_decided(*counted(found))))
-        for player, got in zip(players, found, strict=True):
-            player.got = deque(got)
+        envelopes = _messages(files, size)
+        notes.update(dict.fromkeys(_wildcard_notes(*counted(envelopes))))
+        for player, got in zip(players, envelopes, strict=True):
+            player.envelopes = deque(got)
     for rank, words, where in _actions(files):
         players[rank].play(words, where)
     for player in players:
@@ -56,18 +56,18 @@ def read(path: Path) -> Trace:
     return recording.trace(timed=False, notes=tuple(notes))
 
 
-def _messages(files: Sequence[Path], size: int) -> list[list[Got]]:
+def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
     """Return whose messages the receives got that name no source or no tag."""
     plans = [Steps(rank) for rank in range(size)]
     players = [Player(plan, size) for plan in plans]
     for rank, words, where in _actions(files):
         plans[rank].where = where
         players[rank].play(words, where)
-    return messages_of([plan.found for plan in plans])
+    return messages_of([plan.steps for plan in plans])
 
 
-def _decided(messages: int, nobody: int) -> Iterator[str]:
-    """Yield what is to be said of receives that named no source or no tag."""
+def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
+    """Yield notes on receives that named no source or no tag."""
     if messages:
         yield (
             f"{messages:,} receives from any source or of any tag take the message that is there "
@@ -75,13 +75,13 @@ def _decided(messages: int, nobody: int) -> Iterator[str]:
         )
     if nobody:
         yield (
-            f"{nobody:,} receives that name no source find no message, and are taken to be of "
-            "MPI_PROC_NULL, which SMPI's tracer writes alike"
+            f"{nobody:,} receives that name no source find no message, and count as "
+            "MPI_PROC_NULL, which SMPI's tracer writes in the same way"
         )
 
 
 def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
-    """Yield the rank, the words and the place of every action."""
+    """Yield the rank, the words and the line of every action."""
     for file in files:
         for line, text in lines(file):
             words: Sequence[str] = text.split()

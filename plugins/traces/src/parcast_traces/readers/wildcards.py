@@ -23,7 +23,7 @@ ANY = -1
 _RATE = 1e9
 
 #: The source and the tag of the message that a receive got; None: there was none for it.
-Got = tuple[int, int] | None
+Envelope = tuple[int, int] | None
 
 
 @attrs.frozen(kw_only=True)
@@ -40,10 +40,10 @@ class Step:
 
 
 class Steps:
-    """The steps of a rank, from what its recorder would be told."""
+    """The steps of a rank, as its recorder would get them."""
 
     def __init__(self, rank: int) -> None:
-        self.rank, self.found, self.where, self.line = rank, list[Step](), "", ""
+        self.rank, self.steps, self.where, self.line = rank, list[Step](), "", ""
         self.slept = 0.0
 
     def local(self, *_: Any) -> None:
@@ -53,20 +53,20 @@ class Steps:
         """Work as long as that may be, as only an order is asked."""
         self.slept += seconds * _RATE
 
-    def send(self, _: str, at: float, *given: Any, **__: Any) -> None:
+    def send(self, _: str, at: float, *arguments: Any, **__: Any) -> None:
         """Send to a rank, by a tag."""
-        self._add("send", at, peer=given[1], tag=given[3])
+        self._add("send", at, peer=arguments[1], tag=arguments[3])
 
     def receive(
-        self, _: str, at: float, *given: Any, request: int | None = None, **__: Any
+        self, _: str, at: float, *arguments: Any, request: int | None = None, **__: Any
     ) -> None:
         """Receive from a rank, by a tag; either may be `ANY`."""
-        self._add("receive", at, peer=given[1], tag=given[2], request=request)
+        self._add("receive", at, peer=arguments[1], tag=arguments[2], request=request)
 
-    def exchange(self, at: float, *given: Any, **_: Any) -> None:
+    def exchange(self, at: float, *arguments: Any, **_: Any) -> None:
         """Send, and receive."""
-        self._add("send", at, peer=given[1], tag=given[3])
-        self._add("receive", at, peer=given[4], tag=given[5])
+        self._add("send", at, peer=arguments[1], tag=arguments[3])
+        self._add("receive", at, peer=arguments[4], tag=arguments[5])
 
     def wait(self, _: str, at: float, __: float, requests: Sequence[int]) -> None:
         """Wait for requests."""
@@ -76,15 +76,15 @@ class Steps:
         """Wait for all ranks."""
         self._add("meet", at)
 
-    def _add(self, kind: str, at: float, **given: Any) -> None:
-        self.found.append(Step(kind=kind, at=at + self.slept, where=self.where, **given))
+    def _add(self, kind: str, at: float, **fields: Any) -> None:
+        self.steps.append(Step(kind=kind, at=at + self.slept, where=self.where, **fields))
 
 
 @attrs.define(eq=False)
 class _Receive:
     source: int
     tag: int
-    got: Got = None
+    envelope: Envelope = None
     over: bool = False  #: it has its message, or is known to get none
 
     @property
@@ -95,7 +95,7 @@ class _Receive:
         return not self.over and self.source in (ANY, source) and self.tag in (ANY, tag)
 
 
-def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Got]]:
+def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Envelope]]:
     """Return of each rank what its receives got, in order, those of one source and tag left out.
 
     Raises
@@ -105,7 +105,7 @@ def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Got]]:
     """
     run = _Run(ranks)
     run.play()
-    return [[one.got for one in receives if one.wild] for receives in run.receives]
+    return [[receive.envelope for receive in receives if receive.wild] for receives in run.receives]
 
 
 class _Run:
@@ -113,7 +113,7 @@ class _Run:
 
     def __init__(self, ranks: Sequence[Sequence[Step]]) -> None:
         self.ranks = ranks
-        self.place, self.clock = [0] * len(ranks), [0.0] * len(ranks)
+        self.next_step, self.clock = [0] * len(ranks), [0.0] * len(ranks)
         self.worked = [0.0] * len(ranks)
         self.receives: list[list[_Receive]] = [[] for _ in ranks]
         self.posted: list[list[_Receive]] = [[] for _ in ranks]  #: without message as yet
@@ -124,11 +124,11 @@ class _Run:
         #: Messages of each source, target and tag that no receive names: any may take so many.
         self.spare = Counter[tuple[int, int, int]]()
         for rank, steps in enumerate(ranks):
-            for one in steps:
-                if one.kind == "send":
-                    self.spare[rank, one.peer, one.tag] += 1
-                elif one.kind == "receive" and ANY not in (one.peer, one.tag):
-                    self.spare[one.peer, rank, one.tag] -= 1
+            for step in steps:
+                if step.kind == "send":
+                    self.spare[rank, step.peer, step.tag] += 1
+                elif step.kind == "receive" and ANY not in (step.peer, step.tag):
+                    self.spare[step.peer, rank, step.tag] -= 1
         self.ready = [(0.0, rank) for rank in range(len(ranks))]
 
     def play(self) -> None:
@@ -143,45 +143,45 @@ class _Run:
 
     def step(self, rank: int, clock: float) -> None:
         """Do one step of a rank, or nothing at its end."""
-        at = self.place[rank]
+        at = self.next_step[rank]
         if at == len(self.ranks[rank]):
             return
-        one = self.ranks[rank][at]
-        if one.at > self.worked[rank]:  # others may come first
-            self.clock[rank] = clock + one.at - self.worked[rank]
-            self.worked[rank] = one.at
+        step = self.ranks[rank][at]
+        if step.at > self.worked[rank]:  # others may come first
+            self.clock[rank] = clock + step.at - self.worked[rank]
+            self.worked[rank] = step.at
             heappush(self.ready, (self.clock[rank], rank))
             return
-        self.place[rank] = at + 1
-        if one.kind == "meet":
+        self.next_step[rank] = at + 1
+        if step.kind == "meet":
             self.meet(rank)
             return
-        if one.kind == "send":
-            self.deliver(rank, one.peer, one.tag)
-        elif one.kind == "receive":
-            receive = self.post(rank, one.peer, one.tag)
-            if one.request is not None:
-                self.open[rank][one.request] = receive
+        if step.kind == "send":
+            self.deliver(rank, step.peer, step.tag)
+        elif step.kind == "receive":
+            receive = self.post(rank, step.peer, step.tag)
+            if step.request is not None:
+                self.open[rank][step.request] = receive
             else:
                 self.waits[rank] = [receive]
         else:
-            asked = (self.open[rank].pop(request, None) for request in one.requests)
-            self.waits[rank] = [receive for receive in asked if receive is not None]
+            receives = (self.open[rank].pop(request, None) for request in step.requests)
+            self.waits[rank] = [receive for receive in receives if receive is not None]
         self.go_on(rank)
 
     def go_on(self, rank: int) -> None:
         """Let a rank go on if nothing that it waits for is left."""
-        if all(one.over for one in self.waits.get(rank, ())):
+        if all(receive.over for receive in self.waits.get(rank, ())):
             self.waits.pop(rank, None)
             heappush(self.ready, (self.clock[rank], rank))
 
     def meet(self, rank: int) -> None:
         self.meeting.append(rank)
         if len(self.meeting) == len(self.ranks):
-            last = max(self.clock[one] for one in self.meeting)
-            for one in self.meeting:
-                self.clock[one] = last
-                heappush(self.ready, (last, one))
+            last = max(self.clock[member] for member in self.meeting)
+            for member in self.meeting:
+                self.clock[member] = last
+                heappush(self.ready, (last, member))
             self.meeting = []
 
     def post(self, rank: int, source: int, tag: int) -> _Receive:
@@ -213,7 +213,7 @@ class _Run:
         return not receive.wild or self.spare[source, rank, tag] > 0
 
     def hand_over(self, rank: int, receive: _Receive, message: tuple[int, int]) -> None:
-        receive.got, receive.over = message, True
+        receive.envelope, receive.over = message, True
         if receive.wild:
             self.spare[message[0], rank, message[1]] -= 1
 
@@ -227,14 +227,16 @@ class _Run:
                     self.go_on(rank)
                     return
         rank = min(self.waits, default=min(self.meeting, default=0))
-        where = self.ranks[rank][self.place[rank] - 1].where
+        where = self.ranks[rank][self.next_step[rank] - 1].where
         raise FileError(
             f"{where}: rank {rank} waits here for ever, whichever messages the receives from any "
             "source take; is a line or a rank missing?"
         )
 
 
-def counted(found: Iterable[Sequence[Got]]) -> tuple[int, int]:
+def counted(receives: Iterable[Sequence[Envelope]]) -> tuple[int, int]:
     """Return how many receives got a message, and how many were of nobody."""
-    every = [one for rank in found for one in rank]
-    return sum(one is not None for one in every), sum(one is None for one in every)
+    envelopes = [envelope for rank in receives for envelope in rank]
+    return sum(envelope is not None for envelope in envelopes), sum(
+        envelope is None for envelope in envelopes
+    )

@@ -11,7 +11,7 @@ from parcast_traces.compilation import kernel
 from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ALL, CODES, KINDS, NAMES, ROOTED, WAIT
 from parcast_traces.trace.columns import NONE, Ints
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 _REQUEST_FREE = CODES["request_free"]
 _ROOTED = np.array([name in ROOTED for name in NAMES])
@@ -26,7 +26,7 @@ class Bulk:
     event, in order.
     """
 
-    call: Ints  #: places in `NAMES`
+    call: Ints  #: positions in `NAMES`
     start: Any
     end: Any
     to: Ints
@@ -35,14 +35,14 @@ class Bulk:
     source: Ints
     source_tag: Ints
     room: Any
-    comm: Ints  #: numbers of the recording's communicators
+    comm: Ints  #: numbers of the run's communicators
     request: Ints
-    site: Ints  #: numbers of the recording's sites
+    site: Ints  #: numbers of the run's sites
     completed: Ints
     by: Ints
 
 
-def record(recorder: RankRecorder, many: Bulk) -> None:
+def record(recorder: RankRecorder, bulk: Bulk) -> None:
     """Record events after those that the rank has.
 
     Raises
@@ -50,25 +50,25 @@ def record(recorder: RankRecorder, many: Bulk) -> None:
     TraceError
         If one cannot have happened.
     """
-    kinds = np.array(KINDS)[many.call]
+    kinds = np.array(KINDS)[bulk.call]
     together = kinds >= ALL
-    _check_times(recorder, many)
-    out = _channels(recorder, many, many.to, many.tag, ~together & (many.to != NONE), sends=True)
-    into = _channels(recorder, many, many.source, many.source_tag, many.source != NONE, sends=False)
-    count, slots, firsts, counts = _requests(recorder, many)
+    _check_times(recorder, bulk)
+    out = _channels(recorder, bulk, bulk.to, bulk.tag, ~together & (bulk.to != NONE), sends=True)
+    into = _channels(recorder, bulk, bulk.source, bulk.source_tag, bulk.source != NONE, sends=False)
+    count, slots, firsts, counts = _requests(recorder, bulk)
     waits, first = kinds == WAIT, np.zeros(len(kinds), np.int64)
     before = len(recorder.slots)
     first[waits], count[waits] = (before + firsts)[waits], counts[waits]
-    freed = many.call == _REQUEST_FREE
+    freed = bulk.call == _REQUEST_FREE
     count[freed] = slots[firsts[freed]] + 1
-    _join(recorder, many, together, (out, into, first))
+    _join(recorder, bulk, together, (out, into, first))
     columns = recorder.columns
-    given = {
-        "kind": kinds, "call": many.call, "out": out, "into": into, "first": first,
-        "count": count, "site": many.site, "start": many.start, "end": many.end,
-        "bytes": many.size, "room": many.room,
+    new_columns = {
+        "kind": kinds, "call": bulk.call, "out": out, "into": into, "first": first,
+        "count": count, "site": bulk.site, "start": bulk.start, "end": bulk.end,
+        "bytes": bulk.size, "room": bulk.room,
     }  # fmt: skip
-    for name, values in given.items():
+    for name, values in new_columns.items():
         kind = np.dtype(columns[name].typecode)
         columns[name].frombytes(np.ascontiguousarray(values, kind).tobytes())
     recorder.slots.frombytes(slots.astype(np.int32).tobytes())
@@ -79,84 +79,84 @@ def _place(recorder: RankRecorder, event: int) -> str:
 
 
 def _error(recorder: RankRecorder, name: str, event: int, sentence: str) -> TraceError:
-    return TraceError(name, f"{_place(recorder, event)}: {sentence}", recorder.recording.where)
+    return TraceError(name, f"{_place(recorder, event)}: {sentence}", recorder.names.where)
 
 
-def _check_times(recorder: RankRecorder, many: Bulk) -> None:
-    wrong = np.flatnonzero(~(np.isfinite(many.start) & np.isfinite(many.end)))
+def _check_times(recorder: RankRecorder, bulk: Bulk) -> None:
+    wrong = np.flatnonzero(~(np.isfinite(bulk.start) & np.isfinite(bulk.end)))
     if len(wrong):
         raise _error(recorder, "bad_time", int(wrong[0]), "it has no finite times")
 
 
 def _channels(
-    recorder: RankRecorder, many: Bulk, peers: Ints, tags: Ints, mine: Any, *, sends: bool
+    recorder: RankRecorder, bulk: Bulk, peers: Ints, tags: Ints, mine: Any, *, sends: bool
 ) -> Ints:
     """Return the channel of each event on which it sends, or receives."""
-    found = np.full(len(peers), NONE, np.int64)
+    channels = np.full(len(peers), NONE, np.int64)
     at = np.flatnonzero(mine)
     tag_of, tag_number = np.unique(tags[at], return_inverse=True)
-    recording, rank = recorder.recording, recorder.rank
-    wide = len(tag_of) * len(recording.members)
-    key = (peers[at] * len(recording.members) + many.comm[at]) * len(tag_of) + tag_number
+    names, rank = recorder.names, recorder.rank
+    wide = len(tag_of) * len(names.members)
+    key = (peers[at] * len(names.members) + bulk.comm[at]) * len(tag_of) + tag_number
     which, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     numbers = np.empty(len(which), np.int64)
     for order in np.argsort(first).tolist():
-        peer, rest = divmod(int(which[order]), wide)
-        comm, tag = rest // len(tag_of), int(tag_of[rest % len(tag_of)])
+        peer, remainder = divmod(int(which[order]), wide)
+        comm, tag = remainder // len(tag_of), int(tag_of[remainder % len(tag_of)])
         _check_peer(recorder, peer, comm, int(at[first[order]]))
         ends = (rank, peer) if sends else (peer, rank)
-        numbers[order] = recording.channel(*ends, tag, comm)
-    found[at] = numbers[inverse.reshape(-1)]
-    return found
+        numbers[order] = names.channel(*ends, tag, comm)
+    channels[at] = numbers[inverse.reshape(-1)]
+    return channels
 
 
 def _check_peer(recorder: RankRecorder, peer: int, comm: int, event: int) -> None:
-    recording = recorder.recording
-    members = recording.places(comm)
-    if not 0 <= peer < recording.size:
+    names = recorder.names
+    members = names.positions(comm)
+    if not 0 <= peer < names.size:
         raise _error(recorder, "bad_peer", event,
                      f"the peer is rank {peer}, and there are ranks 0 to "
-                     f"{recording.size - 1}")  # fmt: skip
+                     f"{names.size - 1}")  # fmt: skip
     for rank in (recorder.rank, peer):
         if rank not in members:
             who = "the rank" if rank == recorder.rank else f"the peer, rank {peer},"
             raise _error(recorder, "not_in_comm", event,
-                         f"{who} is not in communicator {recording.labels[comm]}")  # fmt: skip
+                         f"{who} is not in communicator {names.labels[comm]}")  # fmt: skip
 
 
-def _join(recorder: RankRecorder, many: Bulk, together: Any, columns: tuple[Any, ...]) -> None:
-    """Fill what collectives have: communicator, place in it and the root's."""
+def _join(recorder: RankRecorder, bulk: Bulk, together: Any, columns: tuple[Any, ...]) -> None:
+    """Fill what collectives have: communicator, position in it and the root's."""
     out, into, first = columns
-    recording = recorder.recording
-    for comm in np.unique(many.comm[together]).tolist():
-        mine = np.flatnonzero(together & (many.comm == comm))
-        places = recording.places(comm)
-        if recorder.rank not in places:
+    names = recorder.names
+    for comm in np.unique(bulk.comm[together]).tolist():
+        mine = np.flatnonzero(together & (bulk.comm == comm))
+        positions = names.positions(comm)
+        if recorder.rank not in positions:
             raise _error(recorder, "not_in_comm", int(mine[0]),
-                         f"the rank is not in communicator {recording.labels[comm]}")  # fmt: skip
-        out[mine], into[mine], first[mine] = comm, places[recorder.rank], NONE
-        rooted = mine[_ROOTED[many.call[mine]]]
-        roots = many.to[rooted]
+                         f"the rank is not in communicator {names.labels[comm]}")  # fmt: skip
+        out[mine], into[mine], first[mine] = comm, positions[recorder.rank], NONE
+        rooted = mine[_ROOTED[bulk.call[mine]]]
+        roots = bulk.to[rooted]
         for root in np.unique(roots).tolist():
-            if root not in places:
+            if root not in positions:
                 event = int(rooted[roots == root][0])
                 raise _error(recorder, "bad_peer", event,
-                             f"{NAMES[many.call[event]]} has root {root}, which is not in "
-                             f"communicator {recording.labels[comm]}")  # fmt: skip
-            first[rooted[roots == root]] = places[root]
+                             f"{NAMES[bulk.call[event]]} has root {root}, which is not in "
+                             f"communicator {names.labels[comm]}")  # fmt: skip
+            first[rooted[roots == root]] = positions[root]
 
 
-def _slots(events: Any, requests: Any, opens: Any, known: Any, free: Any) -> tuple[int, int]:
+def _slots(requests: Any, opens: Any, slot_of: Any, free: Any) -> tuple[int, int]:
     """Give requests small numbers that are used again.
 
     ``requests`` are dense; their slots come in their place. Return how many were in use at once,
-    or, as second, 1 + the place of the first wrong one.
+    or, as second, 1 + the position of the first wrong one.
     """
     used, spare = 0, 0
-    for at in range(len(events)):
+    for at in range(len(requests)):
         request = requests[at]
         if opens[at]:
-            if known[request] >= 0:
+            if slot_of[request] >= 0:
                 return used, at + 1
             if spare > 0:
                 spare -= 1
@@ -164,12 +164,12 @@ def _slots(events: Any, requests: Any, opens: Any, known: Any, free: Any) -> tup
             else:
                 slot = used
                 used += 1
-            known[request] = slot
+            slot_of[request] = slot
         else:
-            slot = known[request]
+            slot = slot_of[request]
             if slot < 0:
                 return used, at + 1
-            known[request] = -1
+            slot_of[request] = -1
             free[spare] = slot
             spare += 1
         requests[at] = slot
@@ -178,38 +178,46 @@ def _slots(events: Any, requests: Any, opens: Any, known: Any, free: Any) -> tup
 
 _compiled_slots = kernel(_slots)
 #: Below this many the plain form is faster than to load the compiled one.
-_PLAIN = 20_000
+_PLAIN = 500_000
 
 
-def _requests(recorder: RankRecorder, many: Bulk) -> tuple[Ints, Ints, Ints, Ints]:
+def _numbered(requests: Ints, opens: Any) -> tuple[Ints, Ints, int, int]:
+    """Return the slots of requests, by request those still open, and what `_slots` returns."""
+    count = int(requests.max(initial=-1)) + 1
+    if len(requests) < _PLAIN:
+        slots, slot_of = requests.tolist(), [NONE] * count
+        used, wrong = _slots(slots, opens.tolist(), slot_of, [0] * (count + 1))
+        return np.array(slots, np.int64), np.array(slot_of, np.int64), used, wrong
+    requests, in_use = requests.copy(), np.full(count, NONE, np.int64)
+    used, wrong = _compiled_slots(requests, opens, in_use, np.empty(count + 1, np.int64))
+    return requests, in_use, int(used), int(wrong)
+
+
+def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the slot that each event opens, those completed, and where each event's begin."""
-    made = np.flatnonzero(many.request != NONE)
-    events = np.concatenate([made, many.by])
-    opens = np.concatenate([np.ones(len(made), bool), np.zeros(len(many.by), bool)])
-    names = np.concatenate([many.request[made], many.completed])
+    opening = np.flatnonzero(bulk.request != NONE)
+    events = np.concatenate([opening, bulk.by])
+    opens = np.concatenate([np.ones(len(opening), bool), np.zeros(len(bulk.by), bool)])
+    names = np.concatenate([bulk.request[opening], bulk.completed])
     order = np.argsort(events, kind="stable")
     events, opens, names = events[order], opens[order], names[order]
     which, dense = np.unique(names, return_inverse=True)
-    known = np.full(len(which), NONE, np.int64)
-    slots = dense.reshape(-1).astype(np.int64)
-    free = np.empty(len(events) + 1, np.int64)
-    number = _slots if len(events) < _PLAIN else _compiled_slots
-    most, wrong = number(events, slots, opens, known, free)
+    slots, slot_of, used, wrong = _numbered(dense.reshape(-1).astype(np.int64), opens)
     if wrong:
         at, name = int(events[wrong - 1]), int(names[wrong - 1])
         if opens[wrong - 1]:
             raise _error(recorder, "request_reused", at, f"request {name} is still open")
         raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
-    if (left := np.flatnonzero(known >= 0)).size:
+    if recorder.names.checked and (left := np.flatnonzero(slot_of >= 0)).size:
         raise TraceError(
             "request_leak",
             f"rank {recorder.rank} ends with request {which[left[0]]} open"
             + (f" and {len(left) - 1} more" if len(left) > 1 else "")
             + "; wait for it, or free it",
-            recorder.recording.where,
+            recorder.names.where,
         )
-    recorder.most = max(recorder.most, int(most))
-    count = np.zeros(len(many.call), np.int64)
+    recorder.slots_used = max(recorder.slots_used, used)
+    count = np.zeros(len(bulk.call), np.int64)
     count[events[opens]] = slots[opens]
-    counts = np.bincount(many.by, minlength=len(many.call))
+    counts = np.bincount(bulk.by, minlength=len(bulk.call))
     return count, slots[~opens], np.cumsum(counts) - counts, counts

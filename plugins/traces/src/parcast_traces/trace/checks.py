@@ -64,10 +64,10 @@ def _messages(trace: Trace) -> None:
     sends = np.flatnonzero(two & (out != NONE))
     receives = np.flatnonzero(two & (into != NONE))
     count = len(trace.channels.source)
-    sent, got = (np.bincount(one, minlength=count)
-                 for one in (out[sends], into[receives]))  # fmt: skip
-    for name, more, less in (("unmatched_send", sent, got), ("unmatched_recv", got, sent)):
-        if len(wrong := np.flatnonzero(more > less)):
+    sent, got = (np.bincount(channel, minlength=count)
+                 for channel in (out[sends], into[receives]))  # fmt: skip
+    for name, larger, smaller in (("unmatched_send", sent, got), ("unmatched_recv", got, sent)):
+        if len(wrong := np.flatnonzero(larger > smaller)):
             raise _unmatched(trace, name, int(wrong[0]), sends, receives, (sent, got))
     # the k-th send and the k-th receive of a channel are one message
     by_send = sends[np.argsort(out[sends], kind="stable")]
@@ -88,7 +88,7 @@ def _unmatched(
         else (receives, trace.events.whole[:, INTO])
     )
     mine = side[column[side] == channel]
-    sent, got = (int(one[channel]) for one in counts)
+    sent, got = (int(count[channel]) for count in counts)
     event = int(mine[min(sent, got)])
     verb = "sends" if name == "unmatched_send" else "receives"
     return _error(trace, name, event,
@@ -103,41 +103,44 @@ def _collectives(trace: Trace) -> None:
     rows = np.flatnonzero(whole[:, KIND] >= ALL)
     order = np.lexsort((rows, whole[rows, INTO], whole[rows, OUT]))
     rows = rows[order]
-    comms, places = whole[rows, OUT], whole[rows, INTO]
+    comms, positions = whole[rows, OUT], whole[rows, INTO]
     for number in np.unique(comms).tolist():
         low, high = np.searchsorted(comms, [number, number + 1])
         mine, size = rows[low:high], len(trace.communicators[number])
-        counts = np.bincount(places[low:high], minlength=size)
+        counts = np.bincount(positions[low:high], minlength=size)
         starts = np.cumsum(counts) - counts
         least = int(counts.min())
         table = mine[starts[:, None] + np.arange(least)[None, :]]  # member by ordinal
-        _alike(trace, number, table, whole[:, NAME], "collective_mismatch", "calls")
-        _alike(trace, number, table, whole[:, FIRST], "root_mismatch", "names a root for")
+        _check_same(trace, number, table, whole[:, NAME], "collective_mismatch", "calls")
+        _check_same(trace, number, table, whole[:, FIRST], "root_mismatch", "names a root for")
         if counts.max() > least:
-            most, few = int(counts.argmax()), int(counts.argmin())
+            longest, shortest = int(counts.argmax()), int(counts.argmin())
             members = trace.communicators[number]
-            event = int(mine[starts[most] + least])
+            event = int(mine[starts[longest] + least])
             raise _error(trace, "collective_incomplete", event,
                          f"collective {least} of communicator {trace.labels[number]} is called "
-                         f"here, and rank {members[few]} never calls it")  # fmt: skip
+                         f"here, and rank {members[shortest]} never calls it")  # fmt: skip
 
 
-def _alike(trace: Trace, number: int, table: Any, column: Any, name: str, verb: str) -> None:
+def _check_same(trace: Trace, number: int, table: Any, column: Any, name: str, verb: str) -> None:
     values = column[table]
     wrong = np.argwhere(values != values[:1])
     if not len(wrong):
         return
     member, ordinal = wrong[np.lexsort((wrong[:, 0], wrong[:, 1]))[0]].tolist()
-    event, other = int(table[member, ordinal]), int(table[0, ordinal])
+    event, reference = int(table[member, ordinal]), int(table[0, ordinal])
     members = trace.communicators[number]
     if name == "root_mismatch":
-        here, there = (int(members[values[one, ordinal]]) for one in (member, 0))
-        said = f"{trace.name(event)} has root {here}, and that of {trace.place(other)} has {there}"
+        value, expected = (int(members[values[row, ordinal]]) for row in (member, 0))
+        difference = (
+            f"{trace.name(event)} has root {value}, and that of {trace.place(reference)} has "
+            f"{expected}"
+        )
     else:
-        here, there = (NAMES[values[one, ordinal]] for one in (member, 0))
-        said = f"it {verb} {here}, and {trace.place(other)} {verb} {there}"
+        value, expected = (NAMES[values[row, ordinal]] for row in (member, 0))
+        difference = f"it {verb} {value}, and {trace.place(reference)} {verb} {expected}"
     which = f"collective {ordinal} of communicator {trace.labels[number]}"
-    raise _error(trace, name, event, f"{said}: {which}")
+    raise _error(trace, name, event, f"{difference}: {which}")
 
 
 def _error(trace: Trace, name: str, event: int, sentence: str) -> TraceError:

@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
-#: Columns of `Events.whole`: the kind, a place in `NAMES`, the channels on which it sends and
+#: Columns of `Events.whole`: the kind, a position in `NAMES`, the channels on which it sends and
 #: receives, where its completed requests begin in ``slots`` and how many it completes, its site.
 #: Of a nonblocking call ``COUNT`` is its own slot, of a ``request_free`` one more. Of a
-#: collective ``OUT`` is the communicator, ``INTO`` the rank's place in it, ``FIRST`` the root's.
+#: collective ``OUT`` is the communicator, ``INTO`` the rank's position in it, ``FIRST`` the root's.
 KIND, NAME, OUT, INTO, FIRST, COUNT, SITE = range(7)
 
 #: Columns of `Events.times`, the amounts in bytes: what it sends (or contributes to a
@@ -65,11 +65,11 @@ class Trace:
     sites: tuple[str, ...] = attrs.field(repr=False)
     requests: Shorts = attrs.field(repr=False)  #: the most that each rank has open
     regions: tuple[str, ...] = attrs.field(default=(), repr=False)
-    """The function or part of the code that each site is in, "" where none is told; empty: none is.
-    """
+    """The function or part of the code that each site is in, "" where none is recorded."""
     tick: float | None = None  #: seconds; None: the times have no unit
     comparable: bool = False  #: the clocks of all ranks are one
     timed: bool = True  #: it has times
+    checked: bool = True  #: messages have both sides, and collectives all their ranks
     modeled: bool = False  #: times of a machine's model: clocks begin with the run
     notes: tuple[str, ...] = ()
     mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables
@@ -100,15 +100,15 @@ class Trace:
         return self._at(self.events.offsets[:-1], START)
 
     def _at(self, events: Ints, column: int) -> Floats:
-        found = np.zeros(self.size)
-        some = np.diff(self.events.offsets) > 0
+        times = np.zeros(self.size)
+        present = np.diff(self.events.offsets) > 0
         if self.mapped is None:
-            found[some] = self.events.times[events[some], column]
-            return found
-        for rank in np.flatnonzero(some):  # a touch maps megabytes
-            found[rank] = self.events.times[events[rank], column]
+            times[present] = self.events.times[events[present], column]
+            return times
+        for rank in np.flatnonzero(present):  # a touch maps megabytes
+            times[rank] = self.events.times[events[rank], column]
             self.release()
-        return found
+        return times
 
     def place(self, event: int) -> str:
         """Return rank and event, as errors name them."""

@@ -22,10 +22,14 @@ from parcast_traces.trace.columns import (
     ROOM,
     SITE,
     START,
+    Events,
     Floats,
     Ints,
     Trace,
 )
+
+#: Rows made Python's own at once.
+_BLOCK = 1 << 12
 
 
 @attrs.frozen(kw_only=True)
@@ -62,44 +66,57 @@ def decoded(trace: Trace, rank: int, got: Floats) -> Iterator[Called]:
     events, channels = trace.events, trace.channels
     regions = trace.regions or ("",) * len(trace.sites)
     open_: dict[int, int] = {}
-    made = 0
-    for row in range(int(events.offsets[rank]), int(events.offsets[rank + 1])):
-        whole, times = events.whole[row].tolist(), events.times[row].tolist()
+    opened = 0
+    for row, whole, times in _rows(events, rank):
         kind, name = whole[KIND], NAMES[whole[NAME]]
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "row": row, "name": name, "kind": kind, "start": times[START], "end": times[END],
             "site": trace.sites[whole[SITE]], "region": regions[whole[SITE]],
             "size": times[BYTES], "room": times[ROOM],
         }  # fmt: skip
         if kind >= ALL:
             members = trace.communicators[whole[OUT]]
-            found["comm"] = whole[OUT]
+            fields["comm"] = whole[OUT]
             if whole[FIRST] != NONE:
-                found["root"] = int(members[whole[FIRST]])
+                fields["root"] = int(members[whole[FIRST]])
         elif kind != WAIT:
             for column, peer, tag, ends in (
                 (OUT, "to", "tag", channels.target), (INTO, "source", "source_tag", channels.source)
             ):  # fmt: skip
                 if whole[column] != NONE:
-                    found[peer] = int(ends[whole[column]])
-                    found[tag] = int(channels.tag[whole[column]])
-                    found["comm"] = int(channels.communicator[whole[column]])
-            found["got"] = float(got[row])
+                    fields[peer] = int(ends[whole[column]])
+                    fields[tag] = int(channels.tag[whole[column]])
+                    fields["comm"] = int(channels.communicator[whole[column]])
+            fields["got"] = float(got[row])
         if name == "request_free":
-            found["request"] = open_.pop(whole[COUNT] - 1, NONE)
-        elif kind == ACCESS or makes_request(name):
-            open_[whole[COUNT]] = found["request"] = made
-            made += 1
+            fields["request"] = open_.pop(whole[COUNT] - 1, NONE)
+        elif kind == ACCESS or _MAKES_REQUEST[whole[NAME]]:
+            open_[whole[COUNT]] = fields["request"] = opened
+            opened += 1
         elif kind == WAIT:
             slots = events.slots[whole[FIRST] : whole[FIRST] + whole[COUNT]].tolist()
-            found["completed"] = tuple(open_.pop(slot) for slot in slots)
-        yield Called(**found)
+            fields["completed"] = tuple(open_.pop(slot) for slot in slots)
+        yield Called(**fields)
+
+
+def _rows(events: Events, rank: int) -> Iterator[tuple[int, list[int], list[float]]]:
+    """Yield the number of each event of a rank and its columns, read a block at a time."""
+    start, stop = events.offsets[rank : rank + 2].tolist()
+    for begin in range(start, stop, _BLOCK):
+        block = slice(begin, min(begin + _BLOCK, stop))
+        columns = zip(events.whole[block].tolist(), events.times[block].tolist(), strict=True)
+        for row, (whole, times) in enumerate(columns, begin):
+            yield row, whole, times
 
 
 def makes_request(name: str) -> bool:
     """Return whether a call does not block."""
     late = KINDS[CODES[name]] >= ALL + NONBLOCKING
     return late or name in ("isend", "issend", "ibsend", "irsend", "irecv", "win_expect")
+
+
+#: By positions in `NAMES`.
+_MAKES_REQUEST = tuple(map(makes_request, NAMES))
 
 
 def pairs(trace: Trace) -> tuple[Any, Any]:
@@ -115,32 +132,38 @@ def pairs(trace: Trace) -> tuple[Any, Any]:
 
 
 def received(trace: Trace) -> Floats:
-    """Return the bytes of the message that each event receives, 0 where it receives none."""
-    found = np.zeros(trace.count)
+    """Return the bytes of the message that each event receives, 0 where it receives none.
+
+    Of a trace that was not checked they are what the receives have room for.
+    """
+    if not trace.checked:
+        room: Floats = trace.events.times[:, ROOM]
+        return np.where(np.isfinite(room), room, 0.0)
+    sizes = np.zeros(trace.count)
     by_send, by_receive = pairs(trace)
-    found[by_receive] = trace.events.times[by_send, BYTES]
-    return found
+    sizes[by_receive] = trace.events.times[by_send, BYTES]
+    return sizes
 
 
 def brought(trace: Trace) -> list[Floats]:
-    """Return of each communicator the bytes of its collectives: [which one, place of the rank]."""
-    whole, found = trace.events.whole, []
+    """Return of each communicator the bytes of its collectives: [ordinal, position of the rank]."""
+    whole, sizes = trace.events.whole, []
     together = np.flatnonzero(whole[:, KIND] >= ALL)
     for number, members in enumerate(trace.communicators):
         mine = together[whole[together, OUT] == number]
         by_place = mine[np.argsort(whole[mine, INTO], kind="stable")]
-        found.append(trace.events.times[by_place, BYTES].reshape(len(members), -1).T)
-    return found
+        sizes.append(trace.events.times[by_place, BYTES].reshape(len(members), -1).T)
+    return sizes
 
 
 def completions(trace: Trace) -> Ints:
     """Return, for each event, the event that waits for what it began: itself if it blocks."""
-    found, nothing = np.arange(trace.count), np.zeros(trace.count)
+    completing, nothing = np.arange(trace.count), np.zeros(trace.count)
     for rank in range(trace.size):
         makes: dict[int, int] = {}
-        for one in decoded(trace, rank, nothing):
-            if one.request != NONE and one.name != "request_free":
-                makes[one.request] = one.row
-            for request in one.completed:
-                found[makes[request]] = one.row
-    return found
+        for call in decoded(trace, rank, nothing):
+            if call.request != NONE and call.name != "request_free":
+                makes[call.request] = call.row
+            for request in call.completed:
+                completing[makes[request]] = call.row
+    return completing

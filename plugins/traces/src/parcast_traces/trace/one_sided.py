@@ -16,7 +16,7 @@ from typing import Literal
 import attrs
 
 from parcast_traces.errors import TraceError
-from parcast_traces.trace.recording import RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: The tags of the messages behind ``start`` and ``wait``, less 2 for every window before.
 _POSTED, _COMPLETED = -101, -102
@@ -89,7 +89,7 @@ class Window:
         """Record a ``win_complete``."""
         if not self.started:
             raise self._error("no_epoch", f"win_complete ends no win_start of window {self.name}")
-        requests = [one for target in self.started for one in self.pending.pop(target, [])]
+        requests = [request for target in self.started for request in self.pending.pop(target, [])]
         self.recorder.wait("win_complete", start, end, requests)
         moved = {target: self.moved.pop(target, 0.0) for target in self.started}
         self.started = ()
@@ -111,17 +111,17 @@ class Window:
         else:
             self.locked.add(target)
         mine = self.exclusive if exclusive else self.shared
-        mine.update(range(self.recorder.recording.size) if target is None else [target])
+        mine.update(range(self.recorder.names.size) if target is None else [target])
         self.recorder.local(call, start, end)
 
-    def done(self, call: str, start: float, end: float, target: int | None) -> None:
+    def flush(self, call: str, start: float, end: float, target: int | None) -> None:
         """Record a flush or an unlock, of one rank or of all."""
-        held = self.all_locked if target is None else (self.all_locked or target in self.locked)
-        if not held:
+        locked = self.all_locked if target is None else (self.all_locked or target in self.locked)
+        if not locked:
             whom = "all" if target is None else f"rank {target}"
             raise self._error("no_epoch", f"{call} in window {self.name}, and {whom} is not locked")
         targets = list(self.pending) if target is None else [target]
-        requests = [one for each in targets for one in self.pending.pop(each, [])]
+        requests = [request for rank in targets for request in self.pending.pop(rank, [])]
         if call == "win_unlock_all":
             self.all_locked = False
         elif call == "win_unlock" and target is not None:
@@ -136,7 +136,7 @@ class Window:
     def _expect(
         self, call: str, start: float, end: float, group: Sequence[int], tag: int
     ) -> None:  # fmt: skip
-        requests = [("expected", self.name, one) for one in group]
+        requests = [("expected", self.name, rank) for rank in group]
         for source, request in zip(group, requests, strict=True):
             self.recorder.receive(
                 "win_expect", start, start, source, tag - 2 * self.number, self.comm,
@@ -145,7 +145,7 @@ class Window:
         self.recorder.wait(call, start, end, requests)
 
     def _error(self, name: str, sentence: str) -> TraceError:
-        return TraceError(name, f"{self.recorder.place}: {sentence}", self.recorder.recording.where)
+        return TraceError(name, f"{self.recorder.place}: {sentence}", self.recorder.names.where)
 
 
 class Windows:
@@ -153,17 +153,17 @@ class Windows:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._found: dict[tuple[Hashable, int], Window] = {}
+        self._windows: dict[tuple[Hashable, int], Window] = {}
 
     def of(self, recorder: RankRecorder, name: Hashable, comm: Hashable) -> Window:
         """Return a rank's side of a window."""
         number = self._numbers.setdefault(name, len(self._numbers))
         key = name, recorder.rank
-        if key not in self._found:
-            self._found[key] = Window(recorder, name, comm, number)
-        return self._found[key]
+        if key not in self._windows:
+            self._windows[key] = Window(recorder, name, comm, number)
+        return self._windows[key]
 
-    def finished(self) -> None:
+    def check_locks(self) -> None:
         """Refuse windows of which a rank is locked by another alone, and by a third.
 
         Raises
@@ -172,16 +172,16 @@ class Windows:
             Naming the ranks.
         """
         holders: dict[tuple[Hashable, int], set[int]] = defaultdict(set)
-        for (name, rank), one in self._found.items():
-            for target in one.exclusive | one.shared:
+        for (name, rank), window in self._windows.items():
+            for target in window.exclusive | window.shared:
                 holders[name, target].add(rank)
-        for (name, rank), one in self._found.items():
-            for target in sorted(one.exclusive):
+        for (name, rank), window in self._windows.items():
+            for target in sorted(window.exclusive):
                 if others := holders[name, target] - {rank}:
                     raise TraceError(
                         "lock_order",
                         f"rank {rank} locks window {name} of rank {target} for itself alone, and "
                         f"rank {min(others)} locks it too; who came first is not recorded, so "
                         "waiting for locks is not modeled",
-                        one.recorder.recording.where,
+                        window.recorder.names.where,
                     )

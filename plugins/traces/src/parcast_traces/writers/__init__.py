@@ -17,6 +17,7 @@ _MOST_TAG = 2**31 - 1
 
 #: Writers by suffix: each takes a trace and a new file, and returns what was lost.
 WRITERS: Mapping[str, str] = {
+    ".json": "parcast_traces.writers.neutral:write",
     ".otf2": "parcast_traces.writers.otf2:write",
     ".goal": "parcast_traces.writers.goal:write",
     ".tit": "parcast_traces.writers.time_independent:write",
@@ -40,14 +41,16 @@ def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
             f"{path}: no writer has the suffix {path.suffix!r}. Known: {', '.join(WRITERS)}, "
             ".perfetto.json"
         )
-    lost: dict[str, None] = {}
-    if path.suffix.lower() != ".trace":
-        lost = dict.fromkeys(_lost(trace, sites=path.suffix.lower() != ".otf2"))
-    return tuple({**lost, **dict.fromkeys(load(target)(trace, path))})
+    suffix, losses = path.suffix.lower(), dict[str, None]()
+    if suffix != ".trace":
+        _refuse(trace)
+    if suffix not in (".trace", ".json"):
+        losses.update(dict.fromkeys(_losses(trace, sites=suffix != ".otf2")))
+    return tuple({**losses, **dict.fromkeys(load(target)(trace, path))})
 
 
-def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
-    """Yield what columns alone can hold, and refuse what nobody could do without."""
+def _refuse(trace: Trace) -> None:
+    """Refuse what columns alone can hold and nobody could do without."""
     whole = trace.events.whole
     asleep = whole[:, NAME] == SLEEP
     if len(wrong := np.flatnonzero((whole[:, NAME] >= len(CALLS)) & ~asleep)):
@@ -62,7 +65,12 @@ def _lost(trace: Trace, *, sites: bool) -> Iterator[str]:
             f"{trace.where}: tag {tags[wrong[0]]} is none of 0 to {_MOST_TAG:,}, so that it is "
             "written as columns alone (X.trace)"
         )
-    sizes = trace.events.times[~asleep, BYTES]
+
+
+def _losses(trace: Trace, *, sites: bool) -> Iterator[str]:
+    """Yield what columns alone can hold."""
+    whole = trace.events.whole
+    sizes = trace.events.times[whole[:, NAME] != SLEEP, BYTES]
     if (sizes != sizes.round()).any():
         yield "parts of a byte"
     names = np.array(NAMES)[whole[:, NAME]]

@@ -53,8 +53,8 @@ def _gaps(trace: Trace) -> Floats:
     if trace.timed:
         first = trace.events.offsets[:-1]
         gaps[first[first < trace.count]] = 0.0
-    found: Floats = gaps * trace.tick * 1e9
-    return found
+    nanoseconds: Floats = gaps * trace.tick * 1e9
+    return nanoseconds
 
 
 class _Rank:
@@ -72,58 +72,58 @@ class _Rank:
         self.calls = Counter[int]()
 
     def lines(self, gaps: Floats, got: Floats) -> Iterator[str]:
-        for one in decoded(self.trace, self.rank, got):
-            if round(gaps[one.row]) > 0:
-                yield from self._then(f"calc {gaps[one.row]:.0f}")
-            yield from self._event(one)
+        for call in decoded(self.trace, self.rank, got):
+            if round(gaps[call.row]) > 0:
+                yield from self._then(f"calc {gaps[call.row]:.0f}")
+            yield from self._event(call)
 
     def _step(self, text: str, ended: list[str], begun: list[str]) -> Iterator[str]:
-        """Yield a step and what it requires; its label is in ``self.made``."""
+        """Yield a step and what it requires; its label is in ``self.label``."""
         self.count += 1
-        self.made = f"l{self.count}"
-        yield f"{self.made}: {text}"
+        self.label = f"l{self.count}"
+        yield f"{self.label}: {text}"
         for word, labels in (("requires", ended), ("irequires", begun)):
-            yield from (f"{self.made} {word} {label}" for label in labels)
+            yield from (f"{self.label} {word} {label}" for label in labels)
 
     def _then(self, text: str) -> Iterator[str]:
         """Yield a step that comes after all before it."""
         yield from self._step(text, self.last, self.begun)
-        self.last, self.begun = [self.made], []
+        self.last, self.begun = [self.label], []
 
-    def _event(self, one: Called) -> Iterator[str]:
-        if one.kind == WAIT:
-            if one.completed:
-                needs = [label for request in one.completed for label in self.open.pop(request)]
+    def _event(self, call: Called) -> Iterator[str]:
+        if call.kind == WAIT:
+            if call.completed:
+                needs = [label for request in call.completed for label in self.open.pop(request)]
                 self.last = [*self.last, *needs]
                 yield from self._then("calc 0")
-        elif one.kind >= ALL:
-            yield from self._together(one)
-        elif one.name == "probe":
+        elif call.kind >= ALL:
+            yield from self._together(call)
+        elif call.name == "probe":
             self.losses["probes"] = None
-        elif one.to != NONE or one.source != NONE:
-            yield from self._messages(one)
+        elif call.to != NONE or call.source != NONE:
+            yield from self._messages(call)
 
-    def _messages(self, one: Called) -> Iterator[str]:
-        made = []
+    def _messages(self, call: Called) -> Iterator[str]:
+        labels = []
         before, begun = self.last, self.begun
-        if one.name not in ("send", "isend", "recv", "irecv", "sendrecv"):
-            self.losses["synchronous, buffered and ready sends are plain ones"] = None
-        if one.to != NONE:
-            yield from self._step(self._sends(one.to, one.size, self._tag(one, one.tag)), before,
-                                  begun)  # fmt: skip
-            made.append(self.made)
-        if one.source != NONE:
-            text = self._receives(one.source, one.got, self._tag(one, one.source_tag))
+        if call.name not in ("send", "isend", "recv", "irecv", "sendrecv"):
+            self.losses["synchronous, buffered and ready sends are written as plain sends"] = None
+        if call.to != NONE:
+            text = self._sends(call.to, call.size, self._tag(call, call.tag))
             yield from self._step(text, before, begun)
-            made.append(self.made)
-        if one.request != NONE:  # others may begin once it has
-            self.open[one.request] = made
-            self.begun = [*begun, *made]
+            labels.append(self.label)
+        if call.source != NONE:
+            text = self._receives(call.source, call.got, self._tag(call, call.source_tag))
+            yield from self._step(text, before, begun)
+            labels.append(self.label)
+        if call.request != NONE:  # others may begin once it has
+            self.open[call.request] = labels
+            self.begun = [*begun, *labels]
         else:
-            self.last, self.begun = made, []
+            self.last, self.begun = labels, []
 
-    def _tag(self, one: Called, tag: int) -> int:
-        return tag * self.tags + one.comm
+    def _tag(self, call: Called, tag: int) -> int:
+        return tag * self.tags + call.comm
 
     def _sends(self, to: int, size: float, tag: int) -> str:
         return f"send {self._size(size)}b to {to} tag {tag}"
@@ -133,51 +133,51 @@ class _Rank:
 
     def _size(self, size: float) -> int:
         if size < 1:
-            self.losses["messages of no bytes have one"] = None
+            self.losses["messages of 0 bytes are written with 1 byte"] = None
         return max(1, round(size))
 
-    def _together(self, one: Called) -> Iterator[str]:
+    def _together(self, call: Called) -> Iterator[str]:
         self.losses[_COLLECTIVES] = None
-        members = self.trace.communicators[one.comm].tolist()
-        tag = self.calls[one.comm] * self.tags + len(self.trace.communicators)
-        tag = tag * len(self.trace.communicators) + one.comm
-        sizes = self.sizes[one.comm][self.calls[one.comm]]
-        self.calls[one.comm] += 1
-        place, kind = members.index(self.rank), one.kind
+        members = self.trace.communicators[call.comm].tolist()
+        tag = self.calls[call.comm] * self.tags + len(self.trace.communicators)
+        tag = tag * len(self.trace.communicators) + call.comm
+        sizes = self.sizes[call.comm][self.calls[call.comm]]
+        self.calls[call.comm] += 1
+        position, kind = members.index(self.rank), call.kind
         kind -= NONBLOCKING if kind > EXSCAN else 0
-        if one.request != NONE:
-            self.losses["collectives that do not block are done where they are called"] = None
-            self.open[one.request] = []
-        for sends, receives in _stages(kind, place, len(members), one, members):
-            before, begun, made = self.last, self.begun, []
+        if call.request != NONE:
+            self.losses["nonblocking collectives are written as blocking ones"] = None
+            self.open[call.request] = []
+        for sends, receives in _stages(kind, position, len(members), call, members):
+            before, begun, labels = self.last, self.begun, []
             for peer in sends:
-                yield from self._step(self._sends(members[peer], one.size, tag), before, begun)
-                made.append(self.made)
+                yield from self._step(self._sends(members[peer], call.size, tag), before, begun)
+                labels.append(self.label)
             for peer in receives:
                 yield from self._step(
                     self._receives(members[peer], sizes[peer], tag), before, begun
                 )
-                made.append(self.made)
-            self.last, self.begun = made, []
+                labels.append(self.label)
+            self.last, self.begun = labels, []
 
 
 def _stages(
-    kind: int, place: int, size: int, one: Called, members: list[int]
+    kind: int, position: int, size: int, call: Called, members: list[int]
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield to whom a member sends and from whom it receives, stage by stage."""
     steps = [1 << k for k in range(max(0, size - 1).bit_length())]
     if kind in (SCAN, EXSCAN):
-        if place > 0:
-            yield [], [place - 1]
-        if place < size - 1:
-            yield [place + 1], []
+        if position > 0:
+            yield [], [position - 1]
+        if position < size - 1:
+            yield [position + 1], []
         return
     if kind not in (FROM_ROOT, TO_ROOT):
         for step in steps:
-            yield [(place + step) % size], [(place - step) % size]
+            yield [(position + step) % size], [(position - step) % size]
         return
-    root = members.index(one.root)
-    mine = (place - root) % size
+    root = members.index(call.root)
+    mine = (position - root) % size
     down = [(mine + step + root) % size for step in steps if mine < step and mine + step < size]
     highest = 1 << (mine.bit_length() - 1) if mine else 0
     up = [(mine - highest + root) % size] if mine else []

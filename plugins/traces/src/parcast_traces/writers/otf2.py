@@ -42,7 +42,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         import otf2
     except ImportError:
         raise UnsupportedError(
-            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+            f"{path}: OTF2 needs a package: pip install 'parcast-traces[otf2]'"
         ) from None
     if not trace.timed or trace.tick is None:
         raise UnsupportedError(f"{trace.where}: the trace has no times, or these have no unit")
@@ -54,8 +54,8 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
     errors.clear()
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-            made = _Archive(trace, otf2)
-            made.write(Path(folder) / "archive")
+            archive = _Archive(trace, otf2)
+            archive.write(Path(folder) / "archive")
             if errors:  # of which the package does not tell, such as a full disk
                 raise FileError(f"{path} cannot be written: {errors[0]}")
             shutil.move(Path(folder) / "archive", path)
@@ -63,7 +63,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         raise FileError(f"{path} cannot be written: {error.strerror}") from None
     except otf2.error.Error as error:
         raise FileError(f"{path} cannot be written: {shorten(error)}") from None
-    return tuple(made.losses)
+    return tuple(archive.losses)
 
 
 class _Archive:
@@ -95,8 +95,8 @@ class _Archive:
             got = received(self.trace)
             for rank, location in enumerate(locations):
                 writer = _Rank(self, archive.event_writer_from_location(location))
-                for one in decoded(self.trace, rank, got):
-                    writer.write(one)
+                for call in decoded(self.trace, rank, got):
+                    writer.write(call)
                 writer.around("", writer.last)
 
     def _locations(self) -> list[Any]:
@@ -112,14 +112,14 @@ class _Archive:
     def _communicators(self, locations: list[Any]) -> None:
         kinds, mpi = self.library.GroupType, self.library.Paradigm.MPI
         self.definitions.group("", kinds.COMM_LOCATIONS, paradigm=mpi, members=locations)
-        self.comms, self.places = [], []
+        self.comms, self.positions = [], []
         for label, members in zip(self.trace.labels, self.trace.communicators, strict=True):
             listed = members.tolist()
             group = self.definitions.group(
-                label, kinds.COMM_GROUP, paradigm=mpi, members=[locations[one] for one in listed]
+                label, kinds.COMM_GROUP, paradigm=mpi, members=[locations[rank] for rank in listed]
             )
             self.comms.append(self.definitions.comm(label, group))
-            self.places.append({rank: place for place, rank in enumerate(listed)})
+            self.positions.append({rank: position for position, rank in enumerate(listed)})
 
     def region(self, name: str) -> Any:
         """Return a region; those of calls are of MPI."""
@@ -142,32 +142,32 @@ class _Rank:
         self.sends: set[int] = set()
         self.inside, self.last = "", 0  #: the region that the last call was in, and its end
 
-    def write(self, one: Called) -> None:
-        if one.name == "request_free":
-            self._given_up(one)
+    def write(self, call: Called) -> None:
+        if call.name == "request_free":
+            self._free(call)
             return
-        start, end = self.archive.time(one.start), self.archive.time(one.end)
-        self.around(one.region, start)
-        name = f"{_MPI}{one.name[0].upper()}{one.name[1:]}"
-        tail = f" in {one.region}" if one.region else ""
-        if one.site not in (f"{name}{tail}", f"{one.name}{tail}"):
+        start, end = self.archive.time(call.start), self.archive.time(call.end)
+        self.around(call.region, start)
+        name = f"{_MPI}{call.name[0].upper()}{call.name[1:]}"
+        tail = f" in {call.region}" if call.region else ""
+        if call.site not in (f"{name}{tail}", f"{call.name}{tail}"):
             self.archive.losses["call sites"] = None
         region = self.archive.region(name)
         self.writer.enter(start, region)
-        if one.kind == WAIT:
-            for request in one.completed:
+        if call.kind == WAIT:
+            for request in call.completed:
                 self.open.pop(request)(end)
-        elif one.kind >= ALL:
-            self._together(one, start, end)
+        elif call.kind >= ALL:
+            self._together(call, start, end)
         else:
-            self._messages(one, start, end)
+            self._messages(call, start, end)
         self.writer.leave(end, region)
         self.last = end
 
     def around(self, name: str, start: int) -> None:
         """Leave the region that the last call was in and enter another, unless it is the same."""
         if name.startswith(_MPI):  # which says of a region that it is a call
-            self.archive.losses["regions that are called as MPI's calls are"] = None
+            self.archive.losses["regions whose names begin with MPI_"] = None
             name = ""
         if name == self.inside:
             return
@@ -177,32 +177,30 @@ class _Rank:
             self.writer.enter(start, self.archive.region(name))
         self.inside = name
 
-    def _given_up(self, one: Called) -> None:
-        """Leave a send without completion; a receive says only at its own from whom it got."""
-        del self.open[one.request]
-        if one.request not in self.sends:
-            trace = self.archive.trace
-            raise UnsupportedError(f"{trace.where}: {trace.place(one.row)}: what is given up here "
-                                   "is no send, and OTF2 cannot say whose it was")  # fmt: skip
-        self.archive.losses["when requests are given up"] = None
+    def _free(self, call: Called) -> None:
+        """Leave a request without completion, which alone says of a receive from whom it got."""
+        self.open.pop(call.request, None)
+        sends = call.request in self.sends
+        loss = "when sends are freed" if sends else "when receives are freed, and their sources"
+        self.archive.losses[loss] = None
 
-    def _messages(self, one: Called, start: int, end: int) -> None:
-        comm, places = self.archive.comms[one.comm], self.archive.places[one.comm]
-        writer, request = self.writer, one.request
-        if one.to != NONE:
-            sent = (places[one.to], comm, one.tag, round(one.size))
+    def _messages(self, call: Called, start: int, end: int) -> None:
+        comm, positions = self.archive.comms[call.comm], self.archive.positions[call.comm]
+        writer, request = self.writer, call.request
+        if call.to != NONE:
+            sent = (positions[call.to], comm, call.tag, round(call.size))
             if request == NONE:
                 writer.mpi_send(start, *sent)
             else:
                 writer.mpi_isend(start, *sent, request)
                 self.open[request] = lambda time: writer.mpi_isend_complete(time, request)
                 self.sends.add(request)
-        if one.source != NONE:
-            if one.name == "probe":
-                writer.mpi_probe(end, places[one.source], comm, one.source_tag, _NO_MESSAGE)
+        if call.source != NONE:
+            if call.name == "probe":
+                writer.mpi_probe(end, positions[call.source], comm, call.source_tag, _NO_MESSAGE)
                 return
-            got = (places[one.source], comm, one.source_tag, round(one.got))
-            if one.room not in (one.got, float("inf")):
+            got = (positions[call.source], comm, call.source_tag, round(call.got))
+            if call.room not in (call.got, float("inf")):
                 self.archive.losses["how much a receive had room for"] = None
             if request == NONE:
                 writer.mpi_recv(end, *got)
@@ -210,18 +208,18 @@ class _Rank:
                 writer.mpi_irecv_request(start, request)
                 self.open[request] = lambda time: writer.mpi_irecv(time, *got, request)
 
-    def _together(self, one: Called, start: int, end: int) -> None:
-        places, size = self.archive.places[one.comm], round(one.size)
-        word = "CREATE_HANDLE" if one.name in _HANDLES else one.blocking.upper()
-        root = places[one.root] if one.root != NONE else _UNDEFINED
-        said = (getattr(self.archive.library.CollectiveOp, word), self.archive.comms[one.comm],
+    def _together(self, call: Called, start: int, end: int) -> None:
+        positions, size = self.archive.positions[call.comm], round(call.size)
+        word = "CREATE_HANDLE" if call.name in _HANDLES else call.blocking.upper()
+        root = positions[call.root] if call.root != NONE else _UNDEFINED
+        details = (getattr(self.archive.library.CollectiveOp, word), self.archive.comms[call.comm],
                 root, size, size)  # fmt: skip
-        if one.request == NONE:
+        if call.request == NONE:
             self.writer.mpi_collective_begin(start)
-            self.writer.mpi_collective_end(end, *said)
+            self.writer.mpi_collective_end(end, *details)
             return
-        writer, request = self.writer, one.request
+        writer, request = self.writer, call.request
         writer.non_blocking_collective_request(start, request)
         self.open[request] = lambda time: writer.non_blocking_collective_complete(
-            time, *said, request
+            time, *details, request
         )

@@ -85,32 +85,33 @@ def _events(trace: Trace, delays: Floats, scale: float) -> Iterator[dict[str, An
     )
     origin = float(trace.events.times[:, START].min(initial=0.0)) if trace.count else 0.0
     for process, (name, (starts, ends)) in enumerate(zip(_RUNS, runs, strict=True), 1):
-        yield _named("process_name", process, 0, name)
+        yield _metadata("process_name", process, 0, name)
         for rank in range(trace.size):
-            yield _named("thread_name", process, rank + 1, f"rank {rank}")
-            for one in decoded(trace, rank, got):
-                begin = (float(starts[one.row]) - origin) * scale
+            yield _metadata("thread_name", process, rank + 1, f"rank {rank}")
+            for call in decoded(trace, rank, got):
+                begin = (float(starts[call.row]) - origin) * scale
                 yield {
-                    "ph": "X", "name": one.name, "cat": one.site, "pid": process,
+                    "ph": "X", "name": call.name, "cat": call.site, "pid": process,
                     "tid": rank + 1, "ts": begin,
-                    "dur": (float(ends[one.row]) - origin) * scale - begin, "args": _told(one),
+                    "dur": (float(ends[call.row]) - origin) * scale - begin,
+                    "args": _arguments(call),
                 }  # fmt: skip
         yield from _flows(trace, process, (starts - origin) * scale, (ends - origin) * scale)
 
 
-def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+def _metadata(kind: str, process: int, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _told(one: Called) -> dict[str, Any]:
-    found: dict[str, Any] = {"event": one.row}
-    if one.to >= 0:
-        found |= {"to": one.to, "tag": one.tag, "bytes": one.size}
-    if one.source >= 0:
-        found |= {"from": one.source, "received": one.got}
-    if one.root >= 0:
-        found["root"] = one.root
-    return found
+def _arguments(call: Called) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"event": call.row}
+    if call.to >= 0:
+        arguments |= {"to": call.to, "tag": call.tag, "bytes": call.size}
+    if call.source >= 0:
+        arguments |= {"from": call.source, "received": call.got}
+    if call.root >= 0:
+        arguments["root"] = call.root
+    return arguments
 
 
 def _flows(trace: Trace, process: int, starts: Floats, ends: Floats) -> Iterator[dict[str, Any]]:

@@ -67,31 +67,31 @@ class _Writer:
         for rank in range(self.trace.size):
             yield f"{rank} init"
             self.open, self.met = {}, Counter()
-            for one in decoded(self.trace, rank, self.got):
-                if self.work[one.row] > 0:
-                    yield f"{rank} compute {_shortest(self.work[one.row])}"
-                yield from (f"{rank} {action}" for action in self._actions(rank, one))
+            for call in decoded(self.trace, rank, self.got):
+                if self.work[call.row] > 0:
+                    yield f"{rank} compute {_shortest(self.work[call.row])}"
+                yield from (f"{rank} {action}" for action in self._actions(rank, call))
             yield f"{rank} finalize"
 
-    def _actions(self, rank: int, one: Called) -> Iterator[str]:
-        if one.kind == WAIT:
-            yield from map(self._wait, one.completed)
-            if len(one.completed) > 1:
-                self.losses["a wait for several requests is several"] = None
-            if not one.completed:
+    def _actions(self, rank: int, call: Called) -> Iterator[str]:
+        if call.kind == WAIT:
+            yield from map(self._wait, call.completed)
+            if len(call.completed) > 1:
+                self.losses["a wait for several requests is written as several waits"] = None
+            if not call.completed:
                 self.losses["waits and tests that completed nothing"] = None
-        elif one.name == "sleep":
-            yield f"sleep {_shortest(one.size)}"
-        elif one.kind >= ALL:
-            yield self._together(one)
-        elif one.name == "sendrecv":  # the format's own has no tags
-            yield f"irecv {one.source} {self._tag(one, one.source_tag)} {_whole(one.got)}"
-            yield f"send {one.to} {self._tag(one, one.tag)} {_whole(one.size)}"
-            yield f"wait {one.source} {rank} {self._tag(one, one.source_tag)}"
-        elif one.to != NONE or one.source != NONE:
-            yield from self._message(rank, one)
-        elif one.name == "request_free":
-            self.losses["requests that are given up are not told from others"] = None
+        elif call.name == "sleep":
+            yield f"sleep {_shortest(call.size)}"
+        elif call.kind >= ALL:
+            yield self._together(call)
+        elif call.name == "sendrecv":  # the format's own has no tags
+            yield f"irecv {call.source} {self._tag(call, call.source_tag)} {_whole(call.got)}"
+            yield f"send {call.to} {self._tag(call, call.tag)} {_whole(call.size)}"
+            yield f"wait {call.source} {rank} {self._tag(call, call.source_tag)}"
+        elif call.to != NONE or call.source != NONE:
+            yield from self._message(rank, call)
+        elif call.name == "request_free":
+            self.losses["which requests are freed"] = None
 
     def _wait(self, request: int) -> str:
         key = self.open.pop(request)
@@ -99,47 +99,45 @@ class _Writer:
             self.losses["which of several messages with one peer and tag is waited for"] = None
         return f"wait {key[0]} {key[1]} {key[2]}"
 
-    def _message(self, rank: int, one: Called) -> Iterator[str]:
-        sends = one.to != NONE
-        if one.name == "probe":
+    def _message(self, rank: int, call: Called) -> Iterator[str]:
+        sends = call.to != NONE
+        if call.name == "probe":
             self.losses["probes"] = None
             return
-        tag = self._tag(one, one.tag if sends else one.source_tag)
-        peer, size = (one.to, one.size) if sends else (one.source, one.got)
-        if one.request != NONE:
-            self.open[one.request] = (rank, peer, tag) if sends else (peer, rank, tag)
-        word = ("send" if sends else "recv") if one.request == NONE else "isend"
-        if not sends and one.request != NONE:
+        tag = self._tag(call, call.tag if sends else call.source_tag)
+        peer, size = (call.to, call.size) if sends else (call.source, call.got)
+        if call.request != NONE:
+            self.open[call.request] = (rank, peer, tag) if sends else (peer, rank, tag)
+        word = ("send" if sends else "recv") if call.request == NONE else "isend"
+        if not sends and call.request != NONE:
             word = "irecv"
-        if one.name not in ("send", "isend", "recv", "irecv"):
-            self.losses["synchronous, buffered and ready sends are plain ones"] = None
+        if call.name not in ("send", "isend", "recv", "irecv"):
+            self.losses["synchronous, buffered and ready sends are written as plain sends"] = None
         yield f"{word} {peer} {tag} {_whole(size)}"
 
-    def _tag(self, one: Called, tag: int) -> int:
+    def _tag(self, call: Called, tag: int) -> int:
         """Return a tag of its own for each tag and communicator."""
-        return tag * len(self.trace.communicators) + one.comm
+        return tag * len(self.trace.communicators) + call.comm
 
-    def _together(self, one: Called) -> str:
-        name = _ALIKE.get(one.name, one.name)
-        members = self.trace.communicators[one.comm].tolist()
+    def _together(self, call: Called) -> str:
+        name = _ALIKE.get(call.name, call.name)
+        members = self.trace.communicators[call.comm].tolist()
         if name not in _TOGETHER or members != list(range(self.trace.size)):
-            why = "" if name in _TOGETHER else " that do not block"
-            raise UnsupportedError(
-                f"{self.trace.place(one.row)} ({one.name}): time-independent traces have no "
-                f"collectives{why or ' of some of the ranks'}"
-            )
-        if name == "barrier" and one.size:
+            kind = "collectives of some ranks" if name in _TOGETHER else "nonblocking collectives"
+            raise UnsupportedError(f"{self.trace.place(call.row)} ({call.name}): time-independent "
+                                   f"traces have no {kind}")  # fmt: skip
+        if name == "barrier" and call.size:
             self.losses["bytes of barriers"] = None
-        if name != one.name and name != one.name.replace("_", ""):
-            self.losses[f"{one.name} is written as {name}"] = None
-        sizes = [round(each) for each in self.brought[one.comm][self.met[one.comm]]]
-        size = round(one.size)
-        self.met[one.comm] += 1
-        given = {
-            "size": size, "root": one.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
+        if name != call.name and name != call.name.replace("_", ""):
+            self.losses[f"{call.name} is written as {name}"] = None
+        sizes = [round(amount) for amount in self.brought[call.comm][self.met[call.comm]]]
+        size = round(call.size)
+        self.met[call.comm] += 1
+        fields = {
+            "size": size, "root": call.root, "sizes": " ".join(map(str, sizes)), "sum": sum(sizes),
             "same": " ".join([str(size)] * len(sizes)), "all": size * len(sizes),
         }  # fmt: skip
-        return f"{name} {_TOGETHER[name].format(**given)}".rstrip()
+        return f"{name} {_TOGETHER[name].format(**fields)}".rstrip()
 
 
 def _work(trace: Trace) -> Floats:
@@ -151,8 +149,8 @@ def _work(trace: Trace) -> Floats:
         raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
     first = trace.events.offsets[:-1]
     gaps[first[first < trace.count]] = 0.0  # when a clock began says nothing
-    found: Floats = gaps * trace.tick * RATE
-    return found
+    operations: Floats = gaps * trace.tick * RATE
+    return operations
 
 
 def _shortest(amount: float) -> str:

@@ -10,7 +10,7 @@ from mpi4py import MPI
 from parcast_mpi.tracing.fallback.amounts import amount, own, pickled
 from parcast_mpi.tracing.fallback.recorder import Recorder, now
 from parcast_mpi.tracing.fallback.requests import Prequest, Request, Told, received
-from parcast_mpi.tracing.records import NONE
+from parcast_traces.tracer.records import NONE
 
 ANY = MPI.ANY_SOURCE, MPI.ANY_TAG
 

@@ -11,13 +11,21 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from parcast_mpi.tracing.records import CODES, HEADER, MAGIC, NONE, RECORD
+from parcast_traces.tracer.records import (
+    CODES,
+    HEADER,
+    MAGIC,
+    NONE,
+    RECORD,
+    VERSION,
+    offset,
+    packer,
+)  # fmt: skip
 
 WINDOW = 1 << 18
 
-_RECORD = struct.Struct("<qqqqiiiiIIHHI")
-_HEADER = struct.Struct("<8siiiiiiqqqq")
-_CALL = RECORD.fields["call"][1]  # type: ignore[index]
+_RECORD, _HEADER = packer(RECORD), packer(HEADER)
+_CALL = offset(RECORD, "call")
 
 now = time.monotonic_ns
 
@@ -36,7 +44,9 @@ class Recorder:
         self._window = mmap.mmap(window, WINDOW)
         os.close(window)
         started = (time.time_ns(), now())
-        os.write(self._file, _HEADER.pack(MAGIC, 1, _RECORD.size, rank, size, 0, 0, *started, 0, 0))
+        os.write(
+            self._file, _HEADER.pack(MAGIC, VERSION, _RECORD.size, rank, size, 0, 0, *started, 0, 0)
+        )
 
     def record(
         self, name: str, start: int, *, end: int = 0, amount: int = 0, received: int = 0,
@@ -86,7 +96,7 @@ class Recorder:
                 self._file = -1
 
     def _note(self, field: str) -> None:
-        os.pwrite(self._file, struct.pack("<i", 1), HEADER.fields[field][1])  # type: ignore[index]
+        os.pwrite(self._file, struct.pack("<i", 1), offset(HEADER, field))
 
     def _spill(self) -> bool:
         left = self._window[: self._used]

@@ -34,7 +34,7 @@ def read(path: Path) -> Trace:
         from _otf2.ErrorCodes import Error  # of the library, not of the package
     except ImportError:
         raise FileError(
-            f"{path}: OTF2 needs a package: pip install 'parcast-perturb[otf2]'"
+            f"{path}: OTF2 needs a package: pip install 'parcast-traces[otf2]'"
         ) from None
     from parcast_traces.readers.otf2.archive import Archive
     from parcast_traces.readers.otf2.records import hush
@@ -56,8 +56,8 @@ def _check(path: Path) -> None:
         data = file.read(_MOST_BYTES)
     if data[:1] != b"\x03" or b"OTF2" not in data[:64]:
         raise FileError(f"{path} cannot be read as OTF2: it is no anchor file (*.otf2)")
-    *_, rest = data[_TEXTS:].split(b"\0", 3)
-    count = int.from_bytes(rest[:4], "little" if data[1:2] == b"B" else "big")
-    if 2 * count > len(rest):  # a property is two texts, each ending in a zero
+    *_, properties = data[_TEXTS:].split(b"\0", 3)
+    count = int.from_bytes(properties[:4], "little" if data[1:2] == b"B" else "big")
+    if 2 * count > len(properties):  # a property is two texts, each ending in a zero
         raise FileError(f"{path} cannot be read as OTF2: it says that it has {count:,} properties, "
                         "and is too short for them")  # fmt: skip

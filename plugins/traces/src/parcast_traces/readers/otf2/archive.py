@@ -17,7 +17,8 @@ from parcast_traces.readers.otf2.records import Library
 from parcast_traces.trace.bulk import Bulk, record
 from parcast_traces.trace.calls import CODES
 from parcast_traces.trace.columns import NONE, Ints, Trace
-from parcast_traces.trace.recording import RankRecorder, Recording, unread
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording, unread
 
 _STOPPED: Mapping[int, str] = {
     c.ONE_SIDED: "a record of one-sided communication, which is not read from OTF2",
@@ -42,26 +43,26 @@ class Archive:
             if (word(group.group_type), word(group.paradigm)) == ("COMM_LOCATIONS", "MPI"):
                 for location in group.members:
                     ranks.setdefault(location.group, len(ranks))
-        found: dict[int, list[Any]] = defaultdict(list)
-        for one in definitions.locations:
-            if word(one.type) == "CPU_THREAD":
-                found[ranks.setdefault(one.group, len(ranks))].append(one)
+        threads: dict[int, list[Any]] = defaultdict(list)
+        for candidate in definitions.locations:
+            if word(candidate.type) == "CPU_THREAD":
+                threads[ranks.setdefault(candidate.group, len(ranks))].append(candidate)
             else:
-                self.notes["others"] += word(one.type) != "METRIC"
-        return {rank: found[rank] for rank in range(len(ranks))}
+                self.notes["others"] += word(candidate.type) != "METRIC"
+        return {rank: threads[rank] for rank in range(len(ranks))}
 
     def trace(self) -> Trace:
         """Return what all ranks did."""
         recording = Recording(len(self.threads), self.where)
-        naming = Naming(self.archive.definitions, recording, self.threads)
+        naming = Naming(self.archive.definitions, recording.names, self.threads)
         self._open()
         library = Library()
-        origin, found = self._ranks(library, naming)
+        origin, calls_of_ranks = self._ranks(library, naming)
         after = 0
-        for recorder, (table, done) in zip(recording.ranks, found, strict=True):
+        for recorder, (table, completions) in zip(recording.ranks, calls_of_ranks, strict=True):
             first, last = self.spans.get(recorder.rank, (origin, origin))
             if len(table):
-                _Rank(recorder, naming, self.notes).record(table, done, origin)
+                _Rank(recorder, naming, self.notes).record(table, completions, origin)
                 after += max(0, last - int(table[-1, c.END]))
             else:
                 recorder.compute(float(first - origin), float(last - origin))
@@ -72,16 +73,19 @@ class Archive:
         """Select all threads and read their own definitions, which number records anew."""
         import _otf2
 
-        handle, threads = self.archive.handle, [one for v in self.threads.values() for one in v]
-        for one in threads:
-            _otf2.Reader_SelectLocation(handle, one._ref)  # noqa: SLF001 - the C library's number
+        handle, threads = (
+            self.archive.handle,
+            [thread for v in self.threads.values() for thread in v],
+        )
+        for thread in threads:
+            _otf2.Reader_SelectLocation(handle, thread._ref)  # noqa: SLF001 - the C library's number
         try:
             _otf2.Reader_OpenDefFiles(handle)
         except _otf2.Error:  # archives may have none
             pass
         else:
-            for one in threads:
-                reader = _otf2.Reader_GetDefReader(handle, one._ref)  # noqa: SLF001
+            for thread in threads:
+                reader = _otf2.Reader_GetDefReader(handle, thread._ref)  # noqa: SLF001
                 if reader:
                     _otf2.Reader_ReadAllLocalDefinitions(handle, reader)
                     _otf2.Reader_CloseDefReader(handle, reader)
@@ -93,22 +97,22 @@ class Archive:
 
         Where the archive does not say when it begins, all ranks are read first.
         """
-        found = (self._rank(library, naming, rank) for rank in self.threads)
+        calls_of_ranks = (self._rank(library, naming, rank) for rank in self.threads)
         origin = int(self.archive.definitions.clock_properties.global_offset)
         if origin:
-            return origin, found
-        every = list(found)
-        firsts = [int(table[0, c.START]) for table, _ in every if len(table)]
+            return origin, calls_of_ranks
+        loaded = list(calls_of_ranks)
+        firsts = [int(table[0, c.START]) for table, _ in loaded if len(table)]
         firsts = firsts or [first for first, _ in self.spans.values()]
-        return min(firsts, default=0), iter(every)
+        return min(firsts, default=0), iter(loaded)
 
     def _rank(self, library: Library, naming: Naming, rank: int) -> tuple[Ints, Ints]:
         """Return the calls of all threads of a rank in order, and what they complete."""
-        tables, dones, before = [], [], 0
+        tables, completion_tables, before = [], [], 0
         silent = 0
         for location in self.threads[rank]:
             calls = self._calls(library, naming, rank, location)
-            table, done = calls.whole()
+            table, completions = calls.whole()
             if calls.span:
                 first, last = self.spans.get(rank, calls.span)
                 self.spans[rank] = min(first, calls.span[0]), max(last, calls.span[1])
@@ -120,13 +124,15 @@ class Archive:
                     self.where,
                 )
             tables.append(table)
-            by = np.repeat(np.arange(len(table)), table[:, c.DONE]) + before
-            dones.append(np.column_stack([done, by]))
+            by = np.repeat(np.arange(len(table)), table[:, c.COMPLETED]) + before
+            completion_tables.append(np.column_stack([completions, by]))
             before += len(table)
             silent += not len(table)
         self.notes["silent"] += silent
         self.notes["folded"] += len(tables) - silent > 1
-        return self._folded(rank, np.concatenate(tables), np.concatenate(dones), len(tables) > 1)
+        return self._merge_threads(
+            rank, np.concatenate(tables), np.concatenate(completion_tables), len(tables) > 1
+        )
 
     def _calls(self, library: Library, naming: Naming, rank: int, location: Any) -> Calls:
         """Return the calls of one thread."""
@@ -136,7 +142,7 @@ class Archive:
         try:
             for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
                 if reason := calls.take(rows):
-                    raise self._stopped(reason, rank, rows[int(calls.state[c.AT])])
+                    raise self._walk_error(reason, rank, rows[int(calls.state[c.AT])])
         except Error as error:
             raise FileError(
                 f"{self.where}: rank {rank}, after event {len(calls.whole()[0])}: what was "
@@ -144,10 +150,12 @@ class Archive:
             ) from None
         return calls
 
-    def _folded(self, rank: int, table: Ints, done: Ints, several: bool) -> tuple[Ints, Ints]:
+    def _merge_threads(
+        self, rank: int, table: Ints, completions: Ints, several: bool
+    ) -> tuple[Ints, Ints]:
         """Put the calls of several threads in one order."""
         if not several:
-            return table, done
+            return table, completions
         order = np.argsort(table[:, c.START], kind="stable")
         table = table[order]
         over = np.flatnonzero(table[1:, c.START] < table[:-1, c.END])
@@ -156,12 +164,12 @@ class Archive:
                 f"{self.where}: rank {rank}, event {int(over[0]) + 1}: two threads of the rank "
                 "call MPI at one time, and a rank of a message graph has one order"
             )
-        places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order))
-        done[:, c.PARTS] = places[done[:, c.PARTS]]
-        return table, done[np.argsort(done[:, c.PARTS], kind="stable")]
+        positions = np.empty(len(order), np.int64)
+        positions[order] = np.arange(len(order))
+        completions[:, c.PARTS] = positions[completions[:, c.PARTS]]
+        return table, completions[np.argsort(completions[:, c.PARTS], kind="stable")]
 
-    def _stopped(self, reason: int, rank: int, row: Ints) -> Exception:
+    def _walk_error(self, reason: int, rank: int, row: Ints) -> Exception:
         if reason == c.UNKNOWN:
             return FileError(f"{self.where}: rank {rank} enters region {int(row[2])} at time "
                              f"{int(row[1])}, and no region has this number")  # fmt: skip
@@ -178,11 +186,11 @@ class Archive:
             yield f"{count} threads that do not call MPI are part of their ranks' computation"
         if count := self.notes["folded"]:
             yield (
-                f"of {count} ranks several threads call MPI, one after the other; they are folded "
+                f"of {count} ranks several threads call MPI, one after the other; they are merged "
                 "into their rank"
             )
         if count := self.notes["freed"]:
-            yield f"{count} sends are never waited for; they are given up when their rank ends"
+            yield f"{count} sends are never waited for; they are freed when their rank ends"
 
 
 class _Rank:
@@ -191,90 +199,93 @@ class _Rank:
     def __init__(self, recorder: RankRecorder, naming: Naming, notes: dict[str, int]) -> None:
         self.recorder, self.naming, self.notes = recorder, naming, notes
 
-    def record(self, table: Ints, done: Ints, origin: int) -> None:
+    def record(self, table: Ints, completions: Ints, origin: int) -> None:
         """Record calls and what they complete."""
-        table, done = self._cancelled(table, done)
-        mate = _mates(table, done)
-        self._filled(table, done, mate)
-        table, done = self._freed(table, done, mate)
+        table, completions = self._without_cancelled(table, completions)
+        mate = _mates(table, completions)
+        self._fill_posted(table, completions, mate)
+        table, completions = self._with_freed(table, completions, mate)
         naming = self.naming
         does = table[:, c.DOES]
         call = naming.names(table)
         out = (does & (c.SENDS | c.ISENDS | c.TOGETHER | c.LATER)) != 0
         into = (does & (c.RECEIVES | c.PROBES | c.POSTS)) != 0
         comm, to = naming.peers(self.recorder, table[:, c.OUT_COMM], table[:, c.TO], out, call)
-        other, source = naming.peers(self.recorder, table[:, c.IN_COMM], table[:, c.FROM], into,
-                                     call)  # fmt: skip
+        source_comm, source = naming.peers(
+            self.recorder, table[:, c.IN_COMM], table[:, c.FROM], into, call
+        )
         asks = (does & (c.ISENDS | c.POSTS | c.LATER)) != 0
         alone = (does & (c.TOGETHER | c.LATER) != 0) & (comm == NONE)
         call[alone] = CODES["call"]  # a collective of this rank alone, which meets nobody
         comm[alone], to[alone], out = 0, NONE, out & ~alone
-        done = np.delete(done, _mates(table, done)[alone & (does == c.LATER)], axis=0)
-        call[_freed(table)] = CODES["request_free"]
+        completions = np.delete(
+            completions, _mates(table, completions)[alone & (does == c.LATER)], axis=0
+        )
+        call[_is_freed(table)] = CODES["request_free"]
         record(self.recorder, Bulk(
             call=call, start=(table[:, c.START] - origin).astype(float),
             end=(table[:, c.END] - origin).astype(float),
             to=to, tag=table[:, c.OUT_TAG], size=np.where(out, table[:, c.OUT_BYTES], 0.0),
             source=source, source_tag=table[:, c.IN_TAG],
             room=np.where(into & (does != c.PROBES), table[:, c.IN_BYTES], np.inf),
-            comm=np.where(out, comm, np.where(into, other, 0)),
+            comm=np.where(out, comm, np.where(into, source_comm, 0)),
             request=np.where(asks & ~alone, table[:, c.REQUEST], NONE),
-            site=naming.sites(self.recorder, table), completed=done[:, c.ASKED],
-            by=done[:, c.PARTS],
+            site=naming.sites(self.recorder, table), completed=completions[:, c.ASKED],
+            by=completions[:, c.PARTS],
         ))  # fmt: skip
 
-    def _cancelled(self, table: Ints, done: Ints) -> tuple[Ints, Ints]:
+    def _without_cancelled(self, table: Ints, completions: Ints) -> tuple[Ints, Ints]:
         """Leave out requests that were cancelled: there is no message behind them."""
-        gone = np.flatnonzero(done[:, c.HOW] == c.UNDONE)
+        gone = np.flatnonzero(completions[:, c.HOW] == c.UNDONE)
         if not len(gone):
-            return table, done
-        table, mate = table.copy(), _mates(table, done)
+            return table, completions
+        table, mate = table.copy(), _mates(table, completions)
         table[np.flatnonzero(np.isin(mate, gone)), c.DOES] = 0
-        return table, np.delete(done, gone, axis=0)
+        return table, np.delete(completions, gone, axis=0)
 
-    def _filled(self, table: Ints, done: Ints, mate: Ints) -> None:
+    def _fill_posted(self, table: Ints, completions: Ints, mate: Ints) -> None:
         """Give posted receives, and collectives, what is known at their completion."""
         for bit, first in ((c.POSTS, c.FROM), (c.LATER, c.TO)):
             mine = np.flatnonzero((table[:, c.DOES] & bit) != 0)
             if len(lost := mine[mate[mine] == NONE]):
                 raise UnsupportedError(
-                    f"{self.recorder.recording.where}: rank {self.recorder.rank}, event "
+                    f"{self.recorder.names.where}: rank {self.recorder.rank}, event "
                     f"{int(lost[0])}: a request never completes, so nothing says of whom it was"
                 )
-            parts = done[mate[mine]][:, [c.PEER, c.COMM, c.TAG, c.BYTES]]
+            parts = completions[mate[mine]][:, [c.PEER, c.COMM, c.TAG, c.BYTES]]
             if bit == c.LATER:  # operation, communicator, root, bytes
                 parts = parts[:, [2, 1, 0, 3]]
             table[mine, first : first + 4] = parts
 
-    def _freed(self, table: Ints, done: Ints, mate: Ints) -> tuple[Ints, Ints]:
+    def _with_freed(self, table: Ints, completions: Ints, mate: Ints) -> tuple[Ints, Ints]:
         """Give up sends that nobody waits for, at the end of the rank."""
         asks = (table[:, c.DOES] & c.ISENDS) != 0
         lost = np.flatnonzero(asks & (mate == NONE))
         if not len(lost):
-            return table, done
+            return table, completions
         self.notes["freed"] += len(lost)
         rows = np.zeros((len(lost), c.COLUMNS), np.int64)
         rows[:, [c.START, c.END]] = table[-1, c.END]
         rows[:, [c.REGION, c.PARENT]] = table[lost][:, [c.REGION, c.PARENT]]
-        rows[:, c.DONE] = NONE
-        more = np.zeros((len(lost), done.shape[1]), np.int64)
-        more[:, c.ASKED] = table[lost, c.REQUEST]
-        more[:, c.PARTS] = len(table) + np.arange(len(lost))
-        return np.concatenate([table, rows]), np.concatenate([done, more])
+        rows[:, c.COMPLETED] = NONE
+        freed = np.zeros((len(lost), completions.shape[1]), np.int64)
+        freed[:, c.ASKED] = table[lost, c.REQUEST]
+        freed[:, c.PARTS] = len(table) + np.arange(len(lost))
+        return np.concatenate([table, rows]), np.concatenate([completions, freed])
 
 
-def _freed(table: Ints) -> Any:
-    return table[:, c.DONE] == NONE
+def _is_freed(table: Ints) -> Any:
+    return table[:, c.COMPLETED] == NONE
 
 
-def _mates(table: Ints, done: Ints) -> Ints:
-    """Return the completion of each call that makes a request, by its place in ``done``."""
+def _mates(table: Ints, completions: Ints) -> Ints:
+    """Return the row in ``completions`` of each call that makes a request."""
     asks = np.flatnonzero((table[:, c.DOES] & (c.ISENDS | c.POSTS | c.LATER)) != 0)
-    names = np.concatenate([table[asks, c.REQUEST], done[:, c.ASKED]])
-    events = np.concatenate([asks, done[:, c.PARTS]])
+    names = np.concatenate([table[asks, c.REQUEST], completions[:, c.ASKED]])
+    events = np.concatenate([asks, completions[:, c.PARTS]])
     order = np.lexsort((np.arange(len(names)), events, names))
-    found = np.full(len(table), NONE, np.int64)
+    mates = np.full(len(table), NONE, np.int64)
     first, second = order[:-1], order[1:]
     pair = (first < len(asks)) & (second >= len(asks)) & (names[first] == names[second])
-    found[asks[first[pair]]] = second[pair] - len(asks)
-    return found
+    mates[asks[first[pair]]] = second[pair] - len(asks)
+    return mates

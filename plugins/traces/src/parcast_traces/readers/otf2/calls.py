@@ -27,8 +27,8 @@ class Calls:
         self.stack = np.zeros(c.MOST_DEPTH, np.int64)
         self.state = np.zeros(4, np.int64)
         self.call = np.zeros(c.COLUMNS, np.int64)
-        self.made: list[Ints] = []
-        self.ended: list[Ints] = []
+        self.tables: list[Ints] = []
+        self.completions: list[Ints] = []
         self.span: tuple[int, int] | None = None  #: of all its records, calls or not
 
     def take(self, rows: Ints) -> int:
@@ -37,12 +37,12 @@ class Calls:
             first, last = self.span or (int(rows[0, 1]), 0)
             self.span = first, max(last, int(rows[-1, 1]))
         calls = np.empty((len(rows) + 1, c.COLUMNS), np.int64)
-        done = np.empty((len(rows) + 1, c.PARTS), np.int64)
-        made, ended = compiled_walk()(
-            rows, self.regions, self.stack, self.state, self.call, calls, done
+        completions = np.empty((len(rows) + 1, c.PARTS), np.int64)
+        call_count, completion_count = compiled_walk()(
+            rows, self.regions, self.stack, self.state, self.call, calls, completions
         )
-        self.made.append(calls[:made].copy())
-        self.ended.append(done[:ended].copy())
+        self.tables.append(calls[:call_count].copy())
+        self.completions.append(completions[:completion_count].copy())
         return int(self.state[c.FAILED])
 
     @property
@@ -53,4 +53,4 @@ class Calls:
     def whole(self) -> tuple[Ints, Ints]:
         """Return all calls and all completions."""
         none = np.empty((0, c.COLUMNS), np.int64), np.empty((0, c.PARTS), np.int64)
-        return np.concatenate([none[0], *self.made]), np.concatenate([none[1], *self.ended])
+        return np.concatenate([none[0], *self.tables]), np.concatenate([none[1], *self.completions])

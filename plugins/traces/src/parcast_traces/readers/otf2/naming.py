@@ -11,7 +11,8 @@ from parcast.errors import FileError, UnsupportedError
 from parcast_traces.readers.otf2 import walking as c
 from parcast_traces.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, WAIT
 from parcast_traces.trace.columns import NONE, Ints
-from parcast_traces.trace.recording import RankRecorder, Recording
+from parcast_traces.trace.names import Names
+from parcast_traces.trace.rank_recorder import RankRecorder
 
 #: Collective operations by OTF2's number; those that make or free handles wait for all.
 _OPERATIONS = (
@@ -40,68 +41,66 @@ def word(value: Any) -> str:
 
 
 class Naming:
-    """Definitions as tables, from the library's numbers to a recording's."""
+    """Definitions as tables, from the library's numbers to a run's."""
 
-    def __init__(
-        self, definitions: Any, recording: Recording, threads: Mapping[int, list[Any]]
-    ) -> None:
+    def __init__(self, definitions: Any, names: Names, threads: Mapping[int, list[Any]]) -> None:
         self.regions: dict[int, str] = {
-            one._ref: str(one.name)  # noqa: SLF001 - the number that records have
-            for one in definitions.regions
+            region._ref: str(region.name)  # noqa: SLF001 - the number that records have
+            for region in definitions.regions
         }
-        most = max(self.regions, default=0) + 1
-        if most > _MOST_REGIONS:
-            raise FileError(f"{recording.where}: a region has number {most - 1}, and archives have "
-                            f"up to {_MOST_REGIONS:,} regions")  # fmt: skip
-        self.kinds = np.full(most, c.UNDEFINED, np.int8)
-        self.codes = np.zeros((most, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
+        count = max(self.regions, default=0) + 1
+        if count > _MOST_REGIONS:
+            raise FileError(f"{names.where}: a region has number {count - 1}, and archives "
+                            f"have up to {_MOST_REGIONS:,} regions")  # fmt: skip
+        self.kinds = np.full(count, c.UNDEFINED, np.int8)
+        self.codes = np.zeros((count, 5), np.int64)  #: plain, sending, nonblocking, waiting, making
         for number, name in self.regions.items():
             self.kinds[number] = c.CALLED if name.startswith("MPI_") else c.OTHER
             self.codes[number] = _codes(name)
-        ranks = {one: rank for rank, all_ in threads.items() for one in all_}
+        ranks = {location: rank for rank, all_ in threads.items() for location in all_}
         self.members: dict[int, Ints | None] = {}
         self.numbers: dict[int, int] = {}
         for comm in definitions.comms:
-            self._communicator(comm, recording, ranks)
+            self._communicator(comm, names, ranks)
         self._sites: dict[tuple[int, int], int] = {}
 
-    def _communicator(self, comm: Any, recording: Recording, ranks: Mapping[Any, int]) -> None:
+    def _communicator(self, comm: Any, names: Names, ranks: Mapping[Any, int]) -> None:
         number, group = comm._ref, comm.group  # noqa: SLF001
         kinds = (word(getattr(group, name, None)) for name in ("group_type", "paradigm"))
         if tuple(kinds) != ("COMM_GROUP", "MPI"):  # of one rank alone, whoever asks
             self.members[number] = None
             return
-        members = [ranks.get(one, NONE) for one in group.members]
+        members = [ranks.get(location, NONE) for location in group.members]
         if NONE in members:
-            raise FileError(f"{recording.where}: communicator {number} has a member that is no "
+            raise FileError(f"{names.where}: communicator {number} has a member that is no "
                             "location of a rank")  # fmt: skip
         self.members[number] = np.array(members, np.int64)
-        recording.communicator(f"number {number}", members)
-        self.numbers[number] = len(recording.members) - 1
+        names.communicator(f"number {number}", members)
+        self.numbers[number] = len(names.members) - 1
 
     def names(self, table: Ints) -> Ints:
-        """Return the calls, as places in `NAMES`."""
+        """Return the calls, as positions in `NAMES`."""
         does, codes = table[:, c.DOES], self.codes[table[:, c.REGION]]
-        found = np.where(table[:, c.DONE] > 0, codes[:, 3], codes[:, 0])
-        found = np.where(does == c.SENDS, codes[:, 1], found)
-        found = np.where(does == c.ISENDS, codes[:, 2], found)
+        calls = np.where(table[:, c.COMPLETED] > 0, codes[:, 3], codes[:, 0])
+        calls = np.where(does == c.SENDS, codes[:, 1], calls)
+        calls = np.where(does == c.ISENDS, codes[:, 2], calls)
         for bit, name in ((c.RECEIVES, "recv"), (c.PROBES, "probe"), (c.POSTS, "irecv"),
                           (c.SENDS | c.RECEIVES, "sendrecv")):  # fmt: skip
-            found[does == bit] = CODES[name]
+            calls[does == bit] = CODES[name]
         for bit, before in ((c.TOGETHER, ""), (c.LATER, "i")):
             mine = np.flatnonzero(does == bit)
             for number in np.unique(table[mine, c.OUT_TAG]).tolist():
                 name = _OPERATIONS[number] if number < len(_OPERATIONS) else "?"
                 if before + name not in CALLS:
                     raise UnsupportedError(f"collective operation {number} is not modeled")
-                found[mine[table[mine, c.OUT_TAG] == number]] = CODES[before + name]
-        made = (does == c.TOGETHER) & (table[:, c.OUT_TAG] == _MAKES)
-        return np.where(made, codes[:, 4], found)
+                calls[mine[table[mine, c.OUT_TAG] == number]] = CODES[before + name]
+        makes_handles = (does == c.TOGETHER) & (table[:, c.OUT_TAG] == _MAKES)
+        return np.where(makes_handles, codes[:, 4], calls)
 
     def peers(
-        self, recorder: RankRecorder, comms: Ints, places: Ints, mine: Any, call: Ints
+        self, recorder: RankRecorder, comms: Ints, positions: Ints, mine: Any, call: Ints
     ) -> tuple[Ints, Ints]:
-        """Return the recording's communicators, and ranks of the whole for places in them.
+        """Return the run's communicators, and ranks of the whole for positions in them.
 
         A communicator of one rank is that rank's own: number 0 for messages, ``NONE`` for
         collectives.
@@ -113,7 +112,7 @@ class Naming:
             at = np.flatnonzero(mine & (comms == comm))
             if comm not in self.members:
                 raise FileError(
-                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(at[0])}: there "
+                    f"{recorder.names.where}: rank {recorder.rank}, event {int(at[0])}: there "
                     f"is no communicator {comm}"
                 )
             members = self.members[comm]
@@ -122,15 +121,15 @@ class Naming:
                 ranks[at] = recorder.rank
                 continue
             numbers[at] = self.numbers[comm]
-            named = at[~together[at] | rooted[at]]
-            wrong = named[(places[named] < 0) | (places[named] >= len(members))]
+            with_peer = at[~together[at] | rooted[at]]
+            wrong = with_peer[(positions[with_peer] < 0) | (positions[with_peer] >= len(members))]
             if len(wrong):
                 raise FileError(
-                    f"{recorder.recording.where}: rank {recorder.rank}, event {int(wrong[0])}: "
-                    f"the peer is {int(places[wrong[0]])}, and the communicator has "
+                    f"{recorder.names.where}: rank {recorder.rank}, event {int(wrong[0])}: "
+                    f"the peer is {int(positions[wrong[0]])}, and the communicator has "
                     f"{len(members)} members"
                 )
-            ranks[named] = members[places[named]]
+            ranks[with_peer] = members[positions[with_peer]]
         return numbers, ranks
 
     def sites(self, recorder: RankRecorder, table: Ints) -> Ints:
@@ -143,9 +142,9 @@ class Naming:
         for key in keys.tolist():
             region, parent = divmod(key, wide)
             around = self.regions[parent - 1] if parent else ""
-            numbers.append(recorder.recording.site(self.regions[region], around))
-        found: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
-        return found
+            numbers.append(recorder.names.site(self.regions[region], around))
+        sites: Ints = np.array(numbers, np.int64)[inverse.reshape(-1)]
+        return sites
 
 
 def _codes(region: str) -> tuple[int, int, int, int, int]:

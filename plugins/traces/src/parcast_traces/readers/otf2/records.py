@@ -1,7 +1,7 @@
 """The records of one location as rows of numbers, written by compiled callbacks.
 
 The library calls a function for every record; these are compiled, and put what they are given into
-a table. A record that Python is told of costs 20 times as much.
+a table. A record that Python handles costs 20 times as much.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ def _writer(kind: int, widths: tuple[int, ...]) -> Any:
     """Return a compiled callback that writes one kind of record."""
     from numba import types
 
-    given = [getattr(types, f"uint{width}") for width in widths]
+    arguments = [getattr(types, f"uint{width}") for width in widths]
     wide = types.uint64
     pointer: Any = types.CPointer
     where = pointer(types.int64)
-    signature = types.int32(wide, wide, wide, where, types.voidptr, *given)
-    return callback(_written(kind, len(widths)), signature)
+    signature = types.int32(wide, wide, wide, where, types.voidptr, *arguments)
+    return callback(_writing_function(kind, len(widths)), signature)
 
 
-def _written(kind: int, count: int) -> Callable[..., int]:
+def _writing_function(kind: int, count: int) -> Callable[..., int]:
     """Return the function for a number of arguments; row 0 holds how many there are."""
     if count == 0:
 
@@ -128,17 +128,17 @@ def hush() -> tuple[list[str], Any]:
     library, errors = ctypes.CDLL(lib_path()), list[str]()
     library.OTF2_Error_GetDescription.restype = ctypes.c_char_p
 
-    def said(_1: Any, _2: Any, _3: Any, _4: Any, code: int, _6: Any, _7: Any) -> int:
+    def note_error(_1: Any, _2: Any, _3: Any, _4: Any, code: int, _6: Any, _7: Any) -> int:
         if len(errors) < _MOST_ERRORS:
             errors.append(library.OTF2_Error_GetDescription(code).decode())
         return code
 
-    made = ctypes.CFUNCTYPE(
+    handler = ctypes.CFUNCTYPE(
         ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p,
         ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p,
-    )(said)  # fmt: skip
-    library.OTF2_Error_RegisterCallback(made, None)
-    return errors, made  # which must not be collected
+    )(note_error)  # fmt: skip
+    library.OTF2_Error_RegisterCallback(handler, None)
+    return errors, handler  # which must not be collected
 
 
 class Library:
@@ -153,18 +153,18 @@ class Library:
     def _callbacks(self) -> Any:
         new = self.c.OTF2_EvtReaderCallbacks_New
         new.restype = ctypes.c_void_p
-        made = ctypes.c_void_p(new())
+        callbacks = ctypes.c_void_p(new())
         for name, (kind, widths) in _RECORDS.items():
-            self._set(made, name, _writer(kind, tuple(widths)))
+            self._set(callbacks, name, _writer(kind, tuple(widths)))
         for kind, names in _REFUSED.items():
             for name in names:
-                self._set(made, name, _writer(kind, ()))
-        return made
+                self._set(callbacks, name, _writer(kind, ()))
+        return callbacks
 
-    def _set(self, made: Any, name: str, function: Any) -> None:
+    def _set(self, callbacks: Any, name: str, function: Any) -> None:
         setter = getattr(self.c, f"OTF2_EvtReaderCallbacks_Set{name}Callback", None)
         if setter is not None:  # older libraries lack some
-            setter(made, ctypes.c_void_p(function.address))
+            setter(callbacks, ctypes.c_void_p(function.address))
 
     def rows(self, archive: Any, location: int) -> Iterator[Ints]:
         """Yield the records of a location, a table of rows at a time, each used before the next."""
@@ -176,15 +176,15 @@ class Library:
             return
         table = np.zeros((CHUNK + 1, WIDTH), np.int64)
         data = ctypes.c_void_p(table.ctypes.data)
-        self._done(self.c.OTF2_EvtReader_SetCallbacks(reader, self.callbacks, data))
+        self._check(self.c.OTF2_EvtReader_SetCallbacks(reader, self.callbacks, data))
         read, step = ctypes.c_uint64(CHUNK), self.c.OTF2_EvtReader_ReadEvents
         while read.value == CHUNK:
             table[0, 0] = 0
-            self._done(step(reader, ctypes.c_uint64(CHUNK), ctypes.byref(read)))
+            self._check(step(reader, ctypes.c_uint64(CHUNK), ctypes.byref(read)))
             yield table[1 : 1 + int(table[0, 0])]
-        self._done(self.c.OTF2_Reader_CloseEvtReader(handle, reader))
+        self._check(self.c.OTF2_Reader_CloseEvtReader(handle, reader))
 
-    def _done(self, code: int) -> None:
+    def _check(self, code: int) -> None:
         if code:
             from _otf2.ErrorCodes import Error, ErrorCode
 

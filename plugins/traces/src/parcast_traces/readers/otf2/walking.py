@@ -15,7 +15,7 @@ from parcast_traces.readers.otf2 import records
 #: whom (peer, communicator, tag, bytes; of a collective: root, communicator, operation, bytes),
 #: the request that it makes, how many it completes.
 REGION, PARENT, START, END, DOES, TO, OUT_COMM, OUT_TAG, OUT_BYTES = range(9)
-FROM, IN_COMM, IN_TAG, IN_BYTES, REQUEST, DONE, COLUMNS = range(9, 16)
+FROM, IN_COMM, IN_TAG, IN_BYTES, REQUEST, COMPLETED, COLUMNS = range(9, 16)
 
 #: What a call does, as bits of ``DOES``.
 SENDS, RECEIVES, PROBES, POSTS, ISENDS, TOGETHER, LATER = (1 << bit for bit in range(7))
@@ -39,16 +39,16 @@ MOST_DEPTH = 1 << 12
 
 @step
 def walk(
-    rows: Any, regions: Any, stack: Any, state: Any, call: Any, calls: Any, done: Any
+    rows: Any, regions: Any, stack: Any, state: Any, call: Any, calls: Any, completions: Any
 ) -> tuple[int, int]:
     """Write the calls that end in these records, and what they complete; return how many."""
-    made, ended = 0, 0
+    written, completed = 0, 0
     for at in range(len(rows)):
         kind = rows[at, 0]
         if kind == records.ENTER:
             _enter(rows, at, regions, stack, state, call)
         elif kind == records.LEAVE:
-            made += _leave(rows[at, 1], state, call, calls, made)
+            written += _leave(rows[at, 1], state, call, calls, written)
         elif kind == records.ONE_SIDED:
             state[FAILED] = ONE_SIDED
         elif kind == records.MATCHED:
@@ -57,17 +57,17 @@ def walk(
             state[FAILED] = OUTSIDE
         else:
             if _is_full(kind, call):
-                made += _split(rows[at, 1], call, calls, made)
+                written += _split(rows[at, 1], call, calls, written)
             if _completes(kind):
-                _complete(rows, at, done, ended)
-                call[DONE] += 1
-                ended += 1
+                _complete(rows, at, completions, completed)
+                call[COMPLETED] += 1
+                completed += 1
             else:
                 _act(rows, at, call)
         if state[FAILED] != FINE:
             state[AT] = at
             break
-    return made, ended
+    return written, completed
 
 
 @step
@@ -91,7 +91,7 @@ def _enter(rows: Any, at: int, regions: Any, stack: Any, state: Any, call: Any) 
 
 
 @step
-def _leave(time: int, state: Any, call: Any, calls: Any, made: int) -> int:
+def _leave(time: int, state: Any, call: Any, calls: Any, written: int) -> int:
     """Leave a region; return how many calls that ends."""
     if state[DEPTH] == 0:
         return 0
@@ -100,22 +100,22 @@ def _leave(time: int, state: Any, call: Any, calls: Any, made: int) -> int:
     if not ends:
         return 0
     state[CALL_DEPTH] = 0
-    _write(time, call, calls, made)
+    _write(time, call, calls, written)
     return 1
 
 
 @step
-def _write(time: int, call: Any, calls: Any, made: int) -> None:
+def _write(time: int, call: Any, calls: Any, written: int) -> None:
     call[END] = time
     for column in range(COLUMNS):
-        calls[made, column] = call[column]
+        calls[written, column] = call[column]
 
 
 @step
-def _split(time: int, call: Any, calls: Any, made: int) -> int:
+def _split(time: int, call: Any, calls: Any, written: int) -> int:
     """End a call here, so that what comes is another; return 1, for that it is one more."""
-    _write(time, call, calls, made)
-    call[DOES] = call[DONE] = 0
+    _write(time, call, calls, written)
+    call[DOES] = call[COMPLETED] = 0
     call[START] = time
     return 1
 
@@ -130,26 +130,26 @@ def _completes(kind: int) -> bool:
 @step
 def _is_full(kind: int, call: Any) -> bool:
     """Return whether a call has no room for what a record says."""
-    exchanges = call[DOES] == SENDS and kind == records.RECV and call[DONE] == 0
+    exchanges = call[DOES] == SENDS and kind == records.RECV and call[COMPLETED] == 0
     if call[DOES] != 0 and not exchanges:
         return True
-    return call[DONE] != 0 and not _completes(kind)
+    return call[COMPLETED] != 0 and not _completes(kind)
 
 
 @step
-def _complete(rows: Any, at: int, done: Any, ended: int) -> None:
+def _complete(rows: Any, at: int, completions: Any, completed: int) -> None:
     """Write the completion of a request."""
     kind = rows[at, 0]
     for column in range(PARTS):
-        done[ended, column] = 0
+        completions[completed, column] = 0
     if kind in (records.ISENT, records.CANCELLED):
-        done[ended, ASKED] = rows[at, 2]
-        done[ended, HOW] = SENT if kind == records.ISENT else UNDONE
+        completions[completed, ASKED] = rows[at, 2]
+        completions[completed, HOW] = SENT if kind == records.ISENT else UNDONE
         return
-    done[ended, ASKED] = rows[at, 6]
-    done[ended, PEER], done[ended, COMM] = rows[at, 2], rows[at, 3]
-    done[ended, TAG], done[ended, BYTES] = rows[at, 4], rows[at, 5]
-    done[ended, HOW] = GOT if kind == records.IRECV else JOINED
+    completions[completed, ASKED] = rows[at, 6]
+    completions[completed, PEER], completions[completed, COMM] = rows[at, 2], rows[at, 3]
+    completions[completed, TAG], completions[completed, BYTES] = rows[at, 4], rows[at, 5]
+    completions[completed, HOW] = GOT if kind == records.IRECV else JOINED
 
 
 @step

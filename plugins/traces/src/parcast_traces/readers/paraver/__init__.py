@@ -2,29 +2,30 @@
 
 Events of MPI's types (50000001 to 50000005) begin and end calls; communications, which the merger
 has matched, say by their times which calls sent, posted, received and waited. States say nothing
-more and are passed over. Not told, and so refused or noted: which wait completes a send, the
+more and are passed over. Not recorded, and so refused or noted: which wait completes a send, the
 communicator of a message, whom a call that makes a communicator waits for, whose message a probe
 saw, what completes a collective that does not block, one-sided communication. What has no
-communication is taken to be with MPI_PROC_NULL where every rank comes to its end, and that is said.
+communication counts as with MPI_PROC_NULL where every rank comes to its end, and a note says so.
 The region of a call is who called it, as Extrae tells with its callers, or else the user function
 around it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
 from parcast_traces.errors import TraceError
 from parcast_traces.readers.paraver import calls as c
 from parcast_traces.readers.paraver.calls import Call, Message
-from parcast_traces.readers.paraver.records import Records, Sent, read_records
+from parcast_traces.readers.paraver.matching import attach
+from parcast_traces.readers.paraver.records import Records, read_records
 from parcast_traces.trace.calls import ALL, CALLS, ROOTED
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording, unread
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording, unread
 
 _SENDS = ("isend", "ibsend", "issend", "irsend")
 
@@ -43,7 +44,7 @@ def read(path: Path) -> Trace:
     """
     records = read_records(path)
     notes = list(_notes(records))
-    _attach(records)
+    attach(records)
     _shift(records)
     roots = _roots(records)
     recording = Recording(records.size, str(path))
@@ -61,11 +62,11 @@ def read(path: Path) -> Trace:
     after = sum(max(0, records.length - calls[-1].end) for calls in records.calls if calls)
     notes += unread(after * records.tick)
     if freed:
-        notes.append(f"which wait completes a send is not told: {freed} sends are given up when "
+        notes.append(f"which wait completes a send is not recorded: {freed} sends are freed when "
                      "their rank ends, and waits take as long for them as recorded")  # fmt: skip
     if alone:
         notes.append(
-            f"{alone} sends and receives have no communication in the file: they are taken to be "
+            f"{alone} sends and receives have no communication in the file: they count as "
             "with MPI_PROC_NULL, as every rank comes to MPI_Finalize"
         )
     return recording.trace(tick=records.tick, notes=tuple(notes))
@@ -73,14 +74,14 @@ def read(path: Path) -> Trace:
 
 def _names(records: Records) -> Mapping[int, int | str]:
     """Return how the recording names communicators: 0 is the first that all ranks are in."""
-    every = list(range(records.size))
-    world = next((number for number, one in records.members.items() if one == every), None)
+    all_ranks = list(range(records.size))
+    world = next((number for number, ranks in records.members.items() if ranks == all_ranks), None)
     return {number: 0 if number == world else f"number {number}" for number in records.members}
 
 
 def _notes(records: Records) -> Iterator[str]:
     if count := sum(len(threads) > 1 for threads in records.threads):
-        yield (f"of {count} ranks several threads call MPI, one after the other; they are folded "
+        yield (f"of {count} ranks several threads call MPI, one after the other; they are merged "
                "into their rank")  # fmt: skip
     making = [
         [call.name for call in calls if call.comm is None and call.name in c.MAKING.values()]
@@ -90,72 +91,10 @@ def _notes(records: Records) -> Iterator[str]:
         if names != making[0]:
             raise UnsupportedError(
                 f"{records.path}: ranks 0 and {rank} make communicators by different calls, and "
-                "Paraver does not tell whom these wait for"
+                "Paraver does not record whom these wait for"
             )
     if making[0]:
-        yield f"{len(making[0])} calls that make communicators are taken to be of all ranks"
-
-
-def _attach(records: Records) -> None:
-    """Give each communication to the calls that sent it, posted its receive and received it."""
-    places = _Places(records)
-    for number, one in enumerate(records.sent):
-        to, back = (Message(number, peer, float(one.size), one.tag)
-                    for peer in (one.target, one.source))  # fmt: skip
-        places.of(one, one.source, one.sent, c.SENDING, "sends").sends.append(to)
-        post = places.of(one, one.target, one.posted, c.POSTING, "posts")
-        post.posts.append(back)
-        if post.name not in c.BLOCKING:
-            post = places.of(one, one.target, one.got, c.WAITING, "completes")
-        post.completes.append(back)
-    _check_order(records)
-
-
-class _Places:
-    """Finds calls by their times."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-        self.starts = [[call.start for call in calls] for calls in records.calls]
-
-    def of(self, one: Sent, rank: int, time: int, names: Collection[str], what: str) -> Call:
-        """Return the call of a rank and of some names around a time, which has room for a message.
-
-        Where one call ends as the next begins, it is the one whose time is meant.
-        """
-        calls, around, meant = self.records.calls[rank], None, None
-        for at in range(bisect_right(self.starts[rank], time) - 1, -1, -1):
-            call = calls[at]
-            if call.end < time:
-                break
-            if call.name in names and (call.name in c.MANY or not getattr(call, what)):
-                around = around or call
-                ends = call.name == "irecv" or what == "completes"
-                meant = call if time == (call.end if ends else call.start) else meant
-        found = meant or around
-        if found is None:
-            name = "unmatched_send" if what == "sends" else "unmatched_recv"
-            raise TraceError(name, f"line {one.line}: no call of rank {rank} {what} a message at "
-                             f"{time}", str(self.records.path))  # fmt: skip
-        return found
-
-
-def _check_order(records: Records) -> None:
-    """Refuse messages that overtake each other: of which communicators they are is not told."""
-    posts = (message for calls in records.calls for call in calls for message in call.posts)
-    posted = {message.number: at for at, message in enumerate(posts)}
-    last: dict[tuple[int, int, int], int] = {}
-    for rank, calls in enumerate(records.calls):
-        for event, call in enumerate(calls):
-            for message in call.sends:
-                channel = (rank, message.peer, message.tag)
-                if last.get(channel, -1) > posted[message.number]:
-                    raise UnsupportedError(
-                        f"{records.path}: rank {rank}, event {event} ({call.name}): its message "
-                        f"to rank {message.peer} with tag {message.tag} overtakes another, and the "
-                        "file does not tell of which communicators they are"
-                    )
-                last[channel] = posted[message.number]
+        yield f"{len(making[0])} calls that make communicators count as calls of all ranks"
 
 
 def _shift(records: Records) -> None:
@@ -169,13 +108,13 @@ def _shift(records: Records) -> None:
 
 def _roots(records: Records) -> list[list[int | None]]:
     """Return the root of each collective of each rank, None where it has none."""
-    known: dict[tuple[int | None, int], int] = {}
+    roots: dict[tuple[int | None, int], int] = {}
     for rank, calls in enumerate(records.calls):
         for (comm, number), call in _collectives(calls):
             if call.is_root:
-                known[comm, number] = rank
+                roots[comm, number] = rank
     return [
-        [known.get(key) if call.name in ROOTED else None for key, call in _collectives(calls)]
+        [roots.get(key) if call.name in ROOTED else None for key, call in _collectives(calls)]
         for calls in records.calls
     ]
 
@@ -220,7 +159,7 @@ class _Writer:
 
     def _together(self, call: Call) -> None:
         if call.comm is not None and call.comm not in self.records.members:
-            raise self._error(call, f"the file does not tell who is in communicator {call.comm}")
+            raise self._error(call, f"the file does not record who is in communicator {call.comm}")
         comm = 0 if call.comm is None else self.names[call.comm]
         root = next(self.roots) if call.comm is not None else None
         if call.name in ROOTED and root is None:
@@ -231,7 +170,7 @@ class _Writer:
         """Record what is no collective; all messages of a call but its last take no time."""
         parts = len(call.sends) + len(call.posts)
         if not parts and (call.name in c.SENDING or call.name in c.POSTING):
-            self._nobody(call, "send" if call.name in c.SENDING else "recv")
+            self._count_unmatched(call, "send" if call.name in c.SENDING else "recv")
         for message in call.sends:
             parts -= 1
             self._send(call, message, call.start if parts else call.end)
@@ -239,8 +178,8 @@ class _Writer:
             parts -= 1
             self._receive(call, message, call.start if parts else call.end)
         if call.name in c.WAITING and call.completes:
-            self.recorder.wait(call.name, call.start, call.end,
-                               [("receive", one.number) for one in call.completes])  # fmt: skip
+            requests = [("receive", message.number) for message in call.completes]
+            self.recorder.wait(call.name, call.start, call.end, requests)
         elif not call.sends and not call.posts:
             self._alone(call)
 
@@ -262,9 +201,9 @@ class _Writer:
         )  # fmt: skip
 
     def _exchange(self, call: Call) -> None:
-        for have, what in ((call.sends, "send"), (call.posts, "recv")):
+        for have, side in ((call.sends, "send"), (call.posts, "recv")):
             if not have:
-                self._nobody(call, what)
+                self._count_unmatched(call, side)
         if not call.sends and not call.posts:
             self._alone(call)
         elif not call.posts:
@@ -279,19 +218,19 @@ class _Writer:
     def _alone(self, call: Call) -> None:
         """Record a call that waits for nobody, or for nobody that is known."""
         if call.name in CALLS and CALLS[call.name] >= ALL:
-            raise self._error(call, "the file does not tell its communicator")
-        known = call.name in ("init", "finalize", "iprobe")
-        self.recorder.local(call.name if known else "call", call.start, call.end, site=call.name)
+            raise self._error(call, "the file does not record its communicator")
+        is_local = call.name in ("init", "finalize", "iprobe")
+        self.recorder.local(call.name if is_local else "call", call.start, call.end, site=call.name)
 
     def _error(self, call: Call, sentence: str) -> UnsupportedError:
         return UnsupportedError(f"{self.records.path}:{call.line}: {self.recorder.place} "
                                 f"({call.name}): {sentence}")  # fmt: skip
 
-    def _nobody(self, call: Call, what: str) -> None:
+    def _count_unmatched(self, call: Call, side: str) -> None:
         """Count a send or a receive without communication, which MPI_PROC_NULL has none of."""
         if not self.records.ended:
             raise TraceError(
-                f"unmatched_{what}",
+                f"unmatched_{side}",
                 f"line {call.line}: {self.recorder.place} ({call.name}): the file has no "
                 "communication for it: it was with MPI_PROC_NULL, or the file is cut off, as not "
                 "every rank comes to MPI_Finalize",

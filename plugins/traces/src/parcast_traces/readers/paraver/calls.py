@@ -28,14 +28,14 @@ NAMES: Mapping[int, str] = {
     126: "testany", 128: "testsome", 168: "reduce_scatter_block", 170: "alltoallw", 214: "exscan",
 }  # fmt: skip
 
-#: Calls by which all of a communicator, which is not told, make another.
+#: Calls by which all of a communicator, which is not recorded, make another.
 MAKING: Mapping[int, str] = {
     21: "comm_create", 22: "comm_dup", 23: "comm_split", 43: "comm_create", 49: "comm_split",
     54: "comm_create", 173: "comm_create", 194: "comm_split", 211: "comm_dup", 212: "comm_create",
 }  # fmt: skip
 
-#: Calls of which something that counts is not told, though their number says what they are.
-UNTOLD: Mapping[int, str] = {
+#: Calls of which something that counts is not recorded, though their number says what they are.
+UNMODELED: Mapping[int, str] = {
     40: "MPI_Cancel", 61: "MPI_Probe", 96: "MPI_Intercomm_create", 97: "MPI_Intercomm_merge",
     151: "MPI_Comm_spawn", 152: "MPI_Comm_spawn_multiple", 190: "MPI_Mprobe", 191: "MPI_Improbe",
     192: "MPI_Mrecv", 193: "MPI_Imrecv", 213: "MPI_Comm_create_group",

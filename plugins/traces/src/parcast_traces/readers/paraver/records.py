@@ -23,7 +23,9 @@ _HEADER = re.compile(
 )
 _UNITS = {None: 1e-6, "us": 1e-6, "ns": 1e-9, "ms": 1e-3}
 _CODE = (c.FUNCTION, c.CALLER, c.LINE)
-_TOLD = {str(one): one for one in (*c.TYPES, c.SENT, c.GOT, c.IS_ROOT, c.COMMUNICATOR, *_CODE)}
+_READ_TYPES = {
+    str(kind): kind for kind in (*c.TYPES, c.SENT, c.GOT, c.IS_ROOT, c.COMMUNICATOR, *_CODE)
+}
 _LABELED = {*c.TYPES, *_CODE}
 #: A longer list of names is another thing.
 _MOST_LABELS = 16 << 20
@@ -32,7 +34,7 @@ _EVENT, _COMMUNICATION, _MEMBERS, _UNREAD = "2:", "3:", "c:", ("1:", "4:", "#")
 
 
 @attrs.frozen
-class Sent:
+class Transfer:
     """A communication: who sent when, who began to receive when, and when it was received."""
 
     line: int
@@ -55,7 +57,7 @@ class Records:
     length: int  #: of the run, in ticks
     labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
     calls: list[list[Call]]
-    sent: list[Sent] = attrs.field(factory=list)
+    transfers: list[Transfer] = attrs.field(factory=list)
     members: dict[int, list[int]] = attrs.field(factory=dict)
     threads: list[dict[int, None]] = attrs.field(factory=list)  #: those that call MPI
     _open: dict[int, tuple[Call, int]] = attrs.field(factory=dict)
@@ -113,10 +115,10 @@ class Records:
         if len(parts) < 4:
             raise self.wrong(line, "a communicator is c:application:number:size:tasks")
         number = self._whole(line, parts[2])
-        members = [self._whole(line, one) - 1 for one in parts[4:]]
+        members = [self._whole(line, task) - 1 for task in parts[4:]]
         if len(members) != self._whole(line, parts[3]) or len(set(members)) < len(members):
             raise self.wrong(line, f"communicator {number} has not {shorten(parts[3])} members")
-        if not all(0 <= one < self.size for one in members):
+        if not all(0 <= member < self.size for member in members):
             raise self.wrong(line, f"communicator {number} has a task beyond 1 to {self.size}")
         self.members[number] = members
 
@@ -126,7 +128,7 @@ class Records:
                              "the file cut off?")  # fmt: skip
         tag = self._whole(line, parts[14].removeprefix("-"))
         sent, posted, got, size = (self._whole(line, parts[at]) for at in (5, 11, 12, 13))
-        self.sent.append(Sent(
+        self.transfers.append(Transfer(
             line, self._rank(line, parts[1:5]), sent, self._rank(line, parts[7:11]), posted, got,
             size, tag if parts[14].isdigit() else -tag,
         ))  # fmt: skip
@@ -136,7 +138,7 @@ class Records:
             raise self.wrong(line, "an event has a time, and a type and a value or more of them; "
                              "is the file cut off?")  # fmt: skip
         for at in range(6, len(parts), 2):
-            kind = _TOLD.get(parts[at])
+            kind = _READ_TYPES.get(parts[at])
             if kind is None:
                 continue
             rank, time = self._rank(line, parts[1:5]), self._whole(line, parts[5])
@@ -144,7 +146,7 @@ class Records:
             if kind in _CODE:
                 self._code(rank, self._whole(line, parts[4]), kind, value)
             elif kind not in c.TYPES:
-                self._said(line, rank, kind, value)
+                self._describe(line, rank, kind, value)
             elif value:
                 self._begin(line, rank, self._whole(line, parts[4]), time, kind, value)
             else:
@@ -153,11 +155,11 @@ class Records:
     def _begin(self, line: int, rank: int, thread: int, time: int, kind: int, value: int) -> None:
         name = self._name(line, rank, kind, value)
         if rank in self._open:
-            other, of = self._open[rank]
+            open_call, of = self._open[rank]
             who = "it" if of == thread else "another thread of the rank"
             raise UnsupportedError(
-                f"{self.path}:{line}: {self.place(rank)} ({other.name}): {who} calls {name} before "
-                "this call ends, and a rank of a message graph has one order"
+                f"{self.path}:{line}: {self.place(rank)} ({open_call.name}): {who} calls {name} "
+                "before this call ends, and a rank of a message graph has one order"
             )
         before = self.calls[rank]
         inside = self._inside.get((rank, thread))
@@ -195,7 +197,7 @@ class Records:
             else:
                 call.at = label
 
-    def _said(self, line: int, rank: int, kind: int, value: int) -> None:
+    def _describe(self, line: int, rank: int, kind: int, value: int) -> None:
         """Keep what is said of the collective that has begun."""
         if rank not in self._open:
             raise self.wrong(line, f"rank {rank} says of a collective what it is, and is in none")
@@ -209,17 +211,17 @@ class Records:
 
     def _name(self, line: int, rank: int, kind: int, value: int) -> str:
         """Return the name of a call; ``call`` is one that waits for nobody."""
-        found = c.NAMES.get(value) or c.MAKING.get(value)
-        if found is not None:
-            return found
-        if value not in c.UNTOLD and (kind in c.OTHERS or value in c.SETTING_UP):
+        name = c.NAMES.get(value) or c.MAKING.get(value)
+        if name is not None:
+            return name
+        if value not in c.UNMODELED and (kind in c.OTHERS or value in c.SETTING_UP):
             return "call"
-        said = c.UNTOLD.get(value) or self.labels.get((kind, value)) or f"{kind}:{value}"
-        why = "a Paraver file does not tell whom it waits for"
+        label = c.UNMODELED.get(value) or self.labels.get((kind, value)) or f"{kind}:{value}"
+        why = "a Paraver file does not record whom it waits for"
         if kind == c.ONE_SIDED:
             why = "one-sided communication is not read from Paraver"
         raise UnsupportedError(f"{self.path}:{line}: rank {rank}, event {len(self.calls[rank])} "
-                               f"({said}): {why}")  # fmt: skip
+                               f"({label}): {why}")  # fmt: skip
 
 
 def read_records(path: Path) -> Records:
@@ -234,8 +236,8 @@ def read_records(path: Path) -> Records:
     UnsupportedError
         If there are calls of which it does not tell enough.
     """
-    every = lines(path)
-    _, text = next(every, (1, ""))
+    numbered_lines = lines(path)
+    _, text = next(numbered_lines, (1, ""))
     header = _HEADER.match(text)
     if header is None:
         raise FileError(f"{path}:1: it does not begin as a trace of Paraver does: #Paraver (date)")
@@ -246,7 +248,7 @@ def read_records(path: Path) -> Records:
     if header["applications"] != "1":
         raise UnsupportedError(f"{path}:1: it has {header['applications']} applications, and one "
                                "run is asked about")  # fmt: skip
-    found = Records(
+    records = Records(
         path,
         size,
         _UNITS[header["unit"]],
@@ -255,22 +257,22 @@ def read_records(path: Path) -> Records:
         calls=[[] for _ in range(size)], threads=[{} for _ in range(size)],
     )  # fmt: skip
     line = 1
-    for line, text in every:
-        found.take(line, text)
-    if line > 1 + len(found.members) and not any(found.calls):
+    for line, text in numbered_lines:
+        records.take(line, text)
+    if line > 1 + len(records.members) and not any(records.calls):
         raise FileError(f"{path}: its {line:,} lines have no call of MPI; is it cut off?")
-    found.finish()
-    return found
+    records.finish()
+    return records
 
 
 def _labels(path: Path) -> Mapping[tuple[int, int], str]:
     """Return what a ``.pcf`` calls the values of MPI's event types and of the code's."""
-    found, types, values = dict[tuple[int, int], str](), set[int](), False
+    labels, types, values = dict[tuple[int, int], str](), set[int](), False
     if not path.is_file():
-        return found
+        return labels
     with path.open(encoding="ascii", errors="replace") as file:
-        every = file.read(_MOST_LABELS).splitlines()
-    for text in every:
+        texts = file.read(_MOST_LABELS).splitlines()
+    for text in texts:
         words = text.split(None, 2)
         if not words or words[0] in ("EVENT_TYPE", "VALUES"):
             values = words[:1] == ["VALUES"]
@@ -279,5 +281,5 @@ def _labels(path: Path) -> Mapping[tuple[int, int], str]:
             types.add(int(words[1]))
         elif values and len(words) > 1 and words[0].isdigit():
             name = text.split(None, 1)[1]
-            found.update({(kind, int(words[0])): name for kind in types & _LABELED})
-    return found
+            labels.update({(kind, int(words[0])): name for kind in types & _LABELED})
+    return labels

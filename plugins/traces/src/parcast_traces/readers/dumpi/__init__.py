@@ -7,23 +7,17 @@ argument, one where it returns. Requests are small numbers that are used again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
+from parcast_traces.readers.dumpi.calls import Call, calls_of
 from parcast_traces.readers.rank_files import check_size, rank_files
-from parcast_traces.readers.text import lines
 from parcast_traces.trace.calls import ALL, CALLS, ROOTED
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.recording import RankRecorder, Recording
-
-_EDGE = re.compile(r"(MPI\w*_\w+) (entering|returning) at walltime (\d+)\.(\d{9})\b.*")
-_FIELD = re.compile(r"[\w ]+? (\w+)(?:\[[\d\]\[]*)?=(.*)")
-_STATUS = re.compile(r"\{bytes=(-?\d+), cancelled=(\d+), source=(-?\d+), tag=(-?\d+), ")
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.recording import Recording
 
 #: DUMPI's own numbers.
 _WORLD, _SELF, _ANY, _PROC_NULL = 2, 3, -1, -2
@@ -42,74 +36,6 @@ _TYPES = ("sendtype", "datatype", "recvtype")
 _MAKES = {"comm_split": "oldcomm", "comm_dup": "oldcomm"}
 
 
-@attrs.frozen
-class _Call:
-    name: str
-    start: int  #: ns
-    end: int
-    fields: Mapping[str, str]
-    where: str
-
-    def text(self, name: str) -> str:
-        if name not in self.fields:
-            raise FileError(f"{self.where}: {self.name} lacks {name}")
-        return self.fields[name]
-
-    def whole(self, name: str) -> int:
-        word = self.text(name).strip("[] ").split(" ")[0]
-        try:
-            return int(word)
-        except ValueError:
-            raise FileError(f"{self.where}: {name} of {self.name} must be a whole number, not "
-                            f"{shorten(word)!r}") from None  # fmt: skip
-
-    def several(self, name: str) -> list[int]:
-        return [int(one) for one in re.findall(r"-?\d+", self.text(name))]
-
-    def statuses(self) -> list[tuple[int, int, int, int]]:
-        """Return bytes, whether cancelled, source and tag of each status."""
-        text = self.fields.get("statuses", self.fields.get("status", ""))
-        return [(int(a), int(b), int(c), int(d)) for a, b, c, d in _STATUS.findall(text)]
-
-    def done(self) -> list[int]:
-        """Return which of the requests it completed, by their places."""
-        count = len(self.requests())
-        if self.name.endswith("some"):
-            return self.several("indices")[: self.whole("outcount")]
-        if self.name.startswith("test") and not self.whole("flag"):
-            return []
-        if self.name.endswith("any"):
-            return [one for one in [self.whole("index")] if 0 <= one < count]
-        return list(range(count))
-
-    def requests(self) -> list[int]:
-        return self.several("requests" if "requests" in self.fields else "request")
-
-
-def _calls(path: Path) -> Iterator[_Call]:
-    """Yield the calls of a rank in order."""
-    name, start, fields, where = "", 0, dict[str, str](), ""
-    for number, text in lines(path):
-        if edge := _EDGE.fullmatch(text):
-            time = int(edge[3]) * 1_000_000_000 + int(edge[4])
-            word = edge[1].lower().removeprefix("mpi_")
-            if edge[2] == "entering" and not name:
-                name, start, fields, where = word, time, {}, f"{path}:{number}"
-            elif edge[2] == "returning" and word == name:
-                yield _Call(name, start, time, fields, where)
-                name = ""
-            else:
-                raise FileError(f"{path}:{number}: {edge[1]} is {edge[2]} inside {name or 'none'}; "
-                                "is the file damaged?")  # fmt: skip
-        elif not text or not name:
-            if text:
-                raise FileError(f"{path}:{number}: {shorten(text)!r} is no line of dumpi2ascii")
-        elif field := _FIELD.fullmatch(text):
-            fields[field[1]] = field[2]
-    if name:
-        raise FileError(f"{where}: MPI_{name.capitalize()} never returns; is the file cut off?")
-
-
 def read(path: Path) -> Trace:
     """Return the trace of which this is one rank's file.
 
@@ -123,24 +49,24 @@ def read(path: Path) -> Trace:
         If something is not said, such as whose message a receive got.
     """
     files = rank_files(path)
-    comms, found = Communicators(len(files)), [_Requests() for _ in files]
+    comms, requests_of = Communicators(len(files)), [_Requests() for _ in files]
     starts: list[int] = []
     for rank, file in enumerate(files):
         handles = _Handles(rank, comms)
-        for place, call in enumerate(_calls(file)):
-            if not place:
+        for position, call in enumerate(calls_of(file)):
+            if not position:
                 starts.append(call.start)
             handles.follow(call)
-            found[rank].follow(call)
+            requests_of[rank].follow(call)
             if call.name == "comm_size" and call.whole("comm") == _WORLD:
                 check_size(path, len(files), call.whole("size"))
     comms.settle()
     recording = Recording(len(files), str(path))
     comms.record(recording)
     origin = min(starts, default=0)
-    for recorder, file, requests in zip(recording.ranks, files, found, strict=True):
+    for recorder, file, requests in zip(recording.ranks, files, requests_of, strict=True):
         writer = _Writer(recorder, _Handles(recorder.rank, comms, again=True), requests, origin)
-        for call in _calls(file):
+        for call in calls_of(file):
             writer.write(call)
     return recording.trace(tick=1e-9)
 
@@ -151,9 +77,9 @@ class _Handles:
     def __init__(self, rank: int, comms: Communicators, *, again: bool = False) -> None:
         self.rank, self.comms, self.again = rank, comms, again
         self.names: dict[int, Name | None] = {_WORLD: WORLD}
-        self.made: dict[Name, int] = {}
+        self.splits: dict[Name, int] = {}
 
-    def follow(self, call: _Call) -> None:
+    def follow(self, call: Call) -> None:
         """Learn of communicators that a call makes."""
         if call.name not in _MAKES:
             return
@@ -164,13 +90,13 @@ class _Handles:
         if call.name == "comm_split":
             color, key = call.whole("color"), call.whole("key")
         if self.again:
-            number = self.made[parent] = self.made.get(parent, -1) + 1
+            number = self.splits[parent] = self.splits.get(parent, -1) + 1
             name = f"{parent}.{number}.{color}" if color >= 0 else None
         else:
-            name = self.comms.made(self.rank, parent, color, key)
+            name = self.comms.add(self.rank, parent, color, key)
         self.names[call.whole("newcomm")] = name
 
-    def of(self, call: _Call) -> Name | None:
+    def of(self, call: Call) -> Name | None:
         """Return the communicator of a call; None is that of this rank alone."""
         number = call.whole("comm")
         if number == _SELF:
@@ -192,15 +118,15 @@ class _Requests:
         self.count = 0
         self.sources: dict[int, tuple[int, int]] = {}
 
-    def follow(self, call: _Call) -> None:
+    def follow(self, call: Call) -> None:
         if call.name == "irecv":
             self.open[call.whole("request")] = self.count
             self.count += 1
         elif call.name.startswith(("wait", "test")):
-            given, statuses = call.requests(), call.statuses()
-            for order, place in enumerate(call.done()):
-                number = self.open.pop(given[place], None)
-                at = place if len(statuses) == len(given) else order
+            requests, statuses = call.requests(), call.statuses()
+            for order, position in enumerate(call.completed()):
+                number = self.open.pop(requests[position], None)
+                at = position if len(statuses) == len(requests) else order
                 if number is not None and at < len(statuses):
                     self.sources[number] = statuses[at][2:]
         elif call.name == "request_free":
@@ -217,14 +143,18 @@ class _Writer:
         self.origin, self.posted = origin, 0
         self.open: set[int] = set()
 
-    def write(self, call: _Call) -> None:
+    def write(self, call: Call) -> None:
         self.handles.follow(call)
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
         if name.startswith(("wait", "test")) and name in CALLS:
-            given = call.requests()
-            done = [given[place] for place in call.done() if given[place] in self.open]
-            self.open.difference_update(done)
-            self.recorder.wait(name, *times, done)
+            requests = call.requests()
+            completed = [
+                requests[position]
+                for position in call.completed()
+                if requests[position] in self.open
+            ]
+            self.open.difference_update(completed)
+            self.recorder.wait(name, *times, completed)
         elif name == "request_free" and call.whole("request") in self.open:
             self.open.remove(call.whole("request"))
             self.recorder.free(*times, call.whole("request"))
@@ -246,73 +176,73 @@ class _Writer:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
 
-    def _peer(self, call: _Call, comm: Name, place: int) -> int:
-        found = self.handles.comms.rank_of(comm, place)
-        if found < 0:
+    def _peer(self, call: Call, comm: Name, position: int) -> int:
+        rank = self.handles.comms.rank_of(comm, position)
+        if rank < 0:
             members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {place}, and the communicator has "
+            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
                             f"{members} members")  # fmt: skip
-        return found
+        return rank
 
-    def _size(self, call: _Call, count: str, kind: str) -> int:
+    def _size(self, call: Call, count: str, kind: str) -> int:
         text = call.text(kind)
-        found = re.search(r"\(MPI_(\w+)\)", text)
-        if not found or found[1] not in _SIZES:
+        match = re.search(r"\(MPI_(\w+)\)", text)
+        if not match or match[1] not in _SIZES:
             raise UnsupportedError(f"{call.where}: the size of type {shorten(text)} is not known")
-        return call.whole(count) * _SIZES[found[1]]
+        return call.whole(count) * _SIZES[match[1]]
 
-    def _alone(self, call: _Call, times: tuple[int, int]) -> None:
+    def _alone(self, call: Call, times: tuple[int, int]) -> None:
         """Record a call of this rank alone."""
         if "request" in call.fields:
             raise UnsupportedError(f"{call.where}: a request of no peer is not read from DUMPI")
         self.recorder.local("call", *times, site=call.name)
 
-    def _opened(self, call: _Call) -> int:
+    def _open_request(self, call: Call) -> int:
         request = call.whole("request")
         self.open.add(request)
         return request
 
-    def _send(self, call: _Call, times: tuple[int, int]) -> None:
-        comm, place = self.handles.of(call), call.whole("dest")
-        if comm is None or place == _PROC_NULL:
+    def _send(self, call: Call, times: tuple[int, int]) -> None:
+        comm, position = self.handles.of(call), call.whole("dest")
+        if comm is None or position == _PROC_NULL:
             return self._alone(call, times)
-        request = self._opened(call) if call.name.startswith("i") else None
-        return self.recorder.send(call.name, *times, self._peer(call, comm, place),
+        request = self._open_request(call) if call.name.startswith("i") else None
+        return self.recorder.send(call.name, *times, self._peer(call, comm, position),
                                   self._size(call, "count", "datatype"), call.whole("tag"),
                                   comm, request)  # fmt: skip
 
-    def _receive(self, call: _Call, times: tuple[int, int]) -> None:
-        comm, place, tag = self.handles.of(call), call.whole("source"), call.whole("tag")
-        if comm is None or place == _PROC_NULL:
+    def _receive(self, call: Call, times: tuple[int, int]) -> None:
+        comm, position, tag = self.handles.of(call), call.whole("source"), call.whole("tag")
+        if comm is None or position == _PROC_NULL:
             return self._alone(call, times)
         request = None
         if call.name == "irecv":
-            request = self._opened(call)
-            said = self.requests.sources.get(self.posted)
+            request = self._open_request(call)
+            envelope = self.requests.sources.get(self.posted)
             self.posted += 1
         else:
-            said = next((one[2:] for one in call.statuses()), None)
-        if _ANY in (place, tag):
-            self.recorder.recording.wild += 1
-            if said is None:
+            envelope = next((status[2:] for status in call.statuses()), None)
+        if _ANY in (position, tag):
+            self.recorder.names.wild += 1
+            if envelope is None:
                 raise UnsupportedError(
                     f"{call.where}: a receive from any source or of any tag has no status that "
                     "says whose message it got"
                 )
-            place, tag = said
+            position, tag = envelope
         room = float("inf")
         if call.name != "probe":
             room = self._size(call, "count", "datatype")
-        return self.recorder.receive(call.name, *times, self._peer(call, comm, place), tag, comm,
+        return self.recorder.receive(call.name, *times, self._peer(call, comm, position), tag, comm,
                                      room, request)  # fmt: skip
 
-    def _exchange(self, call: _Call, times: tuple[int, int]) -> None:
+    def _exchange(self, call: Call, times: tuple[int, int]) -> None:
         comm = self.handles.of(call)
         to, source, tag = (call.whole(name) for name in ("dest", "source", "recvtag"))
-        said = next((one[2:] for one in call.statuses()), None)
-        self.recorder.recording.wild += _ANY in (source, tag)
-        if _ANY in (source, tag) and said is not None:
-            source, tag = said
+        envelope = next((status[2:] for status in call.statuses()), None)
+        self.recorder.names.wild += _ANY in (source, tag)
+        if _ANY in (source, tag) and envelope is not None:
+            source, tag = envelope
         if comm is None or (to == source == _PROC_NULL):
             return self._alone(call, times)
         size = self._size(call, "sendcount", "sendtype")
@@ -326,14 +256,14 @@ class _Writer:
         return self.recorder.exchange(*times, to, size, sent, self._peer(call, comm, source), tag,
                                       comm, room)  # fmt: skip
 
-    def _collective(self, call: _Call, times: tuple[int, int]) -> None:
+    def _collective(self, call: Call, times: tuple[int, int]) -> None:
         comm, size = self.handles.of(call), 0
         if comm is None:
             return self._alone(call, times)
-        count = next((one for one in _COUNTS if one in call.fields), None)
-        kind = next((one for one in _TYPES if one in call.fields), None)
+        count = next((name for name in _COUNTS if name in call.fields), None)
+        kind = next((name for name in _TYPES if name in call.fields), None)
         if count is not None and kind is not None:
             size = self._size(call, count, kind)
         root = self._peer(call, comm, call.whole("root")) if call.name in ROOTED else None
-        request: Any = self._opened(call) if "request" in call.fields else None
+        request: Any = self._open_request(call) if "request" in call.fields else None
         return self.recorder.collective(call.name, *times, size, comm, root, request)

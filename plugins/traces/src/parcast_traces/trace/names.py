@@ -1,0 +1,95 @@
+"""What the events of a run refer to by number: communicators, channels and call sites."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from parcast.errors import FileError
+from parcast_traces.errors import TraceError
+from parcast_traces.trace.columns import Channels
+
+
+class Names:
+    """The communicators, channels and sites of a run, numbered as they come; 0 is all ranks."""
+
+    def __init__(self, size: int, where: str, *, checked: bool) -> None:
+        self.size, self.where = size, where
+        self.checked = checked  #: what no run can have left is refused
+        self.members: list[Sequence[int]] = []
+        self.labels: list[str] = []
+        self.wild = 0  #: receives that named no source or no tag
+        self._numbers: dict[Hashable, int] = {}
+        self._positions: list[dict[int, int]] = []
+        self._channels: dict[tuple[int, int, int, int], int] = {}
+        self._sites: dict[tuple[str, str], int] = {}
+        self.communicator(0, range(size))
+
+    def communicator(self, name: Hashable, members: Sequence[int]) -> None:
+        """Add a communicator, or replace the one of this name; members are ranks of the whole."""
+        wrong = next((rank for rank in members if not 0 <= rank < self.size), None)
+        if wrong is not None:
+            raise TraceError(
+                "bad_peer",
+                f"communicator {name} has rank {wrong} among its members, "
+                f"and there are ranks 0 to {self.size - 1}",
+                self.where,
+            )
+        positions = {rank: position for position, rank in enumerate(members)}
+        if name in self._numbers:
+            number = self._numbers[name]
+            self.members[number], self._positions[number] = members, positions
+            return
+        self._numbers[name] = len(self.members)
+        self.members.append(members)
+        self.labels.append(str(name))
+        self._positions.append(positions)
+
+    def channel(self, source: int, target: int, tag: int, comm: int) -> int:
+        """Return the number of a channel."""
+        return self._channels.setdefault((source, target, tag, comm), len(self._channels))
+
+    def site(self, name: str, region: str = "") -> int:
+        """Return the number of a call site, and of the region that it is in."""
+        return self._sites.setdefault((name, region), len(self._sites))
+
+    def number(self, name: Hashable, rank: int, event: str) -> tuple[int, Mapping[int, int]]:
+        """Return a communicator's number and the positions of its members, this rank among them."""
+        if name not in self._numbers:
+            raise TraceError("not_in_comm", f"{event}: there is no communicator {name}", self.where)
+        number = self._numbers[name]
+        if rank not in self._positions[number]:
+            raise TraceError(
+                "not_in_comm",
+                f"{event}: the rank is not in communicator {name}, "
+                f"whose members are {_names(self.members[number])}",
+                self.where,
+            )
+        return number, self._positions[number]
+
+    def positions(self, number: int) -> Mapping[int, int]:
+        """Return the positions of a communicator's members, by its number."""
+        return self._positions[number]
+
+    @property
+    def sites(self) -> list[tuple[str, str]]:
+        """The call sites in order, each a name and its region."""
+        return list(self._sites)
+
+    def channels(self) -> Channels:
+        """Return all channels as columns."""
+        try:
+            table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
+        except OverflowError:
+            sentence = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
+            raise FileError(sentence) from None
+        source, target, tag, comm = table
+        narrow = (column.astype(np.int32) for column in (source, target, comm))
+        return Channels(**dict(zip(("source", "target", "communicator"), narrow, strict=True)),
+                        tag=tag)  # fmt: skip
+
+
+def _names(members: Sequence[int]) -> str:
+    names = ", ".join(map(str, members[:8]))
+    return f"{names}, …" if len(members) > 8 else names
