@@ -142,15 +142,15 @@ def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
         if degree == 0 and m[m[ACTIVE] + t] > 0:
             stop(m, f, t, t)
         return True
-    wanted = degree if m[m[SERVERS] + t] < 0 else min(degree, m[m[SERVERS] + t])
-    while m[m[ACTIVE] + t] > wanted:
+    target = degree if m[m[SERVERS] + t] < 0 else min(degree, m[m[SERVERS] + t])
+    while m[m[ACTIVE] + t] > target:
         item = m[m[HEAD] + t]
         stop(m, f, item, t)
         close_timer(m, item)
-    fine = True
-    while m[m[ACTIVE] + t] < wanted and fine:
-        fine = start(m, f, open_timer(m, t), t, draw)
-    return fine
+    valid = True
+    while m[m[ACTIVE] + t] < target and valid:
+        valid = start(m, f, open_timer(m, t), t, draw)
+    return valid
 
 
 def fire(m: Any, f: Any, t: int, draw: Any) -> int:
@@ -271,9 +271,9 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
     if m[STARTED] == 0 and not enable(m, f, draw):
         return NEGATIVE
     if m[ORDINARY] and m[ROOM] == 0:
-        found = play_ordinary(m, f, draw, firings)
-        if found != GENERAL:
-            return found
+        code = play_ordinary(m, f, draw, firings)
+        if code != GENERAL:
+            return code
     while True:
         stop_place = m[STOP_PLACE]
         if stop_place >= 0 and m[m[MARKING] + stop_place] >= m[STOP_TOKENS]:
@@ -282,15 +282,15 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
             return TRACED
         if m[SPARE] < m[BURST]:
             return FULL
-        more = m[FIRINGS] < firings
+        within_limit = m[FIRINGS] < firings
         if m[m[SIZE] + IMMEDIATE] > 0:
-            found = fire(m, f, m[m[HEAP] + m[m[BASE] + IMMEDIATE]], draw) if more else LIMIT
+            code = fire(m, f, m[m[HEAP] + m[m[BASE] + IMMEDIATE]], draw) if within_limit else LIMIT
         elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[BASE] + MAIN]] <= f[UNTIL]:
-            if more:
+            if within_limit:
                 f[CLOCK] = max(f[CLOCK], f[m[KEY] + m[m[BASE] + MAIN]])
-                found = expire(m, f, draw)
+                code = expire(m, f, draw)
             else:
-                found = LIMIT
+                code = LIMIT
         elif m[DIRTIES] > 0:
             if not refresh(m, f):
                 return NEGATIVE
@@ -310,7 +310,7 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
             m[INSTANT] = 0
             m[SAVES] = 0
             continue
-        if found != LIMIT or not more:
-            return found
+        if code != LIMIT or not within_limit:
+            return code
         if returns(m):
             return ENDLESS

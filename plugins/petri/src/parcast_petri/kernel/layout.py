@@ -15,7 +15,7 @@ from __future__ import annotations
 
 #: Heaps; those of pools follow, then of each queue those who ask, then those who stand in line.
 MAIN, IMMEDIATE, READY, FIRST_POOL = range(4)
-#: Ways to find a delay
+#: Routes to find a delay
 CONST, MARKED, EXP, ERLANG, UNIFORM, GAMMA, LOGNORMAL, WEIBULL, PARETO, HYPER, SAMPLED = range(11)
 STAGES, GIVEN = 11, 12
 #: Operations of expressions

@@ -88,11 +88,11 @@ def leave(m: Any, f: Any, t: int) -> None:
 def request(m: Any, f: Any, t: int) -> None:
     """Ask for a transition's resource, or withdraw."""
     q = m[m[QUEUE] + t]
-    wanted = enabling(m, t, m[m[RESOURCE] + q]) > 0
-    if wanted and m[m[ACTIVE] + t] == NOT_ASKED:
+    enabled = enabling(m, t, m[m[RESOURCE] + q]) > 0
+    if enabled and m[m[ACTIVE] + t] == NOT_ASKED:
         m[m[ACTIVE] + t] = ASKING
         push(m, f, m[HEAPS] - 2 * m[QUEUES] + q, t, f[SINCE])
         update_ready(m, f, q)
-    elif not wanted and m[m[ACTIVE] + t] != NOT_ASKED:
+    elif not enabled and m[m[ACTIVE] + t] != NOT_ASKED:
         leave(m, f, t)
         grant(m, f, q)

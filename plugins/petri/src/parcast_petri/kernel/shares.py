@@ -27,24 +27,24 @@ def share(m: Any, f: Any) -> None:
     The link that has least for each of its members gives them that, link after link (Bertsekas &
     Gallager, Data Networks, 1992, section 6.5.2).
     """
-    none = f[CLOCK] * 0
+    zero = f[CLOCK] * 0
     for link in range(m[LINKS]):
         f[m[LEFT_ON] + link] = evaluate(m, f, m[TRANSITIONS] + m[POOLS] + link)
         number = 0
         for k in range(m[m[MEMBER_AT] + link], m[m[MEMBER_AT] + link + 1]):
             number += m[m[MARKING] + m[m[MEMBER] + k]]
-            f[m[RATE] + m[m[MEMBER] + k]] = none + 1
+            f[m[RATE] + m[m[MEMBER] + k]] = zero + 1
         m[m[OPEN] + link] = number
     while True:
-        full, least = -1, none + 1
+        full, least = -1, zero + 1
         for link in range(m[LINKS]):
             if m[m[OPEN] + link] > 0:
-                each = f[m[LEFT_ON] + link] / m[m[OPEN] + link]
-                if each < least:
-                    full, least = link, each
+                share = f[m[LEFT_ON] + link] / m[m[OPEN] + link]
+                if share < least:
+                    full, least = link, share
         if full < 0:
             return
-        fill(m, f, full, max(least, none))
+        fill(m, f, full, max(least, zero))
 
 
 def fill(m: Any, f: Any, full: int, rate: Any) -> None:
