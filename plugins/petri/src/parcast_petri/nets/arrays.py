@@ -98,9 +98,9 @@ class Arrays:
             keys = old.column(k.KEY, int(start), int(start + size))
             new.f[new.m[k.KEY] + to : new.m[k.KEY] + to + size] = keys
             for position, item in enumerate(items, int(to)):
-                new.m[new.m[k.PLACE] + item] = position
-        end = old.sizes[k.PLACE]
-        free = [*range(new.sizes[k.PLACE] - 1, end - 1, -1)]
+                new.m[new.m[k.SLOT] + item] = position
+        end = old.sizes[k.SLOT]
+        free = [*range(new.sizes[k.SLOT] - 1, end - 1, -1)]
         free_before = old.column(k.FREE, 0, int(old.m[k.SPARE]))
         new.fill(k.FREE, [*free, *free_before])
         new.m[k.SPARE] = len(free) + len(free_before)
@@ -126,7 +126,7 @@ class Arrays:
         zeros |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
         zeros |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
                  k.STACK: self.depth + 1}  # fmt: skip
-        minus_ones = dict.fromkeys((k.OLDER, k.YOUNGER, k.PLACE), items)
+        minus_ones = dict.fromkeys((k.OLDER, k.YOUNGER, k.SLOT), items)
         minus_ones |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
         padding = np.zeros(items - transitions, np.int64)
         return {
@@ -330,8 +330,8 @@ def _concerned(
     for at in net.special:
         queue_of[at] = number.get(net.transitions[at].queue or "", -1)
     return {
-        k.STIR_AT: _starts(stirred, len(places)),
-        k.STIR: [pool for place in sorted(stirred) for pool in stirred[place]],
+        k.READER_AT: _starts(stirred, len(places)),
+        k.READER: [pool for place in sorted(stirred) for pool in stirred[place]],
         k.QUEUE: queue_of,
         k.RESOURCE: [places[queue] for queue in queues],
         k.GRANTS: grants,
