@@ -7,7 +7,7 @@ import pytest
 from parcast.testing import by_sweep, random_program
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
@@ -39,7 +39,7 @@ def test_what_is_simultaneous_is_as_in_exact_arithmetic(form, programs):
 
 def played(made, form, **options):
     drawn = program_net(made.query, Options(sharing="fcfs", **options))
-    return drawn.records.read(Play(arrays(drawn.net, form)).finish().last)
+    return drawn.records.read(Play(kernel_arrays(drawn.net, form)).finish().last)
 
 
 def assert_agrees(made):
@@ -62,7 +62,7 @@ def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
         loaded = seed % placement.nodes
         load = Load(made.machine.nodes.cores, utilization, (Law("exp", (1.0,)),), (1.0,))
         drawn = program_net(made.query, Options(sharing="fcfs"), Nodes({loaded: load}))
-        found = drawn.records.read(Play(arrays(drawn.net, "plain")).finish().last)
+        found = drawn.records.read(Play(kernel_arrays(drawn.net, "plain")).finish().last)
         factors = np.array([load.factor(sharing) for sharing in placement.sharing.tolist()])
         slower = np.where(placement.node == loaded, factors, 1.0)
         placement = attrs.evolve(placement, speed=placement.speed / slower)

@@ -29,7 +29,7 @@ class Machine:
         self.env = simpy.Environment()
         self.cluster, self.hardware = cluster, cluster.hardware
         lists = blocks.consumers.as_lists()
-        self.start, self.listed = lists.start.tolist(), lists.listed.tolist()
+        self.start, self.nodes = lists.start.tolist(), lists.nodes.tolist()
         self.size, self.compute = float(blocks.size[0]), float(blocks.compute[0])
         nodes = len(cluster.speed)
         self.bus, self.out, self.into, self.cpu = (
@@ -56,7 +56,7 @@ class Machine:
             yield self.env.timeout(
                 self.hardware.bus_latency + self.size / self.hardware.bus_bandwidth
             )
-        for consumer in self.listed[self.start[block] : self.start[block + 1]]:
+        for consumer in self.nodes[self.start[block] : self.start[block + 1]]:
             if consumer == node:
                 self.env.process(self.work(consumer))
             else:

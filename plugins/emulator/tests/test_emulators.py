@@ -74,7 +74,7 @@ def test_titan_sends_each_block_to_the_cells_that_it_meets():
     for block in range(len(blocks.disk)):
         latitude = orbits.latitudes()[block % orbits.rings]
         row = int((latitude + 90) / 180 * rows)
-        mine = lists.listed[lists.start[block] : lists.start[block + 1]]
+        mine = lists.nodes[lists.start[block] : lists.start[block + 1]]
         assert {one // columns for one in mine} == {row}
         assert len(set(mine)) == len(mine)
     polar = np.diff(lists.start)[:: orbits.rings]
@@ -85,7 +85,7 @@ def test_the_shares_of_cells_are_those_of_the_formula():
     asked = Query(workload=REGISTRY.workload("titan"), machine=REGISTRY.machine(UNIT), p=64, d=1)
     (blocks,) = asked.workload.content.epochs(asked, cluster_of(asked))
     lists = blocks.consumers.as_lists()
-    share = np.bincount(lists.listed, minlength=64) / len(blocks.disk)
+    share = np.bincount(lists.nodes, minlength=64) / len(blocks.disk)
     assert share.max() == pytest.approx(
         asked.workload.content.titan.closed_form({"compute": 1, "blocks": 1, "rows": 0}, 64),
         rel=0.02,
@@ -97,7 +97,7 @@ def test_pathfinder_reads_on_servers_and_computes_on_clients():
     cluster = cluster_of(asked)
     (blocks,) = asked.workload.content.epochs(asked, cluster)
     assert set(cluster.node_of[blocks.disk].tolist()) == {0, 1}
-    assert set(blocks.consumers.as_lists().listed.tolist()) == set(range(2, 8))
+    assert set(blocks.consumers.as_lists().nodes.tolist()) == set(range(2, 8))
 
 
 def test_a_microscope_query_is_a_rectangle_of_one_plane():
@@ -276,15 +276,15 @@ def test_the_interval_has_what_the_grids_of_the_fit_would_give(rows, least, most
     assert {least, most} <= set(orbits.fitted_rows)
     count = least * most * rows  # is cut into any of the three
     shares = {n: orbits.hottest(orbits.cells("equal-area", count, n)) for n in (rows, least, most)}
-    doubt = orbits.doubt(orbits.cells("equal-area", count, rows), "equal-area")
+    fit = orbits.fit_interval(orbits.cells("equal-area", count, rows), "equal-area")
     for n in (least, most):
-        assert doubt.least * shares[rows] <= 0.913 * shares[n] * (1 + 1e-12)
-        assert doubt.most * shares[rows] >= 1.087 * shares[n] * (1 - 1e-12)
+        assert fit.least * shares[rows] <= 0.913 * shares[n] * (1 + 1e-12)
+        assert fit.most * shares[rows] >= 1.087 * shares[n] * (1 - 1e-12)
 
 
 @settings(max_examples=50, deadline=None)
 @given(count=st.integers(1, 20_000), how=st.sampled_from(["equal-area", "load-balanced"]))
 def test_a_time_is_within_what_its_fit_leaves_open(count, how):
     orbits = REGISTRY.workload("titan").content.titan.orbits
-    doubt = orbits.doubt(orbits.cells(how, count, 0), how)
-    assert 0 < doubt.least <= 1 - orbits.fitted_error < 1 + orbits.fitted_error <= doubt.most
+    fit = orbits.fit_interval(orbits.cells(how, count, 0), how)
+    assert 0 < fit.least <= 1 - orbits.fitted_error < 1 + orbits.fitted_error <= fit.most

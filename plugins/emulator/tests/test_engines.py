@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from parcast.errors import SolveError, UnsupportedError
-from parcast_emulator.answers import times
 from parcast_emulator.blocks import Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Hardware, make_cluster
 from parcast_emulator.engines import windows
 from parcast_emulator.engines.applicable import why_not_feed_forward
+from parcast_emulator.results import operation_times
 from parcast_emulator.simulation import simulate, verify
 from parcast_emulator.spec import spec_from_data
 
@@ -33,7 +33,7 @@ def run(data, engine="auto", **options):
     outcome = simulate(
         spec.cluster, spec.epochs, engine=engine, own_epochs=spec.own_epochs, record=True, **options
     )
-    return outcome, times(spec.cluster, outcome)
+    return outcome, operation_times(spec.cluster, outcome)
 
 
 def numbers(ops):

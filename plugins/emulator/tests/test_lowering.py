@@ -43,7 +43,7 @@ def test_every_block_is_read_sent_received_and_computed_on_where_it_was(name, p)
         compute = np.broadcast_to(blocks.compute, blocks.disk.shape)
         for block, node in enumerate(cluster.node_of[blocks.disk].tolist()):
             done[node]["read", size[block]] += 1
-            for target in lists.listed[lists.start[block] : lists.start[block + 1]].tolist():
+            for target in lists.nodes[lists.start[block] : lists.start[block + 1]].tolist():
                 done[target]["elapse", compute[block]] += 1
                 if target != node:
                     done[node]["isend", target, size[block]] += 1

@@ -13,7 +13,7 @@ from parcast.cli import main
 from parcast.errors import UnsupportedError
 from parcast_emulator.cluster import UNLIMITED
 from parcast_emulator.coupling import Coupling
-from parcast_emulator.processes.clock import RUN, SERVE, Clock, noticed
+from parcast_emulator.processes.clock import RUN, SERVE, Clock, detection
 from parcast_emulator.processes.lines import FairLine, Line
 
 from .reference import Simulation
@@ -111,11 +111,11 @@ def test_a_blocking_send_is_waited_for():
 
 def test_what_completes_is_noticed_at_the_end_of_a_round_of_checks():
     data = spec([(0, [1])])
-    # node 0 checks one disk: rounds of 2; in memory at 3, noticed at 4, received at 5
+    # node 0 checks one disk: rounds of 2; in memory at 3, detection at 4, received at 5
     outcome, found = run(data, "tc", coupling=Coupling(polling=2))
     (op,) = found["ops"]
     assert op["sends"][0]["out_start"] == 4
-    # node 1 checks one sender: at 0, 2, 4, 6; computes to 14, noticed at once by rounds of 2
+    # node 1 checks one sender: at 0, 2, 4, 6; computes to 14, detection at once by rounds of 2
     assert op["computes"][0]["cpu_start"] == 6
     assert outcome.time == 14
 
@@ -125,7 +125,7 @@ def test_what_completes_is_noticed_at_the_end_of_a_round_of_checks():
     [(1, 0, 0, 1), (1, 3, 0, 3), (0, 3, 2, 4), (0, 4, 2, 4), (5, 4, 2, 7), (1, 1, 2, 3)],
 )
 def test_rounds(since, done, each, found):
-    assert noticed(since, done, each) == found
+    assert detection(since, done, each) == found
 
 
 def test_polling_and_blocking_cost_time_on_average():

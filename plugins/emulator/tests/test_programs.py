@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 import parcast_emulator
@@ -119,9 +117,8 @@ def test_processes_that_wait_for_ever_are_named(engine):
 
 def test_few_operations_do_not_load_the_compiler(monkeypatch):
     made = random_program(3)
-    monkeypatch.delitem(sys.modules, "parcast_emulator.engines.ranks.ranks", raising=False)
     assert isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
-    monkeypatch.setattr(program_run, "FEW", 0)
+    monkeypatch.setattr(program_run, "MOST_INTERPRETED", 0)
     assert not isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
 
 

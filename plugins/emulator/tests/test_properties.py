@@ -37,7 +37,7 @@ def test_every_byte_passes_once(seed, engine):
         lists = blocks.consumers.as_lists()
         owner = np.repeat(spec.cluster.node_of[blocks.disk], np.diff(lists.start))
         sizes = np.broadcast_to(blocks.size, blocks.disk.shape)
-        away = owner != lists.listed
+        away = owner != lists.nodes
         accesses += len(blocks.disk)
         size += sizes.sum()
         messages += away.sum()

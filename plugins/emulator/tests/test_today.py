@@ -13,7 +13,7 @@ import parcast_emulator
 from parcast import InvalidPointError, Query, Registry
 from parcast.testing import check_solver, check_workload
 from parcast_emulator.emulators.declustering import deal, hilbert
-from parcast_emulator.emulators.orbits import grouped
+from parcast_emulator.emulators.orbits import group_loads
 from parcast_emulator.hardware import cluster_of
 
 from .test_emulators import UNIT
@@ -43,7 +43,7 @@ def blocks(query):
     for made in query.workload.content.epochs(query, cluster):
         lists = made.consumers.as_lists()
         every = lists.start[1:-1] if len(made.disk) else []
-        consumers = [one.tolist() for one in np.split(lists.listed, every)]
+        consumers = [one.tolist() for one in np.split(lists.nodes, every)]
         size, compute = (np.broadcast_to(one, made.disk.shape) for one in (made.size, made.compute))
         yield list(
             zip(cluster.node_of[made.disk].tolist(), made.disk.tolist(), made.offset.tolist(),
@@ -178,7 +178,7 @@ def test_a_view_is_a_rectangle_of_a_level():
     assert set(seen) == set(range(4))
     pyramid = query.workload.content.tiled_pyramid
     assert [pyramid.shape(level) for level in (0, 1, 7)] == [(196, 196), (98, 98), (2, 2)]
-    cells = pyramid.seen(1, np.array([[0.0, 0.999], [0.0, 0.999]]))
+    cells = pyramid.visible_cells(1, np.array([[0.0, 0.999], [0.0, 0.999]]))
     assert cells[0].tolist() == [r * 98 + c for r in range(4) for c in range(6)]
     assert cells[1, -1] == 98 * 98 - 1
 
@@ -217,7 +217,7 @@ def test_rows_are_cut_so_that_the_heaviest_is_least():
     random = np.random.default_rng(3)
     for _ in range(30):
         loads, groups = random.integers(1, 20, 7).tolist(), int(random.integers(1, 8))
-        found = grouped(loads, groups)
+        found = group_loads(loads, groups)
         heaviest = max(sum(np.array(loads)[found == one]) for one in set(found.tolist()))
         cuts = [[0, *(i + 1 for i in range(6) if mask >> i & 1), 7] for mask in range(64)]
         best = min(

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 
 from parcast_petri.machine.laws import Law
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Transition
 from parcast_petri.nets.token_game import Play
 
@@ -45,10 +45,10 @@ def ring(size: int, tokens: int, law: bool) -> Net:
 
 def rate(net: Net, form: str = "compiled", firings: int = FIRINGS) -> float:
     """Return firings per CPU second."""
-    made = arrays(net, form)  # type: ignore[arg-type]
+    made = kernel_arrays(net, form)  # type: ignore[arg-type]
     seconds = []
     for most in (1000, firings, firings, firings):
-        play = Play(made, most=most)
+        play = Play(made, most_firings=most)
         start = time.process_time()
         with suppress(NetError):  # a ring has no end
             play.end()

@@ -11,7 +11,7 @@ import pytest
 from aged import TieError, aged_net, played
 
 from parcast.cli import main
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.token_game import Play
 
@@ -34,7 +34,7 @@ def test_work_done_is_kept_while_its_transition_is_held_back(policy, form):
             Transition(name="off", pre={"hold": 1}, delay=Fraction(7, 2)),
         ),
     )  # fmt: skip
-    assert [*Play(arrays(net, form)).events()][-1] == (8.5, "w")
+    assert [*Play(kernel_arrays(net, form)).events()][-1] == (8.5, "w")
 
 
 @pytest.mark.parametrize("form", ["exact", "plain", "compiled"])
@@ -49,7 +49,7 @@ def test_a_negative_speed_is_refused(form):
         ),
     )
     with pytest.raises(NetError, match="the speed '1 - b' is negative or no number at time 0"):
-        Play(arrays(net, form)).finish()
+        Play(kernel_arrays(net, form)).finish()
 
 
 def test_the_command_keeps_the_work_of_a_shared_speed(tmp_path, capsys):
@@ -77,7 +77,7 @@ def test_every_firing_is_that_of_a_plain_implementation(form):
             expected = played(net)
         except TieError:
             continue
-        found = [*Play(arrays(net, form)).events()]
+        found = [*Play(kernel_arrays(net, form)).events()]
         assert [name for _, name in found] == [name for _, name in expected], seed
         times = [float(time) for time, _ in expected]
         assert [float(time) for time, _ in found] == pytest.approx(times, rel=1e-12), seed

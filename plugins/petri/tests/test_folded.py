@@ -15,10 +15,10 @@ from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
 from parcast_petri.nets.arguments import query_of
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.paper import Loop, Segment
-from parcast_petri.programs.folded import folded, folded_net
+from parcast_petri.programs.folded import fold_loops, folded_net
 from parcast_petri.solvers.mean import Mean
 
 REGISTRY = Registry([parcast_petri])
@@ -65,7 +65,7 @@ def test_the_time_is_that_of_the_net_written_out(contention):
         asked = query_of(REGISTRY, read_source(source, "p.py", "p"), machine, p,
                          [f"petri.sharing={sharing}"])  # fmt: skip
         net = folded_net(asked).net
-        found = Play(arrays(net, "plain")).finish()
+        found = Play(kernel_arrays(net, "plain")).finish()
         loops += any(name.startswith("count") for name in net.places)
         same = found.time == pytest.approx(Mean().solve(asked).time, rel=1e-9)
         assert same or (contention, sharing) == ("bus", "fixed_batch"), source
@@ -91,15 +91,15 @@ def test_times_that_rounding_parts_are_one_instant():
             machine["background"] = {"utilization": 0.5, "demand": "exp:1"}
         asked = query_of(REGISTRY, read_source(source, "p.py", "p"), machine, p,
                          ["petri.sharing=fixed_batch"])  # fmt: skip
-        found = Play(arrays(folded_net(asked).net, "plain")).finish()
+        found = Play(kernel_arrays(folded_net(asked).net, "plain")).finish()
         assert found.time == pytest.approx(Mean().solve(asked).time, rel=1e-9), source
 
 
 def test_segments_that_come_again_are_loops():
     a, b, c = (Segment(work=work) for work in (1.0, 2.0, 3.0))
-    assert folded([c, a, b, a, b, a, b, a]) == [c, Loop(3, (a, b)), a]
-    assert folded([a, a, a]) == [Loop(3, (a,))]
-    assert folded([a, b, c]) == [a, b, c]
+    assert fold_loops([c, a, b, a, b, a, b, a]) == [c, Loop(3, (a, b)), a]
+    assert fold_loops([a, a, a]) == [Loop(3, (a,))]
+    assert fold_loops([a, b, c]) == [a, b, c]
 
 
 def test_the_command_writes_the_paper_s_net(tmp_path, capsys):

@@ -110,6 +110,6 @@ def test_a_ring_is_bounded_and_a_source_is_not(ring, capsys):
     )
     proof = prove(net)
     assert proof.unbounded == ("a",)
-    assert proof.unfed == ("swap", "back")
+    assert proof.dead_transitions == ("swap", "back")
     assert {"swap": 1, "back": 1} in proof.transition_invariants
     assert "can never fire: 'swap', 'back'" in proof.report()

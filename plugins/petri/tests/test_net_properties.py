@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from petri_nets import ordinary_net, random_net
 
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.invariants import prove
 from parcast_petri.nets.net_files import net_data, net_of
 from parcast_petri.nets.pnml.reading import read_pnml
@@ -24,7 +24,7 @@ few = settings(max_examples=40, deadline=None)
 @settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_nets_of_timers_alone_are_played_as_any_other(form, random):
-    made = arrays(ordinary_net(random), form)
+    made = kernel_arrays(ordinary_net(random), form)
     traced = Play(made)  # a run that is traced takes the general way
     assert [*traced.events()]
     assert Play(made).finish() == traced.result()
@@ -39,7 +39,7 @@ def test_invariants_are_kept_by_every_firing(random):
     marking = {place: net.initial.get(place, 0) for place in net.places}
     sums = [sum(n * marking[place] for place, n in one.items()) for one in invariants]
     step = {one.name: one for one in net.transitions}
-    for _, name in Play(arrays(net, "plain")).events():
+    for _, name in Play(kernel_arrays(net, "plain")).events():
         for place, tokens in step[name].pre.items():
             marking[place] -= tokens
             assert marking[place] >= 0

@@ -12,7 +12,7 @@ import parcast_petri
 from parcast import Registry
 from parcast.cli import main
 from parcast_petri.nets.arguments import query_of
-from parcast_petri.placing import Placing
+from parcast_petri.placement import PlacementSearch
 from parcast_petri.solvers.explicit import Explicit
 from parcast_petri.solvers.options import SampledOptions
 
@@ -47,8 +47,8 @@ def files(tmp_path):
     return str(program), str(machine)
 
 
-def searched(files, p, **options) -> Placing:
-    return Placing(query_of(Registry([parcast_petri]), *files, p, []), **options)
+def searched(files, p, **options) -> PlacementSearch:
+    return PlacementSearch(query_of(Registry([parcast_petri]), *files, p, []), **options)
 
 
 def every(nodes, p, cores=1):
@@ -62,7 +62,7 @@ def test_the_best_mean_is_that_of_all_nodes_for_all_processes(files):
     search = searched(files, 3)
     found = search.best()
     assert found.value == min(map(search.value, every(7, 3)))
-    assert found.value == search._asked(attrs.evolve(search.query, mapping=found.mapping))
+    assert found.value == search._solved(attrs.evolve(search.query, mapping=found.mapping))
     assert len(search.tried) == 25  # of 210: 27 ways to choose kinds but those of too few nodes
 
 
@@ -93,7 +93,7 @@ def test_the_best_quantile_of_six_processes_is_that_of_all_allocations(files, tm
             options = SampledOptions(most=10, quantile=0.8)
             asked = attrs.evolve(query, mapping=mapping, options=options)
             exact[mapping] = Explicit().solve(asked).quantiles[0.8]
-    search = Placing(query, 0.8, 10)
+    search = PlacementSearch(query, 0.8, 10)
     best = search.best()
     assert search.tried == exact
     assert len(exact) == 60
@@ -116,7 +116,7 @@ def test_neighbors_and_networks_of_nodes_count(files, tmp_path, more):
     (tmp_path / "mixed.toml").write_text(machine)
     search = searched(files, 3)
     best = min(
-        search._asked(attrs.evolve(search.query, mapping=mapping))
+        search._solved(attrs.evolve(search.query, mapping=mapping))
         for mapping in every(6, 3, 2 if "cores" in more else 1)
     )
     assert search.best().value == best
@@ -124,10 +124,10 @@ def test_neighbors_and_networks_of_nodes_count(files, tmp_path, more):
 
 def test_a_search_among_too_many_ends_where_nothing_near_is_better(files, monkeypatch):
     best = searched(files, 4).best().value
-    monkeypatch.setattr("parcast_petri.placing.MOST_TRIED", 60)
+    monkeypatch.setattr("parcast_petri.placement.MOST_TRIED", 60)
     search = searched(files, 4)
     climbed = search.best().value
-    assert not search.every
+    assert not search.candidates
     assert best <= climbed <= 1.1 * best
 
 

@@ -13,8 +13,9 @@ from parcast import Registry
 from parcast.errors import UnsupportedError
 from parcast.program.reader import read_source
 from parcast_petri.machine.laws import Law
-from parcast_petri.machine.load import Load, Turns
-from parcast_petri.theory.slowdown import Slowdown
+from parcast_petri.machine.load import Load
+from parcast_petri.machine.turns import Turns
+from parcast_petri.slowdown import Slowdown
 
 DEMAND = 3.0
 
@@ -116,7 +117,7 @@ def test_a_program_finds_them_too():
 def test_slowdowns_plan_what_they_simulate():
     load = Load(1, 0.5, (Law.read("pareto:2.5,1"),), (1.0,))
     short, long, endless = (Slowdown(load=load, demand=one) for one in (10.0, 1e5, 1e9))
-    assert (short.planned, long.planned) == (20_000, 100)
+    assert (short.planned_runs, long.planned_runs) == (20_000, 100)
     assert long.jobs == 1e5
     with pytest.raises(UnsupportedError, match="meets some 1e"):
         endless.answer()

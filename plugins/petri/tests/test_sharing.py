@@ -18,13 +18,13 @@ from parcast_petri.kernel import layout as k
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arguments import query_of
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net_files import net_data, net_of
 from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers.options import Options
-from parcast_petri.solvers.preparation import playable
+from parcast_petri.solvers.preparation import program_arrays
 from parcast_petri.theory.spread import standard_deviation
 
 REGISTRY = Registry([parcast_petri])
@@ -67,7 +67,7 @@ def ends(processes, parts, **options):
     program = read_source(written(processes), "r.py", "r")
     asked = query_of(REGISTRY, program, machine, len(processes), [])
     made = program_net(asked, Options(**options), Nodes(explicit=True))
-    evaluation = playable(attrs.evolve(asked, options=Options(**options)), made)
+    evaluation = program_arrays(attrs.evolve(asked, options=Options(**options)), made)
     play = Play(evaluation)
     play.end()
     return made.records.read(play.memory.column(k.LAST)).ends.tolist()
@@ -195,7 +195,9 @@ def test_fair_shares_are_alike_compiled_and_plain():
     )  # fmt: skip
     made = program_net(asked, Options(sharing="max_min"))
     assert net_of(net_data(made.net)) == made.net
-    plain, compiled = ([*Play(arrays(made.net, form)).events()] for form in ("plain", "compiled"))
+    plain, compiled = (
+        [*Play(kernel_arrays(made.net, form)).events()] for form in ("plain", "compiled")
+    )
     assert plain == compiled
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from parcast_petri.nets.invariants import prove
-from parcast_petri.nets.markings import searched
+from parcast_petri.nets.markings import search_markings
 from parcast_petri.nets.net import Net, Transition
 from parcast_petri.nets.siphons import halting
 
@@ -108,21 +108,21 @@ def test_no_net_halts_of_which_it_is_excluded():
         found = halting(net).excluded
         assert not (found and truth), seed
         excluded, free = excluded + bool(found), free + (not truth)
-        assert searched(net).excluded == (not truth), seed
+        assert search_markings(net).excluded == (not truth), seed
     assert excluded > 0.8 * free > 25
 
 
 def test_what_structure_leaves_open_is_looked_at_marking_by_marking(monkeypatch):
     crossed = prove(net_of("a b one two", **TURNS, **CROSSED), {"end"})
-    assert sorted(crossed.search.way) == ["a1", "b1"]
+    assert sorted(crossed.search.firing_sequence) == ["a1", "b1"]
     assert "2 firings" in crossed.report()
     assert "'a2' for 'two', 'b2' for 'one' may wait" in crossed.report()
     either = net_of("a b m", ra="a m > a' m", rb="b m > b' m", ea="a' > end", eb="b' > end")
-    assert searched(either, {"end"}).excluded
+    assert search_markings(either, {"end"}).excluded
     taken = net_of("a b m", ra="a m > end", rb="b m > end")
-    found = searched(taken, {"end"})
-    assert (len(found.way), len(found.waits)) == (1, 1)
-    assert searched(taken).excluded
+    found = search_markings(taken, {"end"})
+    assert (len(found.firing_sequence), len(found.waits)) == (1, 1)
+    assert search_markings(taken).excluded
     monkeypatch.setattr("parcast_petri.nets.markings.MOST_MARKINGS", 2)
     cut = prove(taken, {"end"})
     assert cut.as_json()["deadlock_excluded"] is False

@@ -13,10 +13,10 @@ import pytest
 
 from parcast.cli import main
 from parcast_petri.machine.laws import Law
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Transition
 from parcast_petri.nets.solve import Solution, solution
-from parcast_petri.steady import Steady, never_ends, steady
+from parcast_petri.nets.steady_state import SteadyState, never_ends, steady_state
 
 #: Closed networks by chance; .ci/nightly asks more.
 NETWORKS = int(os.environ.get("PARCAST_PROGRAMS", "300")) // 20
@@ -114,7 +114,7 @@ def test_closed_networks_are_in_their_intervals_as_often_as_these_say():
     inside = every = 0
     for seed in range(NETWORKS):
         net = closed(Random(seed))
-        found = steady(arrays(net, "compiled"), seed=seed)
+        found = steady_state(kernel_arrays(net, "compiled"), seed=seed)
         rates, means = chain(net)
         pairs = [*zip(found.throughput.values(), rates, strict=True),
                  *zip(found.marking.values(), means, strict=True)]  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_constant_cycle_is_told_as_it_is():
         ),
     )
     found = solution(net)
-    assert isinstance(found, Steady)
+    assert isinstance(found, SteadyState)
     assert found.throughput["back"].mean == pytest.approx(0.25)
     assert found.marking["b"].mean == pytest.approx(0.75)
     assert "done" not in found.marking  # which only grows

@@ -11,9 +11,9 @@ import pytest
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast_petri.machine.laws import Law
-from parcast_petri.machine.load import Load, stated
-from parcast_petri.solvers.sampled import core_of, unsolved
-from parcast_petri.theory.slowdown import Slowdown
+from parcast_petri.machine.load import Load, read_load
+from parcast_petri.slowdown import Slowdown
+from parcast_petri.solvers.sampled import core_of, no_closed_form
 from parcast_petri.theory.spread import standard_deviation
 
 CASES = json.loads((Path(__file__).parent / "loads.json").read_text())
@@ -40,8 +40,8 @@ def test_mean_spread_and_quantiles_of_one_core(case):
     assert sum(load.rates()) == pytest.approx(case["background"]["lambda_"])
     assert load.factor() == pytest.approx(theory["expansion_factor"], rel=1e-12)
     assert standard_deviation(load, demand) == pytest.approx(theory["std_stationary"], rel=1e-6)
-    if unsolved(load):
-        assert "not of phase type" in unsolved(load)
+    if no_closed_form(load):
+        assert "not of phase type" in no_closed_form(load)
         return
     core = core_of(load)
     for name, idle in (("quantiles_stationary", False), ("quantiles_empty_start", True)):
@@ -122,7 +122,7 @@ UNDERWAY = {  # by the numbers of the cases: arrivals, demands and scheduling
 def test_work_underway_is_conserved_whatever_comes_how(case):
     name = case["name"] if "A14" in case["name"] else case["name"][:3]
     arrivals, demand, scheduling = UNDERWAY[name]
-    load = stated(1, case["utilization"], [demand], arrivals, scheduling)
+    load = read_load(1, case["utilization"], [demand], arrivals, scheduling)
     asked = Slowdown(load=load, demand=case["demand"], runs=700)
     found, truth = asked._runs(), case["sim"]
     assert abs(found.mean() - truth["mean"]) < 4 * truth["std"] / 700**0.5
@@ -130,7 +130,7 @@ def test_work_underway_is_conserved_whatever_comes_how(case):
     assert load.factor() * case["demand"] == pytest.approx(truth["mean"], rel=1e-3)
     switching = 1 + load.turns.switch / load.turns.quantum if load.turns else 1
     assert load.jobs()[0] * load.factor() == pytest.approx(switching)  # idle, and what that gives
-    known = asked._known()
+    known = asked._closed_moments()
     assert known.get("mean", 20.0) == 20
     if "std" in case["theory"]:
         assert known["std"] == pytest.approx(case["theory"]["std"])
@@ -168,7 +168,7 @@ def test_the_command_gives_what_it_found_and_how(capsys):
 )
 def test_loads_without_a_meaning_are_refused_with_a_sentence(laws, utilization, message):
     with pytest.raises(ParcastError, match=message):
-        stated(1, utilization, laws, "exponential", "ps")
+        read_load(1, utilization, laws, "exponential", "ps")
 
 
 def test_the_command_exits_2_without_a_meaning(capsys):

@@ -12,7 +12,7 @@ import pytest
 from petri_nets import random_net
 
 from parcast_petri.machine.laws import Law
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.net_files import net_of
 from parcast_petri.nets.token_game import Play, play
@@ -23,7 +23,7 @@ CASES = json.loads((Path(__file__).parent / "nets.json").read_text(), parse_floa
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['name']} {case['semantics']}")
 @pytest.mark.parametrize("form", ["exact", "plain", "compiled"])
 def test_reference_nets(case, form):
-    made = arrays(net_of(case["net"]), form, evaluation=case["evaluation"])
+    made = kernel_arrays(net_of(case["net"]), form, evaluation=case["evaluation"])
     trace = [(Fraction(time), name) for time, name in Play(made).events()]
     assert trace == [(Fraction(time), name) for time, name in case["trace"]]
     found = Play(made).finish()
@@ -50,13 +50,13 @@ def two_messages(**changes) -> Net:
 @pytest.mark.parametrize("form", ["exact", "plain", "compiled"])
 def test_transfers_share_a_bus_as_it_fills_and_empties(form):
     # alone 1..2, two at half speed 2..8 for the other 3 s of work of t1, then t2 alone for 1 s
-    assert [*Play(arrays(two_messages(), form)).events()][2:] == [(8, "t1"), (9, "t2")]
+    assert [*Play(kernel_arrays(two_messages(), form)).events()][2:] == [(8, "t1"), (9, "t2")]
 
 
 @pytest.mark.parametrize("form", ["exact", "plain", "compiled"])
 def test_a_fixed_delay_is_that_of_the_marking_it_started_in(form):
     net = two_messages(speed=None, delay=Tokens.read("4*bus"))
-    assert [*Play(arrays(net, form)).events()][2:] == [(5, "t1"), (10, "t2")]
+    assert [*Play(kernel_arrays(net, form)).events()][2:] == [(5, "t1"), (10, "t2")]
 
 
 @pytest.mark.parametrize(("evaluation", "ends"), [("batch", [10, 10]), ("sequential", [6, 10])])
@@ -68,7 +68,7 @@ def test_simultaneous_enablings(evaluation, ends):
     ]
     places = ("a1", "a2", "b1", "b2")
     net = Net(places=places, initial={"a1": 1, "a2": 1}, transitions=(*fork, *send))
-    made = arrays(net, "exact", evaluation=evaluation)
+    made = kernel_arrays(net, "exact", evaluation=evaluation)
     assert [time for time, _ in Play(made).events()][2:] == ends
 
 
@@ -97,7 +97,7 @@ def test_a_queue_serves_in_the_order_of_requests(form):
             Transition(name="free y", pre={"uy": 1}, post={"port": 1}, delay=5),
         ),
     )
-    order = [name for _, name in Play(arrays(net, form)).events()]
+    order = [name for _, name in Play(kernel_arrays(net, form)).events()]
     assert order == ["y", "x", "free y", "get y", "free y", "get x", "free x"]
 
 
@@ -106,7 +106,7 @@ def test_plain_and_compiled_give_equal_traces_bit_by_bit():
         net = random_net(Random(seed))
         for evaluation in ("batch", "sequential"):
             plain, compiled = (
-                [*Play(arrays(net, form, evaluation=evaluation)).events()]
+                [*Play(kernel_arrays(net, form, evaluation=evaluation)).events()]
                 for form in ("plain", "compiled")
             )
             assert plain == compiled, seed
@@ -124,7 +124,7 @@ def test_random_delays_have_the_mean_of_their_law_in_both_forms(law):
     assert plain == compiled
     assert abs(compiled / many - delay.mean) < 5 * (delay.scv * delay.mean**2 / many) ** 0.5
     with pytest.raises(NetError, match="no exact time"):
-        arrays(net, "exact")
+        kernel_arrays(net, "exact")
 
 
 def loop(**of_back) -> Net:
@@ -145,7 +145,7 @@ def test_nets_without_an_end_are_told(form):
     with pytest.raises(NetError, match="'there', 'back' fire for ever at time 0"):
         play(loop(delay=0), form)
     with pytest.raises(NetError, match="has not ended after 10 firings"):
-        play(loop(delay=1), form, most=10)
+        play(loop(delay=1), form, most_firings=10)
     with pytest.raises(NetError, match="place 'b' has more than 9 tokens"):
         play(
             Net(

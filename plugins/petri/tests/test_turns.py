@@ -12,8 +12,9 @@ from parcast import Registry
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
 from parcast_petri.machine.laws import Law
-from parcast_petri.machine.load import Load, Turns
-from parcast_petri.theory.slowdown import Slowdown
+from parcast_petri.machine.load import Load
+from parcast_petri.machine.turns import Turns
+from parcast_petri.slowdown import Slowdown
 
 REGISTRY = Registry([parcast_petri])
 

@@ -20,11 +20,11 @@ class Consumers(NamedTuple):
     """The nodes that each block goes to, in the order in which it is sent to them.
 
     Either lists, or rectangles of a grid of nodes that may run over its last column to its
-    first; with rectangles, ``start`` and ``listed`` are empty.
+    first; with rectangles, ``start`` and ``nodes`` are empty.
     """
 
-    start: NDArray[np.int64]  #: n + 1 places in ``listed``
-    listed: Integers
+    start: NDArray[np.int64]  #: n + 1 positions in ``nodes``
+    nodes: Integers
     row: Short  #: the first row of the rectangle
     column: Short
     height: Short
@@ -33,11 +33,11 @@ class Consumers(NamedTuple):
     first: int  #: the node at row 0, column 0
 
     @classmethod
-    def lists(cls, start: Any, listed: Any) -> Consumers:
-        """Return consumers by lists, block b's being ``listed[start[b]:start[b + 1]]``."""
+    def lists(cls, start: Any, nodes: Any) -> Consumers:
+        """Return consumers by lists, block b's being ``nodes[start[b]:start[b + 1]]``."""
         none = np.empty(0, np.int16)
-        start, listed = np.asarray(start, np.int64), np.asarray(listed, np.int32)
-        return cls(start, listed, none, none, none, none, 1, 0)
+        start, nodes = np.asarray(start, np.int64), np.asarray(nodes, np.int32)
+        return cls(start, nodes, none, none, none, none, 1, 0)
 
     @classmethod
     def rectangles(
@@ -88,16 +88,16 @@ class Blocks(NamedTuple):
 
     def joined(self, others: Sequence[Blocks]) -> Blocks:
         """Return these blocks and the others after them, with lists of consumers."""
-        every = [self, *others]
-        lists = [one.consumers.as_lists() for one in every]
-        starts = np.concatenate([[0], *(np.diff(one.start) for one in lists)])
-        listed = np.concatenate([one.listed for one in lists])
+        parts = [self, *others]
+        lists = [part.consumers.as_lists() for part in parts]
+        starts = np.concatenate([[0], *(np.diff(consumers.start) for consumers in lists)])
+        nodes = np.concatenate([consumers.nodes for consumers in lists])
         return Blocks(
-            np.concatenate([one.disk for one in every]),
-            np.concatenate([one.offset for one in every]),
-            np.concatenate([np.broadcast_to(one.size, one.disk.shape) for one in every]),
-            np.concatenate([np.broadcast_to(one.compute, one.disk.shape) for one in every]),
-            Consumers.lists(np.cumsum(starts), listed),
+            np.concatenate([part.disk for part in parts]),
+            np.concatenate([part.offset for part in parts]),
+            np.concatenate([np.broadcast_to(part.size, part.disk.shape) for part in parts]),
+            np.concatenate([np.broadcast_to(part.compute, part.disk.shape) for part in parts]),
+            Consumers.lists(np.cumsum(starts), nodes),
         )
 
 

@@ -71,14 +71,14 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print every operation's times.")] = False,
 ) -> None:
     """Simulate explicit block lists: when every read, message and computation happens."""
-    from parcast_emulator.answers import times
+    from parcast_emulator.results import operation_times
     from parcast_emulator.spec import read_spec
 
     coupling = _coupling(engine, polling, blocking or [])
     spec = read_spec(file)
     outcome = _outcome(spec, engine.value, coupling, verify=verify, record=as_json)
     if as_json:
-        typer.echo(json.dumps(times(spec.cluster, outcome), allow_nan=False))
+        typer.echo(json.dumps(operation_times(spec.cluster, outcome), allow_nan=False))
     else:
         typer.echo("\n".join(_report(spec, outcome, verified=verify)))
 
@@ -99,19 +99,19 @@ def what_if(
     from attrs import asdict
 
     from parcast_emulator.progress import shown
-    from parcast_emulator.what_if import answers
+    from parcast_emulator.what_if import variants as variants_of
 
     query = _query(context.obj, workload, machine, p, d, settings, seed)
     with shown() as progress:
-        found = list(answers(query, progress))
+        variants = list(variants_of(query, progress))
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], allow_nan=False))
+        typer.echo(json.dumps([asdict(variant) for variant in variants], allow_nan=False))
         return
-    width = max(len(one.name) for one in found)
+    width = max(len(variant.name) for variant in variants)
     typer.echo(f"{'':{width}}  {'time [s]':>10}  {'gain':>6}  binding")
-    for one in found:
-        gain = found[0].time / one.time if one.time else 1.0
-        typer.echo(f"{one.name:{width}}  {one.time:10.5g}  {gain:6.2f}  {one.binding}")
+    for variant in variants:
+        gain = variants[0].time / variant.time if variant.time else 1.0
+        typer.echo(f"{variant.name:{width}}  {variant.time:10.5g}  {gain:6.2f}  {variant.binding}")
 
 
 @app.command()
@@ -143,8 +143,8 @@ def timeline(
     with shown() as progress:
         epochs = few(query.workload.content.epochs(query, cluster))
         outcome = simulate(cluster, epochs, record=True, progress=progress)
-    found = timeline(cluster, outcome, mirrored=query.workload.content.writes)
-    _write(output, json.dumps(found, allow_nan=False), "a trace", ".json")
+    trace = timeline(cluster, outcome, mirrored=query.workload.content.writes)
+    _write(output, json.dumps(trace, allow_nan=False), "a trace", ".json")
 
 
 @app.command()
@@ -167,13 +167,13 @@ def workflow(
 def _application(registry: Registry, workload: str) -> Workload:
     from parcast.errors import FileError
 
-    found = registry.workload(workload)
-    if found.kind != "emulator":
+    application = registry.workload(workload)
+    if application.kind != "emulator":
         raise FileError(
-            f"{workload} is a workload of kind {found.kind!r}; only those of kind 'emulator' have "
-            "blocks and a work-flow graph"
+            f"{workload} is a workload of kind {application.kind!r}; only those of kind 'emulator' "
+            "have blocks and a work-flow graph"
         )
-    return found
+    return application
 
 
 def _query(
@@ -184,20 +184,22 @@ def _query(
     from parcast.comparison import Scenario, split_assignment
     from parcast.comparison import Settings as Sorted
 
-    found = _application(registry, workload)
-    given = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [found])
-    line = Scenario(workload=found, machine=registry.machine(machine), settings=given, seed=seed)
+    application = _application(registry, workload)
+    assignments = Sorted.sort(dict(map(split_assignment, settings or ())), registry, [application])
+    line = Scenario(
+        workload=application, machine=registry.machine(machine), settings=assignments, seed=seed
+    )
     query = line.query(registry, p, line.disks(d, p)[0])
     query.workload.content.check(query)
     return query
 
 
-def _write(output: Path, text: str, what: str, suffix: str) -> None:
+def _write(output: Path, text: str, kind: str, suffix: str) -> None:
     from parcast.errors import FileError
 
     if output.suffix.lower() != suffix:
         raise FileError(
-            f"{output}: {what} is written as {suffix[1:].upper()}; end the name in {suffix}"
+            f"{output}: {kind} is written as {suffix[1:].upper()}; end the name in {suffix}"
         )
     try:
         output.write_text(text)
@@ -211,11 +213,11 @@ def _coupling(engine: EngineName, polling: str, blocking: list[CallName]) -> Cou
     from parcast.files import structure
     from parcast_emulator.coupling import Coupling
 
-    given = dict.fromkeys((call.value for call in blocking), "blocking")
-    made = structure({"polling": polling, **given}, Coupling, "option", "")
+    blocking_calls = dict.fromkeys((call.value for call in blocking), "blocking")
+    coupling = structure({"polling": polling, **blocking_calls}, Coupling, "option", "")
     if engine is EngineName.tc:
-        return made
-    if made != Coupling():
+        return coupling
+    if coupling != Coupling():
         raise UnsupportedError(
             f"--polling and --blocking are about processes, which the engine {engine.value} has "
             "not; add --engine tc"
@@ -248,17 +250,17 @@ def _outcome(
 
 def _report(spec: Spec, outcome: Outcome, *, verified: bool) -> list[str]:
     """Return the lines for a reader: the time, what was busy, and by which engine."""
-    from parcast_emulator.answers import binding, resources
+    from parcast_emulator.results import binding, resources
 
     lines = [f"time      {outcome.time:.6g} s, not below {outcome.lower:.6g} s"]
     if len(outcome.epoch_ends) > 1:
         lines.append(f"epochs    {', '.join(f'{end:.6g}' for end in outcome.epoch_ends)} s")
-    found = resources(spec.cluster, outcome)
+    by_class = resources(spec.cluster, outcome)
     lines += ["", f"{'':10}{'busy':>8}{'hottest':>9}{'hot/mean':>10}{'queueing [s]':>14}"]
     lines += [
         f"{word:10}{used['utilization']:8.1%}{used['hottest']:9.1%}"
         f"{used['hot_to_mean']:10.2f}{used['queueing']:14.6g}"
-        for word, used in found.items()
+        for word, used in by_class.items()
     ]
     why = f" ({outcome.reason})" if outcome.reason else ""
     same = "; the merge engine gives the same bits" if verified else ""

@@ -8,7 +8,7 @@ import attrs
 
 from parcast import Unit
 
-Way: TypeAlias = Literal["non-blocking", "blocking"]
+CallMode: TypeAlias = Literal["non-blocking", "blocking"]
 
 
 @attrs.frozen(kw_only=True)
@@ -16,9 +16,9 @@ class Coupling:
     """Without polling cost, and where no call blocks, processes lose no time."""
 
     polling: Annotated[float, Unit("s")] = 0.0  #: for each check whether a call has completed
-    reads: Way = "non-blocking"  #: blocking: a process has one read under way and waits for it
-    sends: Way = "non-blocking"  #: blocking: it waits until the port is done with the message
-    computation: Way = "non-blocking"  #: blocking: it notices nothing while it computes
+    reads: CallMode = "non-blocking"  #: blocking: a process has one read under way and waits for it
+    sends: CallMode = "non-blocking"  #: blocking: it waits until the port is done with the message
+    computation: CallMode = "non-blocking"  #: blocking: it notices nothing while it computes
 
     @property
     def lossy(self) -> bool:

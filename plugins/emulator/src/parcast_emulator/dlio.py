@@ -63,16 +63,16 @@ def read(path: Path) -> Workload:
     """
     data = _parsed(path)
     where = str(path)
-    found = dict(_leaves(data, "", where))
-    if found.get("workflow.train", True) is not True:
+    values = dict(_leaves(data, "", where))
+    if values.get("workflow.train", True) is not True:
         raise UnsupportedError(
             f"{where}: workflow.train is off; only training is read from DLIO files (the emulator "
             "'checkpoint' has parameters of its own)"
         )
-    _refuse_columns(found.get("dataset.parquet"), where)
-    numbers = {name: _number(name, keys, found, where) for name, keys in _USED.items()}
+    _refuse_columns(values.get("dataset.parquet"), where)
+    numbers = {name: _number(name, keys, values, where) for name, keys in _USED.items()}
     used = {key for keys in _USED.values() for key in keys}
-    unused = [key for key in found if key not in used]
+    unused = [key for key in values if key not in used]
     parameters = {_NAMES.get(name, name): value for name, value in numbers.items()} | {"servers": 0}
     table = {
         "name": path.stem,
@@ -103,9 +103,9 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         data = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f":{mark.line + 1}" if mark else ""
+        position = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise FileError(f"{path}{place}: not valid YAML: {problem}") from None
+        raise FileError(f"{path}{position}: not valid YAML: {problem}") from None
     if isinstance(data, Mapping) and set(data) == {"workload"}:
         data = data["workload"]
     if not isinstance(data, Mapping) or not {"dataset", "workflow"} & data.keys():
@@ -115,22 +115,24 @@ def _parsed(path: Path) -> Mapping[str, Any]:
 
 def _leaves(data: Mapping[Any, Any], above: str, where: str) -> Iterator[tuple[str, Any]]:
     """Yield the keys of a file that are known, whole where all below is unused."""
-    known = _UNUSED | {key for keys in _USED.values() for key in keys}
+    keys = _UNUSED | {key for keys in _USED.values() for key in keys}
     for key, value in data.items():
         path = f"{above}{key}"
-        if path in known:
+        if path in keys:
             yield path, value
-        elif isinstance(value, Mapping) and any(one.startswith(f"{path}.") for one in known):
+        elif isinstance(value, Mapping) and any(
+            known_key.startswith(f"{path}.") for known_key in keys
+        ):
             yield from _leaves(value, f"{path}.", where)
         elif above == "" and key == "model" and isinstance(value, str):  # as old files name it
             yield path, value
         else:
-            hint = did_you_mean(path, known)
+            hint = did_you_mean(path, keys)
             raise FileError(f"{where}: unknown key {path!r}.{hint}")
 
 
-def _number(name: str, keys: tuple[str, ...], found: Mapping[str, Any], where: str) -> float:
-    stated = [(key, found[key]) for key in keys if found.get(key) is not None]
+def _number(name: str, keys: tuple[str, ...], values: Mapping[str, Any], where: str) -> float:
+    stated = [(key, values[key]) for key in keys if values.get(key) is not None]
     if not stated:
         if name in _DEFAULTS:
             return _DEFAULTS[name]

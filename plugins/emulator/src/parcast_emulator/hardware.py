@@ -94,13 +94,13 @@ def processes_of_a_node(query: Query, placement: Placement | None = None) -> int
         If several nodes have processes, and one of them has two.
     """
     placement = placement or place(query)
-    most = int(placement.sharing.max())
-    if 1 < most < query.p:
+    per_node = int(placement.sharing.max())
+    if 1 < per_node < query.p:
         raise UnsupportedError(
             "an emulated application has one process on each node, or all on one; --set "
             "nodes.cores=1 or name a --mapping that leaves none with two"
         )
-    return most
+    return per_node
 
 
 def _message(machine: Machine, reason: str, *, local: bool) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     Run: TypeAlias = processes.Run | compiled.Run
 
 #: Operations that processes play in less time than it takes to load the compiled kernels.
-FEW = 10_000
+MOST_INTERPRETED = 10_000
 
 
 def costs_of(query: Query) -> tuple[Costs, bool]:
@@ -69,15 +68,11 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 
     Few operations are played by processes, many by the compiled kernels where they can.
     """
-    many = (
-        matched(query, pools=True).unrolled.count() > FEW
-        or f"{__package__}.programs.ranks" in sys.modules
-    )
-    made = (compiled_run if many and why_not_compiled(query) is None else process_run)(
-        query, polling
-    )
-    made.run(progress)
-    return made
+    many = matched(query, pools=True).unrolled.count() > MOST_INTERPRETED
+    engine = compiled_run if many and why_not_compiled(query) is None else process_run
+    program_run = engine(query, polling)
+    program_run.run(progress)
+    return program_run
 
 
 def process_run(query: Query, polling: float) -> processes.Run:

@@ -37,8 +37,8 @@ def _bar() -> Iterator[Progress]:
     with Bar(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task, begun = bar.add_task("preparing", total=None), time.perf_counter()
 
-        def tell(simulated: float, done: float) -> None:
-            rate = done / max(time.perf_counter() - begun, 1e-9)
+        def tell(simulated: float, operations: float) -> None:
+            rate = operations / max(time.perf_counter() - begun, 1e-9)
             at = f"{simulated:,.1f} s simulated, " if simulated < float("inf") else ""
             bar.update(task, description=f"{at}{rate / 1e6:,.2f} M operations/s")
 

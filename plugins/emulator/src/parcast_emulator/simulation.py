@@ -90,11 +90,11 @@ def simulate(
         If the blocks of one epoch are more than memory holds.
     """
     reason = why_not_feed_forward(cluster.hardware, own_epochs=own_epochs)
-    name = _chosen(engine, cluster, reason)
-    made = _engine(name, cluster, coupling or Coupling(), threads, most_messages)
-    run = _Run(made, record=record)
+    name = _engine_name(engine, cluster, reason)
+    simulator = _engine(name, cluster, coupling or Coupling(), threads, most_messages)
+    epochs_run = _EpochsRun(simulator, record=record)
     try:
-        run.all(epochs, progress, own_epochs=own_epochs)
+        epochs_run.run(epochs, progress, own_epochs=own_epochs)
     except MemoryError as error:
         raise SolveError(
             f"the blocks of one epoch do not fit in memory ({error}); ask a smaller p, fewer "
@@ -103,15 +103,15 @@ def simulate(
     return Outcome(
         engine=name,
         reason=reason if engine == "auto" else None,
-        epoch_ends=tuple(run.ends),
-        lower=min(run.lower, max(run.ends, default=0.0)),  # but for rounding
-        usage=made.usage,
-        operations=run.operations,
-        passes=tuple(run.passes),
+        epoch_ends=tuple(epochs_run.ends),
+        lower=min(epochs_run.lower, max(epochs_run.ends, default=0.0)),  # but for rounding
+        usage=simulator.usage,
+        operations=epochs_run.operations,
+        passes=tuple(epochs_run.passes),
     )
 
 
-def _chosen(engine: Engine, cluster: Cluster, reason: str | None) -> EngineName:
+def _engine_name(engine: Engine, cluster: Cluster, reason: str | None) -> EngineName:
     """Return the engine, or say why the one that is asked for cannot follow the machine."""
     if engine == "feed-forward" and reason is not None:
         raise UnsupportedError(
@@ -132,7 +132,11 @@ def _chosen(engine: Engine, cluster: Cluster, reason: str | None) -> EngineName:
 
 
 def _engine(
-    name: EngineName, cluster: Cluster, coupling: Coupling, threads: int | None, most: int | None
+    name: EngineName,
+    cluster: Cluster,
+    coupling: Coupling,
+    threads: int | None,
+    most_messages: int | None,
 ) -> Any:
     """Return the engine of this name, its servers free; only its own modules are loaded."""
     if name == "tc":
@@ -145,10 +149,10 @@ def _engine(
         return Merge(cluster)
     from parcast_emulator.engines.windows import FeedForward
 
-    return FeedForward(cluster, threads, most)
+    return FeedForward(cluster, threads, most_messages)
 
 
-class _Run:
+class _EpochsRun:
     """An engine on its way through the epochs."""
 
     def __init__(self, engine: Any, *, record: bool) -> None:
@@ -158,11 +162,11 @@ class _Run:
         self.operations = 0
         self.passes: list[Pass] = []
 
-    def all(self, epochs: Iterable[Blocks], progress: Progress, *, own_epochs: bool) -> None:
+    def run(self, epochs: Iterable[Blocks], progress: Progress, *, own_epochs: bool) -> None:
         """Simulate all epochs, in memory one at a time unless nodes begin them by themselves."""
-        every = list(epochs) if own_epochs else []
-        if every:
-            self.own_epochs(every, progress)
+        listed = list(epochs) if own_epochs else []
+        if listed:
+            self.own_epochs(listed, progress)
         else:
             for blocks in epochs:
                 self.epoch(blocks, progress)
@@ -170,39 +174,39 @@ class _Run:
     def epoch(self, blocks: Blocks, progress: Progress) -> None:
         """Simulate an epoch that all nodes begin together."""
         usage, cluster = self.engine.usage, self.engine.cluster
-        before = [one[BUSY].copy() for one in usage]
-        kept = self.kept(blocks, [len(blocks.disk)])
+        before = [rows[BUSY].copy() for rows in usage]
+        recorded = self.begin_pass(blocks, [len(blocks.disk)])
         start = self.ends[-1] if self.ends else 0.0
-        end = self.engine.epoch(kept.blocks, start, kept.record, progress)
+        end = self.engine.epoch(recorded.blocks, start, recorded.record, progress)
         self.ends.append(max(start, end))
         self.lower += _longest(usage, cluster, before)
 
     def own_epochs(self, epochs: Sequence[Blocks], progress: Progress) -> None:
         """Simulate epochs that each node begins by itself."""
         joined = epochs[0].joined(epochs[1:])
-        kept = self.kept(joined, [len(one.disk) for one in epochs])
-        self.ends = self.engine.own_epochs(epochs, joined, kept.record, progress)
+        recorded = self.begin_pass(joined, [len(blocks.disk) for blocks in epochs])
+        self.ends = self.engine.own_epochs(epochs, joined, recorded.record, progress)
         self.lower = _longest(self.engine.usage, self.engine.cluster, [0.0] * 5)
 
-    def kept(self, blocks: Blocks, lengths: list[int]) -> Pass:
+    def begin_pass(self, blocks: Blocks, lengths: list[int]) -> Pass:
         """Return a pass to be simulated, and keep it if its times are wanted."""
         counts = blocks.consumers.counts()
         self.operations += len(blocks.disk) + int(counts.sum())
         if self.record:
             blocks = blocks._replace(consumers=blocks.consumers.as_lists())
-        epoch = sum(len(one.lengths) for one in self.passes)
-        made = Pass(blocks, Record.of(blocks, wanted=self.record), epoch, tuple(lengths))
+        epoch = sum(len(earlier.lengths) for earlier in self.passes)
+        recorded = Pass(blocks, Record.of(blocks, enabled=self.record), epoch, tuple(lengths))
         if self.record:
-            self.passes.append(made)
-        return made
+            self.passes.append(recorded)
+        return recorded
 
 
 def _longest(usage: Usage, cluster: Cluster, before: list[np.ndarray] | list[float]) -> float:
     """Return how long the busiest server was busy since then."""
     channels = (cluster.hardware.channels, 1, 1, 1, 1)
     return max(
-        float(((one[BUSY] - was) / width).max(initial=0.0))
-        for one, was, width in zip(usage, before, channels, strict=True)
+        float(((rows[BUSY] - before_rows) / width).max(initial=0.0))
+        for rows, before_rows, width in zip(usage, before, channels, strict=True)
     )
 
 
@@ -216,16 +220,16 @@ def verify(cluster: Cluster, epochs: Callable[[], Iterable[Blocks]]) -> Outcome:
     SolveError
         If they differ, which is a defect.
     """
-    one = simulate(cluster, epochs(), engine="feed-forward", record=True)
-    other = simulate(cluster, epochs(), engine="merge", record=True)
-    same = one.epoch_ends == other.epoch_ends and all(
+    feed_forward = simulate(cluster, epochs(), engine="feed-forward", record=True)
+    merged = simulate(cluster, epochs(), engine="merge", record=True)
+    same = feed_forward.epoch_ends == merged.epoch_ends and all(
         np.array_equal(a, b, equal_nan=True)
-        for first, second in zip(one.passes, other.passes, strict=True)
+        for first, second in zip(feed_forward.passes, merged.passes, strict=True)
         for a, b in zip(first.record, second.record, strict=True)
     )
     if not same:
         raise SolveError(
-            f"the engines differ: feed-forward ends at {one.time!r} s and merge at "
-            f"{other.time!r} s; please report this block list"
+            f"the engines differ: feed-forward ends at {feed_forward.time!r} s and merge at "
+            f"{merged.time!r} s; please report this block list"
         )
-    return one
+    return feed_forward

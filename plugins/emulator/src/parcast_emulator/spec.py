@@ -97,30 +97,30 @@ def read_spec(path: Path) -> Spec:
 
 def spec_from_data(data: Mapping[str, Any], where: str) -> Spec:
     """Return the block lists that a mapping describes (see `read_spec`)."""
-    rest = {key: value for key, value in data.items() if key not in _INFORMATION}
-    _check_lists(rest.get("epochs"), where)
-    made = structure(rest, _Spec, where, "")
-    for index, node in enumerate(made.nodes):
+    fields = {key: value for key, value in data.items() if key not in _INFORMATION}
+    _check_lists(fields.get("epochs"), where)
+    spec = structure(fields, _Spec, where, "")
+    for index, node in enumerate(spec.nodes):
         if len(node.busof) != node.disks:
             raise FileError(
                 f"{where}: nodes[{index}].busof names the buses of {len(node.busof)} disks, and "
                 f"there are {node.disks}; name one for each"
             )
-    cluster = make_cluster([node.busof for node in made.nodes], _hardware(made.machine, where))
+    cluster = make_cluster([node.busof for node in spec.nodes], _hardware(spec.machine, where))
     epochs = tuple(
-        _blocks(blocks, made.nodes, cluster, f"{where}: epochs[{index}]")
-        for index, blocks in enumerate(made.epochs)
+        _blocks(blocks, spec.nodes, cluster, f"{where}: epochs[{index}]")
+        for index, blocks in enumerate(spec.epochs)
     )
-    return Spec(cluster, epochs, made.epochs_of == "node")
+    return Spec(cluster, epochs, spec.epochs_of == "node")
 
 
 def _check_lists(epochs: object, where: str) -> None:
-    if not isinstance(epochs, list) or not all(isinstance(one, list) for one in epochs):
+    if not isinstance(epochs, list) or not all(isinstance(epoch, list) for epoch in epochs):
         raise FileError(f"{where}: epochs must be a list of lists of blocks, an epoch each")
     for index, blocks in enumerate(epochs):
-        for place, block in enumerate(blocks):
+        for position, block in enumerate(blocks):
             if not isinstance(block, Mapping):
-                raise FileError(f"{where}: epochs[{index}][{place}]: {block!r} must be a table")
+                raise FileError(f"{where}: epochs[{index}][{position}]: {block!r} must be a table")
 
 
 def _hardware(costs: Costs, where: str) -> Hardware:
@@ -154,21 +154,23 @@ def _blocks(
     blocks: tuple[Block, ...], nodes: tuple[Node, ...], cluster: Cluster, where: str
 ) -> Blocks:
     for index, block in enumerate(blocks):
-        place = f"{where}[{index}]"
+        position = f"{where}[{index}]"
         if block.node >= len(nodes):
-            raise FileError(f"{place}.node is {block.node}; there are nodes 0 .. {len(nodes) - 1}")
+            raise FileError(
+                f"{position}.node is {block.node}; there are nodes 0 .. {len(nodes) - 1}"
+            )
         if block.disk >= nodes[block.node].disks:
             raise FileError(
-                f"{place}.disk is {block.disk}; node {block.node} has "
+                f"{position}.disk is {block.disk}; node {block.node} has "
                 f"{nodes[block.node].disks} disks, counted from 0"
             )
         for consumer in block.consumers:
             if consumer >= len(nodes):
                 raise FileError(
-                    f"{place}.consumers has {consumer}; there are nodes 0 .. {len(nodes) - 1}"
+                    f"{position}.consumers has {consumer}; there are nodes 0 .. {len(nodes) - 1}"
                 )
         if len(set(block.consumers)) < len(block.consumers):
-            raise FileError(f"{place}.consumers names a node twice; a node gets a block once")
+            raise FileError(f"{position}.consumers names a node twice; a node gets a block once")
     start = np.cumsum([0, *(len(block.consumers) for block in blocks)])
     listed = [consumer for block in blocks for consumer in block.consumers]
     return make_blocks(

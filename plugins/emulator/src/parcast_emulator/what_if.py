@@ -8,14 +8,14 @@ from typing import Any
 import attrs
 
 from parcast import Query
-from parcast_emulator.answers import binding
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.hardware import cluster_of
+from parcast_emulator.results import binding
 from parcast_emulator.simulation import Progress, simulate
 
 
 @attrs.frozen
-class Answer:
+class Variant:
     """The time of a variant, in seconds, and what its busiest server is."""
 
     name: str
@@ -24,30 +24,34 @@ class Answer:
     binding: str
 
 
-def answers(query: Query, progress: Progress = lambda _time, _done: None) -> Iterator[Answer]:
+def variants(query: Query, progress: Progress = lambda _time, _done: None) -> Iterator[Variant]:
     """Yield the answer as things are, then with one thing changed at a time.
 
     Where servers take first what came first, more of one thing is not always faster.
     """
-    for name, asked, change in _variants(query):
-        cluster = change(cluster_of(asked))
-        epochs = asked.workload.content.epochs(asked, cluster)
+    for name, changed, change in _changes(query):
+        cluster = change(cluster_of(changed))
+        epochs = changed.workload.content.epochs(changed, cluster)
         outcome = simulate(cluster, epochs, progress=progress)
-        yield Answer(name, outcome.time, outcome.lower, binding(cluster, outcome))
+        yield Variant(name, outcome.time, outcome.lower, binding(cluster, outcome))
 
 
-def _variants(query: Query) -> Iterator[tuple[str, Query, Callable[[Cluster], Cluster]]]:
-    yield "as it is", query, _same
+def _changes(query: Query) -> Iterator[tuple[str, Query, Callable[[Cluster], Cluster]]]:
+    yield "as it is", query, _unchanged
     for name, content in _layouts(query.workload.content):
         yield (
             name,
             attrs.evolve(query, workload=attrs.evolve(query.workload, content=content)),
-            _same,
+            _unchanged,
         )
-    yield "twice the disks", attrs.evolve(query, d=2 * query.d), _same
+    yield "twice the disks", attrs.evolve(query, d=2 * query.d), _unchanged
     for name, fields in _TWICE.items():
         yield name, query, _faster(fields)
-    yield "processors twice as fast", query, lambda one: one._replace(speed=2 * one.speed)
+    yield (
+        "processors twice as fast",
+        query,
+        lambda cluster: cluster._replace(speed=2 * cluster.speed),
+    )
 
 
 _TWICE = {
@@ -57,7 +61,7 @@ _TWICE = {
 }
 
 
-def _same(cluster: Cluster) -> Cluster:
+def _unchanged(cluster: Cluster) -> Cluster:
     return cluster
 
 

@@ -17,7 +17,7 @@ class Step:
 
     name: str
     operation: Operation
-    place: str  #: which nodes do it, in words
+    location: str  #: which nodes do it, in words
 
 
 @attrs.frozen
@@ -62,14 +62,17 @@ _TIP = 'id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeigh
 
 
 def draw(graph: WorkFlow) -> str:
-    """Return the graph as SVG: places side by side, remote dependencies dashed."""
-    places = list(dict.fromkeys(step.place for step in graph.steps))
+    """Return the graph as SVG: locations side by side, remote dependencies dashed."""
+    locations = list(dict.fromkeys(step.location for step in graph.steps))
     level = _levels(graph)
     lane, lanes = _lanes(graph, level)
-    first = {place: sum(lanes[one] for one in places[:n]) for n, place in enumerate(places)}
+    first = {
+        location: sum(lanes[earlier] for earlier in locations[:n])
+        for n, location in enumerate(locations)
+    }
     at = {
         step.name: (
-            40 + (first[step.place] + lane[step.name]) * (_WIDTH + 80),
+            40 + (first[step.location] + lane[step.name]) * (_WIDTH + 80),
             70 + level[step.name] * (_HEIGHT + _GAP),
         )
         for step in graph.steps
@@ -82,27 +85,31 @@ def draw(graph: WorkFlow) -> str:
         f"<defs><marker {_TIP}>" + '<path d="M0 0L8 4L0 8z"/></marker></defs>',
         f"<title>{escape(graph.name)}</title>",
     ]
-    for place in places:
-        x = (first[place] + lanes[place] / 2) * (_WIDTH + 80)
-        parts.append(f'<text x="{x}" y="40" fill="#555">{escape(place)}</text>')
-    parts += [_arrow(at[one.before], at[one.after], one.remote) for one in graph.dependencies]
+    for location in locations:
+        x = (first[location] + lanes[location] / 2) * (_WIDTH + 80)
+        parts.append(f'<text x="{x}" y="40" fill="#555">{escape(location)}</text>')
+    parts += [
+        _arrow(at[dependency.before], at[dependency.after], dependency.remote)
+        for dependency in graph.dependencies
+    ]
     parts += [_box(*at[step.name], step.name) for step in graph.steps]
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _lanes(graph: WorkFlow, level: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return in which lane of its place each operation is, and how many lanes places have.
+    """Return in which lane of its location each operation is, and how many lanes locations have.
 
-    Operations of one place that wait for as many others are side by side.
+    Operations of one location that wait for as many others are side by side.
     """
     lane: dict[str, int] = {}
-    taken: Counter[tuple[str, int]] = Counter()
+    count: Counter[tuple[str, int]] = Counter()
     for step in graph.steps:
-        lane[step.name] = taken[step.place, level[step.name]]
-        taken[step.place, level[step.name]] += 1
-    places = {place for place, _ in taken}
+        lane[step.name] = count[step.location, level[step.name]]
+        count[step.location, level[step.name]] += 1
+    locations = {location for location, _ in count}
     return lane, {
-        place: max(n for (one, _), n in taken.items() if one == place) for place in places
+        location: max(n for (owner, _), n in count.items() if owner == location)
+        for location in locations
     }
 
 
@@ -111,11 +118,11 @@ def _levels(graph: WorkFlow) -> dict[str, int]:
     from graphlib import TopologicalSorter
 
     before: dict[str, set[str]] = {step.name: set() for step in graph.steps}
-    for one in graph.dependencies:
-        before[one.after].add(one.before)
+    for dependency in graph.dependencies:
+        before[dependency.after].add(dependency.before)
     level: dict[str, int] = {}
     for name in TopologicalSorter(before).static_order():
-        level[name] = max((level[other] + 1 for other in before[name]), default=0)
+        level[name] = max((level[predecessor] + 1 for predecessor in before[name]), default=0)
     return level
 
 

@@ -95,11 +95,11 @@ def parcast_machines() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
-    from parcast_petri import place_commands
+    from parcast_petri import placement_commands
     from parcast_petri.commands import app as commands
     from parcast_petri.nets import net_commands
 
     net_commands.add(commands)
-    place_commands.add(commands)
+    placement_commands.add(commands)
 
     app.add_typer(commands, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

@@ -54,13 +54,13 @@ def solve(
     from parcast_petri.nets.arguments import read_net
     from parcast_petri.nets.solve import solution
 
-    asked = read_net(file)
-    for note in asked.notes:
+    subject = read_net(file)
+    for note in subject.notes:
         typer.echo(f"parcast: note: {file}: {note}", err=True)
-    found = solution(
-        asked.net, evaluation=evaluation.value, bound=bound, firings=firings, seed=seed
+    result = solution(
+        subject.net, evaluation=evaluation.value, bound=bound, firings=firings, seed=seed
     )
-    typer.echo(json.dumps(found.as_json()) if as_json else found.report())
+    typer.echo(json.dumps(result.as_json()) if as_json else result.report())
 
 
 @app.command()
@@ -107,11 +107,11 @@ def slowdown(
     """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
     from parcast.cli import show_progress
     from parcast.quantities import to_base
-    from parcast_petri.machine.load import stated
-    from parcast_petri.theory.slowdown import Slowdown
+    from parcast_petri.machine.load import read_load
+    from parcast_petri.slowdown import Slowdown
 
-    asked = Slowdown(
-        load=stated(cores, utilization, background, arrivals, scheduling),
+    question = Slowdown(
+        load=read_load(cores, utilization, background, arrivals, scheduling),
         demand=to_base(demand, "s"),
         own=own,
         begin=begin.value,
@@ -119,26 +119,26 @@ def slowdown(
         seed=seed,
         runs=runs,
     )
-    if not asked.closed and asked.seconds > _LONG and asked.possible:
+    if not question.closed and question.seconds > _LONG and question.feasible:
         typer.echo(
-            f"parcast: note: {asked.planned:,} runs of some {asked.jobs:,.0f} background jobs or "
-            f"turns may take {asked.seconds:.0f} s; a smaller --runs or --demand takes less",
+            f"parcast: note: {question.planned_runs:,} runs of about {question.jobs:,.0f} jobs "
+            f"or turns take up to {question.seconds:.0f} s; give a smaller --runs or --demand",
             err=True,
         )
     with show_progress() as tell:
-        found = asked.answer(tell)
-    typer.echo(json.dumps(found) if as_json else _slowdown_report(found))
+        answer = question.answer(tell)
+    typer.echo(json.dumps(answer) if as_json else _slowdown_report(answer))
 
 
-def _slowdown_report(found: dict[str, Any]) -> str:
-    quantiles = ", ".join(f"{float(q):.0%} {value:.6g}" for q, value in found["quantiles"].items())
+def _slowdown_report(answer: dict[str, Any]) -> str:
+    quantiles = ", ".join(f"{float(q):.0%} {value:.6g}" for q, value in answer["quantiles"].items())
     lines = [
-        f"slowed down by {found['factor']:.6g} in the long run ({found['method']})",
-        f"mean {found['mean']:.6g} s, standard deviation {found['std']:.6g} s",
+        f"slowed down by {answer['factor']:.6g} in the long run ({answer['method']})",
+        f"mean {answer['mean']:.6g} s, standard deviation {answer['std']:.6g} s",
         f"quantiles, s: {quantiles}",
     ]
-    if "runs" in found:
-        lines.append(f"{found['runs']:,} runs, their mean +-{found['standard_error']:.3g} s")
-    if "deadline" in found:
-        lines.append(f"done by the deadline with probability {found['deadline']:.6g}")
+    if "runs" in answer:
+        lines.append(f"{answer['runs']:,} runs, their mean +-{answer['standard_error']:.3g} s")
+    if "deadline" in answer:
+        lines.append(f"done by the deadline with probability {answer['deadline']:.6g}")
     return "\n".join(lines)

@@ -30,8 +30,8 @@ def compiled() -> Callable[..., Any]:
     # the loops are short, so that to vectorize them costs a third of the compilation for nothing
     changes = {"OPT": type(config.OPT)(2), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
     with cached_kernels("parcast-petri", _sources()) as cached, _configured(config, changes):
-        found: Callable[..., Any] = numba.njit(signature, cache=cached, nogil=True)(entry.run)
-    return found
+        kernel: Callable[..., Any] = numba.njit(signature, cache=cached, nogil=True)(entry.run)
+    return kernel
 
 
 @contextmanager

@@ -18,8 +18,8 @@ def pointer(_: Any, array: Any) -> Any:
     """Return where the entries of an array begin."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        made = context.make_array(signature.args[0])
-        return made(context, builder, arguments[0]).data
+        structure = context.make_array(signature.args[0])
+        return structure(context, builder, arguments[0]).data
 
     entries: Any = types.CPointer
     return entries(array.dtype)(array), code

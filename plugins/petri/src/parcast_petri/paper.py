@@ -2,7 +2,7 @@
 
 C. Anglano, Predicting parallel applications performance on non-dedicated cluster platforms,
 ICS 1998. Programs in parcast's own language become nets in `parcast_petri.programs`; this module
-draws processes as the paper does, with loops kept, and plays the paper's experiment, the ring.
+builds processes as the paper draws them, with loops kept, and plays its experiment, the ring.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import attrs
 
 from parcast.program.reference import SAME_INSTANT
 from parcast.quantities import Call, Expr, Name, Num
-from parcast_petri.nets.arrays import Form, arrays
+from parcast_petri.nets.arrays import Form, kernel_arrays
 from parcast_petri.nets.net import Net, Number, Tokens
 from parcast_petri.nets.token_game import Play, Run
-from parcast_petri.programs.net_builder import Sketch
+from parcast_petri.programs.net_builder import NetBuilder
 
 PaperSharing = Literal["none", "fixed_batch", "fixed_sequential", "ps_all", "ps_transfer"]
 
@@ -67,32 +67,35 @@ def paper_net(
     servers
         Of each transition that sends: 1, or None for as many as there are messages.
     """
-    sketch = Sketch()
-    drawn = [_Drawn(sketch, number, sharing, servers) for number in range(len(processes))]
-    for one, process in zip(drawn, processes, strict=True):
-        one.draw(process)
-    for one in drawn:  # among what is due at one time, computations come first
-        one.draw_sends()
-    return sketch.net("segments", SAME_INSTANT), [one.last for one in drawn]
+    builder = NetBuilder()
+    builders = [
+        _ProcessBuilder(builder, number, sharing, servers) for number in range(len(processes))
+    ]
+    for process_builder, process in zip(builders, processes, strict=True):
+        process_builder.build(process)
+    for process_builder in builders:  # among what is due at one time, computations come first
+        process_builder.build_sends()
+    last_transitions = [process_builder.last for process_builder in builders]
+    return builder.net("segments", SAME_INSTANT), last_transitions
 
 
 @attrs.define(eq=False)
-class _Drawn:
-    """One process as far as it is drawn."""
+class _ProcessBuilder:
+    """Builds the net of one process."""
 
-    sketch: Sketch
+    builder: NetBuilder
     number: int
     sharing: PaperSharing
     servers: int | None
     last: int = -1
     sends: list[tuple[str, Send]] = attrs.field(factory=list)
 
-    def draw(self, process: Process) -> None:
-        """Draw all but the sends."""
+    def build(self, process: Process) -> None:
+        """Build all but the sends."""
         starts = [self.control(step, item) for step, item in enumerate(process)]
         ends = [*starts[1:], {f"end {self.number}": 1}]
         for place, tokens in starts[0].items():
-            self.sketch.place(place, tokens)
+            self.builder.place(place, tokens)
         for step, (item, before, after) in enumerate(zip(process, starts, ends, strict=True)):
             if isinstance(item, Loop):
                 self.loop(f"{self.number}.{step}", item, before, after)
@@ -104,15 +107,17 @@ class _Drawn:
         return {f"start {self.number}.{step}": item.count if isinstance(item, Loop) else 1}
 
     def loop(self, name: str, loop: Loop, start: dict[str, int], end: dict[str, int]) -> None:
-        """Draw a loop: its tokens are iterations, and a mutex lets one go on at a time."""
-        (iterations,), mutex, done = start, f"mutex {name}", f"count {name}"
-        self.sketch.place(mutex, 1)
+        """Build a loop: its tokens are iterations, and a mutex lets one go on at a time."""
+        (iterations,), mutex, finished = start, f"mutex {name}", f"count {name}"
+        self.builder.place(mutex, 1)
         last = len(loop.segments) - 1
-        for position, one in enumerate(loop.segments):
+        for position, segment in enumerate(loop.segments):
             before = {iterations: 1, mutex: 1} if position == 0 else {f"in {name}.{position}": 1}
-            after = {mutex: 1, done: 1} if position == last else {f"in {name}.{position + 1}": 1}
-            self.segment(f"{name}.{position}", one, before, after)
-        self.last = self.sketch.transition(f"exit {name}", {done: loop.count, mutex: 1}, end)
+            after = (
+                {mutex: 1, finished: 1} if position == last else {f"in {name}.{position + 1}": 1}
+            )
+            self.segment(f"{name}.{position}", segment, before, after)
+        self.last = self.builder.transition(f"exit {name}", {finished: loop.count, mutex: 1}, end)
 
     def segment(
         self, name: str, segment: Segment, before: dict[str, int], after: dict[str, int]
@@ -120,40 +125,42 @@ class _Drawn:
         waits = {segment.receives: segment.count} if segment.receives else {}
         sent = {f"snd {name}.{k}": 1 for k in range(len(segment.sends))}
         self.sends += zip(sent, segment.sends, strict=True)
-        done = {**after, **sent}
+        outputs = {**after, **sent}
         if segment.times is not None:
-            done = {f"choice {name}": 1}
-        self.last = self.sketch.transition(
-            f"T {name}", {**before, **waits}, done, delay=segment.work
+            outputs = {f"choice {name}": 1}
+        self.last = self.builder.transition(
+            f"T {name}", {**before, **waits}, outputs, delay=segment.work
         )
         if segment.times is not None:
-            left = self.sketch.place(f"sends left {name}", segment.times)
-            self.sketch.transition(f"send {name}", {**done, left: 1}, {**after, **sent})
-            self.last = self.sketch.transition(f"pass {name}", done, after, inhibitor={left: 1})
+            left = self.builder.place(f"sends left {name}", segment.times)
+            self.builder.transition(f"send {name}", {**outputs, left: 1}, {**after, **sent})
+            self.last = self.builder.transition(f"pass {name}", outputs, after, inhibitor={left: 1})
 
-    def draw_sends(self) -> None:
-        """Draw the transitions of all sends."""
+    def build_sends(self) -> None:
+        """Build the transitions of all sends."""
         for place, send in self.sends:
             self._send(place, send)
 
     def _send(self, place: str, send: Send) -> None:
-        """Draw the transition of a send, or the two of one whose bytes are drained."""
-        rest: dict[str, Any] = {"servers": self.servers}
+        """Build the transition of a send, or the two of one whose bytes are drained."""
+        arguments: dict[str, Any] = {"servers": self.servers}
         if self.sharing in ("ps_all", "ps_transfer"):
             started = {f"{place} started": 1}
             load = {"load": "bus"} if self.sharing == "ps_all" else {}
-            self.sketch.transition(
-                f"startup {place}", {place: 1}, started, delay=send.startup, **load, **rest
+            self.builder.transition(
+                f"startup {place}", {place: 1}, started, delay=send.startup, **load, **arguments
             )
-            rest |= {"load": "bus", "speed": Tokens.read("1/max(1, bus)")}
-            self.sketch.transition(
-                f"T {place}", started, {send.buffer: 1}, delay=send.transfer, **rest
+            arguments |= {"load": "bus", "speed": Tokens.read("1/max(1, bus)")}
+            self.builder.transition(
+                f"T {place}", started, {send.buffer: 1}, delay=send.transfer, **arguments
             )
             return
         delay: Number | Tokens = send.startup + send.transfer
         if self.sharing != "none":
-            delay, rest["load"] = _divided(send), "bus"
-        self.sketch.transition(f"T {place}", {place: 1}, {send.buffer: 1}, delay=delay, **rest)
+            delay, arguments["load"] = _divided(send), "bus"
+        self.builder.transition(
+            f"T {place}", {place: 1}, {send.buffer: 1}, delay=delay, **arguments
+        )
 
 
 def _divided(send: Send) -> Tokens:
@@ -179,7 +186,7 @@ class Ring:
     def processes(self) -> list[Process]:
         """Return what each process does."""
         size = len(self.works)
-        found: list[Process] = []
+        processes: list[Process] = []
         for rank, (first, local, relay, multiply) in enumerate(self.works):
             send = Send(f"buf {(rank + 1) % size}", self.startup, self.transfer)
             times = None if self.forward_always else size - 2
@@ -189,8 +196,8 @@ class Ring:
                 Segment(work=multiply),
             )
             before = [Segment(work=first, sends=(send,)), Segment(work=local)]
-            found.append([*before, Loop(size - 1, body)])
-        return found
+            processes.append([*before, Loop(size - 1, body)])
+        return processes
 
     def run(
         self, sharing: PaperSharing, servers: int | None = None, form: Form = "exact"
@@ -198,8 +205,8 @@ class Ring:
         """Return when each process ends, and the run of the net to its final marking."""
         net, ends = paper_net(self.processes(), sharing, servers)
         evaluation: Any = "sequential" if sharing == "fixed_sequential" else "batch"
-        run = Play(arrays(net, form, evaluation=evaluation)).finish()
-        return [run.last[one] for one in ends], run
+        run = Play(kernel_arrays(net, form, evaluation=evaluation)).finish()
+        return [run.last[transition] for transition in ends], run
 
     def ends(
         self, sharing: PaperSharing, servers: int | None = None, form: Form = "exact"

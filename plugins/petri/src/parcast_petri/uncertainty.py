@@ -12,11 +12,19 @@ from parcast.model import Query
 from parcast_petri import choose
 from parcast_petri.solvers.explicit import Explicit
 from parcast_petri.solvers.mean import Mean
-from parcast_petri.solvers.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled
+from parcast_petri.solvers.options import (
+    Memory,
+    Options,
+    Sends,
+    Servers,
+    Sharing,
+    Startup,
+    sampled_options,
+)
 
 
 @attrs.frozen
-class Answer:
+class Variant:
     """What a program takes when one word of the model is another than was asked."""
 
     option: str
@@ -35,27 +43,27 @@ _WORDS = {
 }
 
 
-def answers(query: Query, runs: int) -> Iterator[Answer]:
+def variants(query: Query, runs: int) -> Iterator[Variant]:
     """Yield the answer under every word of every option, the others as they are asked.
 
     Where loads or traffic are random each word is answered by `petri.explicit` in so many runs
     with the same random numbers.
     """
     options: Options = query.options or Options()
-    whole: dict[Options, tuple[float | None, str]] = {}
+    outcomes: dict[Options, tuple[float | None, str]] = {}
     for option, words in _WORDS.items():
         for word in words:
-            other = attrs.evolve(options, **{option: word})
-            if other not in whole:
-                whole[other] = _asked(attrs.evolve(query, options=other), runs)
-            yield Answer(option, word, other == options, *whole[other])
+            changed = attrs.evolve(options, **{option: word})
+            if changed not in outcomes:
+                outcomes[changed] = _solved(attrs.evolve(query, options=changed), runs)
+            yield Variant(option, word, changed == options, *outcomes[changed])
 
 
-def _asked(query: Query, runs: int) -> tuple[float | None, str]:
+def _solved(query: Query, runs: int) -> tuple[float | None, str]:
     solver: Any = Mean()
     if choose(query) == "petri.explicit":
         solver = Explicit()
-        query = query.with_options(sampled(query.options, tolerance=1e-9, most=runs))
+        query = query.with_options(sampled_options(query.options, tolerance=1e-9, most=runs))
     try:
         reason = solver.supports(query)
         return (None, reason) if reason else (solver.solve(query).time, "")

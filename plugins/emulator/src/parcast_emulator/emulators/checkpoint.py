@@ -12,7 +12,7 @@ import numpy as np
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import few, layout, whole
+from parcast_emulator.emulators.layout import checked_count, layout, whole
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 
@@ -52,7 +52,7 @@ class Checkpoint:
     def check(self, values: Mapping[str, float], p: int) -> None:
         """Refuse odd numbers of servers and more blocks than there is room for."""
         consumers = layout(values["servers"], p).consumers
-        few(self.parts(values, consumers) * consumers)
+        checked_count(self.parts(values, consumers) * consumers)
         whole("checkpoints", values["checkpoints"])
 
     def parts(self, values: Mapping[str, float], consumers: int) -> int:
@@ -71,14 +71,14 @@ class Checkpoint:
         disk: Any
         if sides.first:
             block, disks = rank * parts + turn, sides.disks(cluster)
-            disk, place = sides.disk(block % disks, cluster), block // disks
+            disk, position = sides.disk(block % disks, cluster), block // disks
         else:
-            each = int(cluster.disks[1])
-            disk, place = rank * each + turn % each, turn // each
+            per_node = int(cluster.disks[1])
+            disk, position = rank * per_node + turn % per_node, turn // per_node
         size = values["size"] / sides.consumers / parts
         consumers = Consumers.lists(np.arange(len(rank) + 1), sides.first + rank)
         for number in range(whole("checkpoints", values["checkpoints"])):
-            offset = (number * (int(place.max()) + 1) + place) * size
+            offset = (number * (int(position.max()) + 1) + position) * size
             yield make_blocks(disk, offset, size, values["compute"], consumers)
 
     def closed_form(self, values: Mapping[str, float], p: int) -> None:

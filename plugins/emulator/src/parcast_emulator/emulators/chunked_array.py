@@ -14,7 +14,7 @@ from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, Partitioning, deal
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import Spread, few, layout, whole
+from parcast_emulator.emulators.layout import Spread, checked_count, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 
@@ -42,12 +42,12 @@ class ChunkedArray:
         """Refuse odd numbers of servers, more chunks than fit, and what minimax cannot deal."""
         sides = layout(values["servers"], p)
         rows, columns = whole("rows", values["rows"]), whole("columns", values["columns"])
-        few(rows * columns)
+        checked_count(rows * columns)
         if self.declustering == "minimax":
             deal("minimax", rows, columns, 1)
         self.owners(values, sides.consumers)
 
-    def met(self, values: Mapping[str, float], axis: str) -> tuple[NDArray[np.int64], ...]:
+    def met_cells(self, values: Mapping[str, float], axis: str) -> tuple[NDArray[np.int64], ...]:
         """Return for each row (or column) of chunks the first cells it meets, and how many."""
         chunks, cells = round(values[axis]), whole("cells", values[f"output_{axis}"])
         at, reach = np.arange(chunks), values["overlap"]
@@ -60,7 +60,7 @@ class ChunkedArray:
         """Return the owner of each cell; the load of a cell is the number of chunks it meets."""
         loads = []
         for axis in ("rows", "columns"):
-            first, count = self.met(values, axis)
+            first, count = self.met_cells(values, axis)
             cells = round(values[f"output_{axis}"])
             ends = np.bincount(first, minlength=cells + 1)
             ends -= np.bincount(first + count, minlength=cells + 1)
@@ -76,10 +76,10 @@ class ChunkedArray:
         sides = layout(values["servers"], len(cluster.speed))
         rows, columns = round(values["rows"]), round(values["columns"])
         spread = Spread.of(self.declustering, rows, columns, sides.disks(cluster))
-        number, place = spread.at(0, np.arange(rows * columns))
+        number, position = spread.at(0, np.arange(rows * columns))
         yield make_blocks(
             sides.disk(number, cluster),
-            place * values["size"],
+            position * values["size"],
             values["size"],
             values["compute"] + values["task"],
             self.consumers(values, self.owners(values, sides.consumers) + sides.first),
@@ -87,20 +87,23 @@ class ChunkedArray:
 
     def consumers(self, values: Mapping[str, float], owners: NDArray[np.int64]) -> Consumers:
         """Return for each chunk the owners of the cells it meets, each of them once."""
-        (row, height), (column, width) = self.met(values, "rows"), self.met(values, "columns")
+        (row, height), (column, width) = (
+            self.met_cells(values, "rows"),
+            self.met_cells(values, "columns"),
+        )
         cells = Consumers.rectangles(
             np.repeat(row, len(column)), np.tile(column, len(row)), np.repeat(height, len(width)),
             np.tile(width, len(height)), round(values["output_columns"]),
         ).as_lists()  # fmt: skip
         count = len(cells.start) - 1
-        chunk, owner = np.repeat(np.arange(count), np.diff(cells.start)), owners[cells.listed]
+        chunk, owner = np.repeat(np.arange(count), np.diff(cells.start)), owners[cells.nodes]
         _, first = np.unique(chunk * (int(owners.max()) + 1) + owner, return_index=True)
-        kept = np.sort(first)
-        start = np.concatenate([[0], np.cumsum(np.bincount(chunk[kept], minlength=count))])
-        return Consumers.lists(start, owner[kept])
+        unique = np.sort(first)
+        start = np.concatenate([[0], np.cumsum(np.bincount(chunk[unique], minlength=count))])
+        return Consumers.lists(start, owner[unique])
 
     def closed_form(self, values: Mapping[str, float], p: int) -> float:
         """Return the time of the owner that computes on most chunks."""
         owners = self.owners(values, layout(values["servers"], p).consumers)
-        most = np.bincount(self.consumers(values, owners).listed).max()
-        return float(most) * (values["compute"] + values["task"])
+        hottest = np.bincount(self.consumers(values, owners).nodes).max()
+        return float(hottest) * (values["compute"] + values["task"])

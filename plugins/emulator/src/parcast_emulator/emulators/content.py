@@ -16,7 +16,7 @@ from parcast_emulator.emulators.checkpoint import Checkpoint
 from parcast_emulator.emulators.chunked_array import ChunkedArray
 from parcast_emulator.emulators.dlio import Dlio
 from parcast_emulator.emulators.object_store import ObjectStore
-from parcast_emulator.emulators.orbits import Doubt
+from parcast_emulator.emulators.orbits import FitInterval
 from parcast_emulator.emulators.pathfinder import Pathfinder
 from parcast_emulator.emulators.shuffle import Shuffle
 from parcast_emulator.emulators.tiled_pyramid import TiledPyramid
@@ -28,8 +28,8 @@ from parcast_emulator.workflow import WorkFlow
 class Emulator(Protocol):
     """What every emulator offers; numbers that vary are given as ``values``.
 
-    It may have ``notes`` on what it leaves out, ``doubt``, where it is fitted, and ``writes``,
-    where its accesses are writes.
+    It may have ``notes`` on what it leaves out, ``fit_interval``, where it is fitted, and
+    ``writes``, where its accesses are writes.
     """
 
     workflow: WorkFlow
@@ -65,13 +65,13 @@ class Emulated:
         """The application that is described."""
         stated: list[Any] = [value for value in self._tables().values() if value is not None]
         if len(stated) != 1:
-            named = ", ".join(f"[{name}]" for name in self._tables())
+            names = ", ".join(f"[{name}]" for name in self._tables())
             raise InvalidPointError(
                 f"an emulator describes one application and this one {len(stated)}; state one "
-                f"of {named}"
+                f"of {names}"
             )
-        found: Emulator = stated[0]
-        return found
+        emulator: Emulator = stated[0]
+        return emulator
 
     def _tables(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
@@ -104,11 +104,11 @@ class Emulated:
         """Whether its accesses are writes, in a mirror."""
         return getattr(self.emulator, "writes", False)
 
-    def doubt(self, query: Query) -> Doubt | None:
+    def fit_interval(self, query: Query) -> FitInterval | None:
         """Return what a fit leaves open, where the emulator has one."""
-        ask = getattr(self.emulator, "doubt", None)
-        found: Doubt | None = ask and ask(numbers(self.emulator, query), query.p)
-        return found
+        ask = getattr(self.emulator, "fit_interval", None)
+        fit: FitInterval | None = ask and ask(numbers(self.emulator, query), query.p)
+        return fit
 
     def closed_form(self, query: Query) -> float | None:
         """Return the mean time of the hottest processor, where a formula gives it; seconds."""
@@ -117,15 +117,15 @@ class Emulated:
 
 def numbers(emulator: Any, query: Query) -> dict[str, float]:
     """Return the value of every formula of an emulator at the query's point."""
-    found = {}
+    values = {}
     for field in attrs.fields(type(emulator)):
         formula = getattr(emulator, field.name)
         if isinstance(formula, Formula):
             try:
-                found[field.name] = formula(query.values)
+                values[field.name] = formula(query.values)
             except FormulaError as error:
                 raise InvalidPointError(
                     f"workload {query.workload.name!r}: {field.name} = {formula.text!r} at "
                     f"p={query.p}, d={query.d}: {error}"
                 ) from None
-    return found
+    return values

@@ -43,29 +43,29 @@ def deal(how: Partitioning, rows: int, columns: int, parts: int, loads: Any = No
     if how == "round-robin":
         return np.arange(cells) % parts
     if how == "hilbert":
-        found = np.empty(cells, np.int64)
-        found[np.argsort(hilbert(rows, columns))] = np.arange(cells) % parts
-        return found
+        parts_of_cells = np.empty(cells, np.int64)
+        parts_of_cells[np.argsort(hilbert(rows, columns))] = np.arange(cells) % parts
+        return parts_of_cells
     if how == "minimax":
         return _minimax(rows, columns, min(parts, cells))
     return _balanced(np.ones(cells) if loads is None else np.asarray(loads, float), parts)
 
 
 def hilbert(rows: int, columns: int) -> _Numbers:
-    """Return for each cell its place on the Hilbert curve of the smallest square around."""
-    y, x = (one.ravel() for one in np.indices((rows, columns)))
-    found = np.zeros(rows * columns, np.int64)
+    """Return for each cell its position on the Hilbert curve of the smallest square around."""
+    y, x = (axis.ravel() for axis in np.indices((rows, columns)))
+    position = np.zeros(rows * columns, np.int64)
     side = 1 << max(max(rows, columns) - 1, 0).bit_length()
     while side := side >> 1:
         right, down = (x & side) > 0, (y & side) > 0
-        found += side * side * ((3 * right) ^ down)
+        position += side * side * ((3 * right) ^ down)
         flipped = right & ~down
         x, y = (
             np.where(flipped, side - 1 - (x & side - 1), x),
             np.where(flipped, side - 1 - (y & side - 1), y),
         )
         x, y = np.where(down, x, y), np.where(down, y, x)
-    return found
+    return position
 
 
 def _minimax(rows: int, columns: int, parts: int) -> _Numbers:
@@ -76,25 +76,25 @@ def _minimax(rows: int, columns: int, parts: int) -> _Numbers:
             f"minimax declustering compares all pairs of cells, and there are {cells}; take "
             f"hilbert, or at most {MOST_MINIMAX} cells"
         )
-    y, x = (one.ravel() for one in np.indices((rows, columns)))
-    found = np.full(cells, -1)
-    most = np.zeros((parts, cells))  # how alike a cell is to the most alike one of a tree
+    y, x = (axis.ravel() for axis in np.indices((rows, columns)))
+    tree_of = np.full(cells, -1)
+    likeness = np.zeros((parts, cells))  # how alike a cell is to the most alike one of a tree
     seeds = np.linspace(0, cells - 1, parts).astype(np.int64)
     for turn in range(cells):
         tree = turn % parts
-        free = np.where(found < 0, most[tree], np.inf)
+        free = np.where(tree_of < 0, likeness[tree], np.inf)
         cell = int(seeds[tree]) if turn < parts else int(np.argmin(free))
-        found[cell] = tree
-        alike = (1 - np.abs(y - y[cell]) / rows) * (1 - np.abs(x - x[cell]) / columns)
-        np.maximum(most[tree], alike, out=most[tree])
-    return found
+        tree_of[cell] = tree
+        similarity = (1 - np.abs(y - y[cell]) / rows) * (1 - np.abs(x - x[cell]) / columns)
+        np.maximum(likeness[tree], similarity, out=likeness[tree])
+    return tree_of
 
 
 def _balanced(loads: NDArray[np.float64], parts: int) -> _Numbers:
-    found = np.empty(len(loads), np.int64)
+    part_of = np.empty(len(loads), np.int64)
     least = [(0.0, part) for part in range(parts)]
     for cell in np.argsort(-loads, kind="stable").tolist():
         load, part = least[0]
-        found[cell] = part
+        part_of[cell] = part
         heapq.heapreplace(least, (load + float(loads[cell]), part))
-    return found
+    return part_of

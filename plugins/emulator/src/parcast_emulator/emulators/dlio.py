@@ -12,7 +12,7 @@ from parcast import Formula, InvalidPointError, Unit
 from parcast_emulator.blocks import Blocks, Consumers, Floats, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import Layout, few, layout, whole
+from parcast_emulator.emulators.layout import Layout, checked_count, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 
@@ -46,7 +46,9 @@ class Dlio:
     def check(self, values: Mapping[str, float], p: int) -> None:
         """Refuse fewer samples than one step of all accelerators, and odd numbers of servers."""
         consumers = layout(values["servers"], p).consumers
-        few(self.steps(values, consumers)[0] * whole("batch", values["batch"]) * consumers)
+        checked_count(
+            self.steps(values, consumers)[0] * whole("batch", values["batch"]) * consumers
+        )
         whole("epochs_number", values["epochs_number"])
 
     def steps(self, values: Mapping[str, float], consumers: int) -> list[int]:
@@ -59,11 +61,11 @@ class Dlio:
                 "state more files, or ask a smaller p"
             )
         left = values["most_steps"] or np.inf
-        found = []
+        steps_of = []
         for _ in range(whole("epochs_number", values["epochs_number"])):
-            found.append(int(min(samples // step, left)))
-            left -= found[-1]
-        return [steps for steps in found if steps]
+            steps_of.append(int(min(samples // step, left)))
+            left -= steps_of[-1]
+        return [steps for steps in steps_of if steps]
 
     def epochs(
         self, values: Mapping[str, float], cluster: Cluster, random: np.random.Generator
@@ -80,9 +82,9 @@ class Dlio:
         """Return the size of each sample, or of all."""
         if not values["deviation"]:
             return np.array([values["size"]])
-        drawn = random.normal(values["size"], values["deviation"], few(count))
-        found: Floats = np.maximum(np.rint(drawn), 1.0)
-        return found
+        drawn = random.normal(values["size"], values["deviation"], checked_count(count))
+        sizes: Floats = np.maximum(np.rint(drawn), 1.0)
+        return sizes
 
     def epoch(
         self, values: Mapping[str, float], cluster: Cluster, sides: Layout, count: int,

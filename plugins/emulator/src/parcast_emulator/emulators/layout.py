@@ -29,7 +29,7 @@ def whole(name: str, value: float) -> int:
     return round(value)
 
 
-def few(count: int) -> int:
+def checked_count(count: int) -> int:
     """Return a number of blocks that are made at once, if there is room for them.
 
     Raises
@@ -81,11 +81,11 @@ def layout(servers: float, p: int) -> Layout:
 
 @attrs.frozen(eq=False)
 class Spread:
-    """The cells of a plane on disks: the number of each one's disk, and its place there."""
+    """The cells of a plane on disks: the number of each one's disk, and its position there."""
 
     disk: NDArray[np.int64]
-    place: NDArray[np.int64]
-    height: int  #: places that a disk has for this plane
+    position: NDArray[np.int64]
+    height: int  #: positions that a disk has for this plane
     disks: int
 
     @classmethod
@@ -93,10 +93,10 @@ class Spread:
         """Spread a plane over disks."""
         disk = deal(how, rows, columns, disks)
         order = np.argsort(disk, kind="stable")
-        place = np.empty(len(disk), np.int64)
-        place[order] = np.arange(len(disk)) - np.searchsorted(disk[order], disk[order])
-        return cls(disk, place, int(place.max()) + 1, disks)
+        position = np.empty(len(disk), np.int64)
+        position[order] = np.arange(len(disk)) - np.searchsorted(disk[order], disk[order])
+        return cls(disk, position, int(position.max()) + 1, disks)
 
     def at(self, plane: Any, cell: Any) -> tuple[Any, Any]:
-        """Return disk and place of cells; each plane begins on the next disk."""
-        return (self.disk[cell] + plane) % self.disks, plane * self.height + self.place[cell]
+        """Return disk and position of cells; each plane begins on the next disk."""
+        return (self.disk[cell] + plane) % self.disks, plane * self.height + self.position[cell]

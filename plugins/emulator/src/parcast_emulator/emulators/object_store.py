@@ -13,7 +13,7 @@ from parcast import InvalidPointError
 from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import few, layout, whole
+from parcast_emulator.emulators.layout import checked_count, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 
@@ -37,7 +37,7 @@ class ObjectStore:
         if values["servers"] == 0:
             raise InvalidPointError("servers = 0 here; an object store is on nodes of its own")
         layout(values["servers"], p)
-        few(whole("objects", values["objects"]) * self.ranges(values))
+        checked_count(whole("objects", values["objects"]) * self.ranges(values))
 
     def ranges(self, values: Mapping[str, float]) -> int:
         """Return the number of requests for an object."""
@@ -68,5 +68,5 @@ class ObjectStore:
     def closed_form(self, values: Mapping[str, float], p: int) -> float:
         """Return the computation of the client with most objects."""
         clients = layout(values["servers"], p).consumers
-        most = math.ceil(round(values["objects"]) / clients)
-        return most * self.ranges(values) * values["compute"]
+        objects = math.ceil(round(values["objects"]) / clients)
+        return objects * self.ranges(values) * values["compute"]

@@ -44,7 +44,7 @@ class Cells:
 
 
 @attrs.frozen
-class Doubt:
+class FitInterval:
     """What a fit leaves open: time over the time answered, and what is to be said."""
 
     least: float
@@ -70,10 +70,10 @@ class Orbits:
 
     def around(self) -> NDArray[np.float64]:
         """Return for each ring which part of its blocks is all around."""
-        found = np.zeros(self.rings)
+        shares = np.zeros(self.rings)
         for ring, part in enumerate(self.full_circle[: (self.rings + 1) // 2]):
-            found[[ring, -1 - ring]] = part
-        return found
+            shares[[ring, -1 - ring]] = part
+        return shares
 
     def cells(self, how: Cutting, count: int, rows: float) -> Cells:
         """Return a grid of ``count`` cells; 0 rows leave their number open.
@@ -84,8 +84,8 @@ class Orbits:
         if how == "equal-area":
             return self._equal_area(*grid(count, rows))
         numbers = [grid(count, rows)[0]] if rows else range(1, min(count, self.rings) + 1)
-        every = [self._balanced(r, count // r) for r in numbers if count % r == 0]
-        return min(every, key=self.hottest)
+        grids = [self._balanced(r, count // r) for r in numbers if count % r == 0]
+        return min(grids, key=self.hottest)
 
     def _equal_area(self, rows: int, columns: float) -> Cells:
         edges = self.latitudes() + np.array([[-0.5], [0.5]]) * self.height
@@ -93,22 +93,22 @@ class Orbits:
         return Cells(rows, columns, low, (high - low + 1).astype(np.int16))
 
     def _balanced(self, rows: int, columns: int) -> Cells:
-        low = grouped(self.met(columns).tolist(), rows).astype(np.int16)
+        low = group_loads(self.met_share(columns).tolist(), rows).astype(np.int16)
         return Cells(rows, columns, low, np.ones_like(low))
 
-    def met(self, columns: float) -> NDArray[np.float64]:
+    def met_share(self, columns: float) -> NDArray[np.float64]:
         """Return for each ring which part of its blocks one of so many cells meets."""
         part = self.around()
-        found: NDArray[np.float64] = part + (1 - part) * min(1.0, 1 / columns + self.width / 360)
-        return found
+        shares: NDArray[np.float64] = part + (1 - part) * min(1.0, 1 / columns + self.width / 360)
+        return shares
 
     def hottest(self, cells: Cells) -> float:
         """Return the largest part of all blocks that one cell meets, in the mean."""
-        part = self.met(cells.columns)
+        part = self.met_share(cells.columns)
         meets = [(cells.low <= row) & (row < cells.low + cells.height) for row in range(cells.rows)]
-        return float(max(part[one].sum() for one in meets)) / self.rings
+        return float(max(part[met_rings].sum() for met_rings in meets)) / self.rings
 
-    def doubt(self, cells: Cells, how: Cutting) -> Doubt | None:
+    def fit_interval(self, cells: Cells, how: Cutting) -> FitInterval | None:
         """Return how far the time may be off by what the fit leaves open; None: nothing is fitted.
 
         Which rings a row of cells meets jumps with the number of rows. The fit knows some numbers
@@ -120,12 +120,12 @@ class Orbits:
         error = self.fitted_error
         if how != "equal-area" or cells.rows in self.fitted_rows:
             note = f"the orbits are fitted: the interval is the fit's largest error, {error:.1%}"
-            return Doubt(1 - error, 1 + error, note)
+            return FitInterval(1 - error, 1 + error, note)
         first = max((rows for rows in self.fitted_rows if rows < cells.rows), default=cells.rows)
         last = min((rows for rows in self.fitted_rows if rows > cells.rows), default=cells.rows)
-        count, here = cells.rows * cells.columns, self.hottest(cells)
+        count, present = cells.rows * cells.columns, self.hottest(cells)
         shares = [
-            self.hottest(self._equal_area(rows, count / rows)) / here
+            self.hottest(self._equal_area(rows, count / rows)) / present
             for rows in range(first, last + 1)
         ]
         note = (
@@ -133,7 +133,7 @@ class Orbits:
             f"{cells.rows} x {cells.columns} cells: time jumps from grid to grid; the interval has "
             f"those of {first} to {last} rows, and the fit's {error:.1%}"
         )
-        return Doubt((1 - error) * min(shares), (1 + error) * max(shares), note)
+        return FitInterval((1 - error) * min(shares), (1 + error) * max(shares), note)
 
     def blocks(
         self, count: int, cells: Cells, cluster: Cluster, readers: int, first: int,
@@ -152,36 +152,36 @@ class Orbits:
         span = np.where(full, columns, np.minimum(span, columns)).astype(np.int16)
         number = np.arange(count, dtype=np.int32)
         if declustering == "hilbert":
-            place = hilbert(self.rings, _MERIDIANS).astype(np.int32)
+            position = hilbert(self.rings, _MERIDIANS).astype(np.int32)
             west *= _MERIDIANS / columns
-            number[np.argsort(place[ring * _MERIDIANS + west.astype(np.int32)])] = number.copy()
+            number[np.argsort(position[ring * _MERIDIANS + west.astype(np.int32)])] = number.copy()
         column[full] = 0
         consumers = Consumers.rectangles(
             cells.low[ring], column, cells.height[ring], span, columns, first
         )
-        return make_blocks(*dealt(number, cluster, readers, size), size, compute, consumers)
+        return make_blocks(*deal_to_disks(number, cluster, readers, size), size, compute, consumers)
 
 
-def grouped(loads: list[float], groups: int) -> NDArray[np.int64]:
+def group_loads(loads: list[float], groups: int) -> NDArray[np.int64]:
     """Return the group of each load, neighbors together, so that the heaviest group is least."""
     sums = sorted({
         sum(loads[low:high]) for low in range(len(loads)) for high in range(low + 1, len(loads) + 1)
     })  # fmt: skip
-    least = bisect_left(sums, True, key=lambda most: _filled(loads, most)[-1] < groups)
-    return np.array(_filled(loads, sums[least]))
+    least = bisect_left(sums, True, key=lambda limit: _fill_groups(loads, limit)[-1] < groups)
+    return np.array(_fill_groups(loads, sums[least]))
 
 
-def _filled(loads: list[float], most: float) -> list[int]:
+def _fill_groups(loads: list[float], limit: float) -> list[int]:
     """Return the group of each load where groups are filled one after another."""
-    if max(loads) > most:
+    if max(loads) > limit:
         return [len(loads)] * len(loads)
-    found, group, total = [], 0, 0.0
+    group_of, group, total = [], 0, 0.0
     for load in loads:
         total += load
-        if total > most * (1 + 1e-12):  # sums in another order round otherwise
+        if total > limit * (1 + 1e-12):  # sums in another order round otherwise
             group, total = group + 1, load
-        found.append(group)
-    return found
+        group_of.append(group)
+    return group_of
 
 
 def grid(cells: int, rows: float) -> tuple[int, int]:
@@ -203,7 +203,7 @@ def grid(cells: int, rows: float) -> tuple[int, int]:
     return int(rows), cells // int(rows)
 
 
-def dealt(block: Any, cluster: Cluster, nodes: int, size: float) -> tuple[Any, Any]:
+def deal_to_disks(block: Any, cluster: Cluster, nodes: int, size: float) -> tuple[Any, Any]:
     """Return disk and offset of blocks dealt in turn to nodes, then to the disks of a node."""
     per_node = int(cluster.disks[1])
     disk = (block % nodes) * per_node + block // nodes % per_node

@@ -13,7 +13,7 @@ from parcast_emulator.blocks import Blocks, Consumers, Floats, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Partitioning, deal
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import few, layout, whole
+from parcast_emulator.emulators.layout import checked_count, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 
@@ -34,13 +34,13 @@ class Shuffle:
     def check(self, values: Mapping[str, float], p: int) -> None:
         """Refuse odd numbers of servers and more blocks than there is room for."""
         layout(values["servers"], p)
-        few(whole("maps", values["maps"]) * whole("partitions", values["partitions"]))
+        checked_count(whole("maps", values["maps"]) * whole("partitions", values["partitions"]))
 
     def shares(self, values: Mapping[str, float]) -> Floats:
         """Return the part of all data that each partition has."""
         weights = np.arange(1.0, round(values["partitions"]) + 1) ** -values["skew"]
-        found: Floats = weights / weights.sum()
-        return found
+        share_of: Floats = weights / weights.sum()
+        return share_of
 
     def epochs(
         self, values: Mapping[str, float], cluster: Cluster, random: np.random.Generator

@@ -14,7 +14,7 @@ from parcast_emulator.blocks import Blocks, Consumers, make_blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.declustering import Declustering, deal
 from parcast_emulator.emulators.fields import Bytes, Number, Servers, Time, constant
-from parcast_emulator.emulators.layout import Layout, Spread, few, layout, whole
+from parcast_emulator.emulators.layout import Layout, Spread, checked_count, layout, whole
 from parcast_emulator.workflow import WorkFlow, passing_on
 
 _Numbers = NDArray[np.int64]
@@ -46,7 +46,7 @@ class TiledPyramid:
         views, rounds = whole("views", values["views"]), whole("rounds", values["rounds"])
         if rounds > views:
             raise InvalidPointError(f"{rounds} rounds of {views} views leave some empty")
-        few(views // rounds * self.view_rows * self.view_columns)
+        checked_count(views // rounds * self.view_rows * self.view_columns)
         if self.declustering == "minimax":
             deal("minimax", self.rows, self.columns, 1)
 
@@ -76,33 +76,35 @@ class TiledPyramid:
     ) -> Blocks:  # fmt: skip
         """Return the tiles of some views."""
         part, level, image, where = views
-        found = []
-        for one, (spread, above) in enumerate(spreads):
-            seen = np.flatnonzero(level == one)
-            cell = self.seen(one, where[:, seen])
-            disk, place = spread.at(image[seen, None], cell)
+        columns_of_levels = []
+        for number, (spread, above) in enumerate(spreads):
+            seen = np.flatnonzero(level == number)
+            cell = self.visible_cells(number, where[:, seen])
+            disk, position = spread.at(image[seen, None], cell)
             view = np.broadcast_to(seen[:, None], cell.shape)
-            found.append(np.stack([view.ravel(), disk.ravel(), (place + above).ravel()]))
-        view, disk, place = np.concatenate(found, axis=1)
+            columns_of_levels.append(
+                np.stack([view.ravel(), disk.ravel(), (position + above).ravel()])
+            )
+        view, disk, position = np.concatenate(columns_of_levels, axis=1)
         order = np.argsort(view, kind="stable")
         viewer = sides.first + part[view[order]] % sides.consumers
         return make_blocks(
             sides.disk(disk[order], cluster),
-            place[order] * values["size"],
+            position[order] * values["size"],
             values["size"],
             values["compute"],
             Consumers.lists(np.arange(len(order) + 1), viewer),
         )
 
-    def seen(self, level: int, where: np.ndarray) -> _Numbers:
+    def visible_cells(self, level: int, where: np.ndarray) -> _Numbers:
         """Return the cells of a level that views see: a row for each view."""
         rows, columns = self.shape(level)
         height, width = min(rows, self.view_rows), min(columns, self.view_columns)
         row = (where[0] * (rows - height + 1)).astype(np.int64)
         column = (where[1] * (columns - width + 1)).astype(np.int64)
         inside = (np.arange(height)[:, None] * columns + np.arange(width)).ravel()
-        found: _Numbers = (row * columns + column)[:, None] + inside
-        return found
+        cells: _Numbers = (row * columns + column)[:, None] + inside
+        return cells
 
     def closed_form(self, values: Mapping[str, float], p: int) -> None:
         """Return None: how much the viewers see is random."""

@@ -13,7 +13,7 @@ from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.fields import Number
 from parcast_emulator.emulators.layout import whole
-from parcast_emulator.emulators.orbits import Along, Cutting, Doubt, Orbits, grid
+from parcast_emulator.emulators.orbits import Along, Cutting, FitInterval, Orbits, grid
 from parcast_emulator.workflow import Dependency, Step, WorkFlow
 
 _NONE = Unit("1")
@@ -76,7 +76,7 @@ class Titan:
         cells = self.orbits.cells(self.cells, p, values["rows"])
         return values["compute"] * values["blocks"] * self.orbits.hottest(cells)
 
-    def doubt(self, values: Mapping[str, float], p: int) -> Doubt | None:
+    def fit_interval(self, values: Mapping[str, float], p: int) -> FitInterval | None:
         """Return what the fit of the orbits leaves open."""
         cells = self.orbits.cells(self.cells, p, values["rows"])
-        return self.orbits.doubt(cells, self.cells)
+        return self.orbits.fit_interval(cells, self.cells)

@@ -45,8 +45,8 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     UnsupportedError
         If it has more operations than others can look at one by one.
     """
-    made, epochs = query.once("emulator as a program", _unrolled)
-    content = Program(None, made)
+    unrolled, epochs = query.once("emulator as a program", _unrolled)
+    content = Program(None, unrolled)
     notes = (*_NOTES, _EPOCHS) if epochs > 1 else _NOTES
     return attrs.evolve(workload, kind="program", content=content, processes=query.p), notes
 
@@ -59,7 +59,7 @@ def _unrolled(query: Query) -> tuple[Unrolled, int]:
             "forward only; ask emulator.lc"
         )
     cluster = make_cluster([[0] * query.d] * query.p, Hardware())
-    found: list[Block] = []
+    operations: list[Block] = []
     total = epochs = 0
     for blocks in query.workload.content.epochs(query, cluster):
         total += len(blocks.disk) + 3 * int(blocks.consumers.counts().sum())
@@ -69,10 +69,10 @@ def _unrolled(query: Query) -> tuple[Unrolled, int]:
                 "operations; ask a smaller p or fewer blocks, or emulator.lc"
             )
         if epochs:
-            found.append(Block(BARRIER, "barrier", None, {"color": None}))
-        found += _epoch(blocks, cluster)
+            operations.append(Block(BARRIER, "barrier", None, {"color": None}))
+        operations += _epoch(blocks, cluster)
         epochs += 1
-    return Unrolled(query.p, found, _SITES, query.workload.name), epochs
+    return Unrolled(query.p, operations, _SITES, query.workload.name), epochs
 
 
 def _epoch(blocks: Blocks, cluster: Cluster) -> Iterator[Block]:
@@ -85,9 +85,7 @@ def _epoch(blocks: Blocks, cluster: Cluster) -> Iterator[Block]:
     lists = blocks.consumers.as_lists()
     counts = np.diff(lists.start)
     of = np.repeat(np.arange(len(node)), counts)
-    table = _Messages(
-        block=of, sender=node[of], target=lists.listed.astype(np.int64), turn=turn[of]
-    )
+    table = _Messages(block=of, sender=node[of], target=lists.nodes.astype(np.int64), turn=turn[of])
     by_turn = np.argsort(turn * len(cluster.speed) + node, kind="stable")
     cuts = np.searchsorted(turn[by_turn], np.arange(int(turn.max(initial=-1)) + 2))
     parts = table.by_turn(len(cuts) - 1)
@@ -124,10 +122,10 @@ def _turn(part: _Messages, size: Any, seconds: Any) -> Iterator[Block]:
     for sends in _nth(away, away.sender):
         arguments = {"dst": sends.target, "bytes": size[sends.block], "tag": 0}
         yield Block(SEND, "isend", sends.sender, arguments)
-    own = part.take(part.target == part.sender)
-    if len(own.block):
-        own = own.take(np.argsort(own.sender))
-        yield Block(OWN, "elapse", own.sender, {"seconds": seconds[own.block]})
+    local = part.take(part.target == part.sender)
+    if len(local.block):
+        local = local.take(np.argsort(local.sender))
+        yield Block(OWN, "elapse", local.sender, {"seconds": seconds[local.block]})
     for receives in _nth(away.take(np.argsort(away.sender, kind="stable")), None):
         yield Block(RECEIVE, "recv", receives.target, {"src": receives.sender, "tag": 0})
         yield Block(COMPUTE, "elapse", receives.target, {"seconds": seconds[receives.block]})
@@ -142,5 +140,5 @@ def _nth(messages: _Messages, by: Any) -> Iterator[_Messages]:
     order = np.argsort(key, kind="stable")
     listed = key[order]
     nth = np.arange(len(listed)) - np.searchsorted(listed, listed)
-    for place in range(int(nth.max(initial=-1)) + 1):
-        yield messages.take(order[nth == place])
+    for rank_among in range(int(nth.max(initial=-1)) + 1):
+        yield messages.take(order[nth == rank_among])

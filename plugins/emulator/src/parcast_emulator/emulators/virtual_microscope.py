@@ -83,13 +83,15 @@ class VirtualMicroscope:
         sides = layout(0, len(cluster.speed))
         disks, cells = sides.disks(cluster), self.plane_rows * self.plane_columns
         if self.declustering == "round-robin":  # from plane to plane
-            number, place = block % disks, block // disks
+            number, position = block % disks, block // disks
         else:
             spread = Spread.of(self.declustering, self.plane_rows, self.plane_columns, disks)
-            number, place = spread.at(block // cells, block % cells)
+            number, position = spread.at(block // cells, block % cells)
         disk = sides.disk(number, cluster)
-        own = Consumers.lists(np.arange(len(block) + 1), cluster.node_of[disk])
-        return make_blocks(disk, place * values["size"], values["size"], values["compute"], own)
+        local = Consumers.lists(np.arange(len(block) + 1), cluster.node_of[disk])
+        return make_blocks(
+            disk, position * values["size"], values["size"], values["compute"], local
+        )
 
     def closed_form(self, values: Mapping[str, float], p: int) -> None:
         """Return None: the busiest of random disks has no formula here."""

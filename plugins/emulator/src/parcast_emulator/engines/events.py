@@ -53,11 +53,11 @@ def begin(start: float, state: Any, blocks: Any, cluster: Any, servers: Any, usa
 
 
 @kernel
-def run(most: int, state: Any, blocks: Any, cluster: Any, servers: Any, usage: Any,
+def run(limit: int, state: Any, blocks: Any, cluster: Any, servers: Any, usage: Any,
         record: Any) -> Any:  # fmt: skip
     """Handle some events, at most as long as the pool has messages; return how many."""
     handled = 0
-    while state.scalars[HEAP] > 0 and state.scalars[POOL] > 1 and handled < most:
+    while state.scalars[HEAP] > 0 and state.scalars[POOL] > 1 and handled < limit:
         now, code, tie = state.heap.time[0], state.heap.code[0], state.heap.tie[0]
         kind, server = code // KIND, code % KIND
         pop(state)

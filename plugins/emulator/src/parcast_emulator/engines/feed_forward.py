@@ -23,10 +23,10 @@ from parcast_emulator.engines.sorting import sort_by_time
 def by_disk(disk: Any, count: int) -> Any:
     """Return the blocks of each disk in order, and where each disk's begin."""
     begin = np.zeros(count + 1, np.int64)
-    for one in disk:
-        begin[one + 1] += 1
-    for one in range(count):
-        begin[one + 1] += begin[one]
+    for number in disk:
+        begin[number + 1] += 1
+    for number in range(count):
+        begin[number + 1] += begin[number]
     order, at = np.empty(len(disk), np.int32), begin[:-1].copy()
     for block in range(len(disk)):
         order[at[disk[block]]] = block
@@ -43,23 +43,29 @@ def read(
 
     In the end it is the order in which they are in memory, and ``ready`` says when.
     """
-    most = 0
+    largest = 0
     for node in range(low, high):
-        most = max(most, begin[cluster.disks[node + 1]] - begin[cluster.disks[node]])
-    times, moved, bucket = np.empty(most), np.empty(most, np.int32), np.empty(most + 1, np.int32)
+        largest = max(largest, begin[cluster.disks[node + 1]] - begin[cluster.disks[node]])
+    times, moved, bucket = (
+        np.empty(largest),
+        np.empty(largest, np.int32),
+        np.empty(largest + 1, np.int32),
+    )
     for node in range(low, high):
         first, last = begin[cluster.disks[node]], begin[cluster.disks[node + 1]]
         if first == last:
             continue
         for disk in range(cluster.disks[node], cluster.disks[node + 1]):
-            for place in range(begin[disk], begin[disk + 1]):
-                ready[place], _ = fetch(disk, order[place], start, blocks, cluster, servers,
-                                        usage, record)  # fmt: skip
+            for position in range(begin[disk], begin[disk + 1]):
+                ready[position], _ = fetch(
+                    disk, order[position], start, blocks, cluster, servers, usage, record
+                )
         sort_by_time(ready[first:last], order[first:last], times, moved, bucket)
-        for one in range(last - first):
-            order[first + one] = moved[one]
-            ready[first + one] = carry(moved[one], times[one], blocks, cluster, servers, usage,
-                                       record)  # fmt: skip
+        for index in range(last - first):
+            order[first + index] = moved[index]
+            ready[first + index] = carry(
+                moved[index], times[index], blocks, cluster, servers, usage, record
+            )
         if cluster.buses[node + 1] - cluster.buses[node] > 1:
             sort_by_bus(node, blocks, cluster, order[first:last], ready[first:last], times, moved,
                         bucket)  # fmt: skip
@@ -67,7 +73,7 @@ def read(
 
 @step
 def carry(
-    block: int, there: float, blocks: Any, cluster: Any, servers: Any, usage: Any, record: Any
+    block: int, arrival: float, blocks: Any, cluster: Any, servers: Any, usage: Any, record: Any
 ) -> Any:
     """Carry a block over its bus; return when it is in memory."""
     hardware = cluster.hardware
@@ -75,17 +81,17 @@ def carry(
     bus = cluster.bus_of[blocks.disk[block]]
     service = hardware.bus_latency + size / hardware.bus_bandwidth
     if hardware.cut_through:
-        end = max(servers.bus[bus] + service, there)
-        begun = end - service
+        end = max(servers.bus[bus] + service, arrival)
+        start = end - service
     else:
-        begun = max(servers.bus[bus], there)
-        end = begun + service
+        start = max(servers.bus[bus], arrival)
+        end = start + service
     usage.bus[0, bus] += service
-    usage.bus[1, bus] += max(begun - there, 0.0)
+    usage.bus[1, bus] += max(start - arrival, 0.0)
     usage.bus[2, bus] += 1
     servers.bus[bus] = end
     if len(record.bus_start):
-        record.bus_start[block], record.bus_end[block] = begun, end
+        record.bus_start[block], record.bus_end[block] = start, end
     return end
 
 
@@ -97,9 +103,9 @@ def sort_by_bus(
     """Sort a node's blocks by time, and those of equal times by bus."""
     to = 0
     for bus in range(cluster.buses[node], cluster.buses[node + 1]):
-        for place in range(len(order)):
-            if cluster.bus_of[blocks.disk[order[place]]] == bus:
-                times[to], moved[to] = ready[place], order[place]
+        for position in range(len(order)):
+            if cluster.bus_of[blocks.disk[order[position]]] == bus:
+                times[to], moved[to] = ready[position], order[position]
                 to += 1
     sort_by_time(times[:to], moved[:to], ready, order, bucket)
 
@@ -111,31 +117,31 @@ def count(
 ) -> None:  # fmt: skip
     """Count by receiver what nodes low .. high send with headers that arrive up to ``limit``.
 
-    ``until`` becomes where each stops: a place in the order, and a row and a column of its
+    ``until`` becomes where each stops: a position in the order, and a row and a column of its
     consumers.
     """
     latency = cluster.hardware.latency
     for node in range(low, high):
-        place, row, column, out, going = at[0, node], at[1, node], at[2, node], free[node], True
-        while going and place < last[node]:
-            block = order[place]
+        position, row, column, out, going = at[0, node], at[1, node], at[2, node], free[node], True
+        while going and position < last[node]:
+            block = order[position]
             holding = blocks.size[block if len(blocks.size) > 1 else 0] / cluster.hardware.bandwidth
-            out = max(out, ready[place])
-            first, rows, columns, apart = in_table(blocks.consumers, block)
+            out = max(out, ready[position])
+            first, rows, columns, stride = in_table(blocks.consumers, block)
             while going and row < rows:
-                for one in range(column, columns):
-                    target = table[first + row * apart + one]
+                for index in range(column, columns):
+                    target = table[first + row * stride + index]
                     if target != node:
                         if out + latency > limit:
-                            going, column = False, one
+                            going, column = False, index
                             break
                         out += holding
                         counts[target] += 1
                 if going:
                     row, column = row + 1, 0
             if going:
-                place, row = place + 1, 0
-        until[0, node], until[1, node], until[2, node] = place, row, column
+                position, row = position + 1, 0
+        until[0, node], until[1, node], until[2, node] = position, row, column
 
 
 @kernel
@@ -151,24 +157,24 @@ def send(
     for node in range(low, high):
         column, out = at[2, node], free[node]
         busy, waited, served = usage.send[0, node], usage.send[1, node], usage.send[2, node]
-        for place in range(at[0, node], until[0, node] + 1):
-            ending = place == until[0, node]
+        for position in range(at[0, node], until[0, node] + 1):
+            ending = position == until[0, node]
             if ending and until[1, node] == 0 and until[2, node] == 0:
                 break  # nothing of this block, if it is one
-            block, arrival = order[place], ready[place]
+            block, arrival = order[position], ready[position]
             holding = blocks.size[block if len(blocks.size) > 1 else 0] / cluster.hardware.bandwidth
             out = max(out, arrival)
-            first, rows, columns, apart = in_table(blocks.consumers, block)
+            first, rows, columns, stride = in_table(blocks.consumers, block)
             for row in range(at[1, node], until[1, node] + 1 if ending else rows):
                 stop = until[2, node] if ending and row == until[1, node] else columns
-                for one in range(first + row * apart + column, first + row * apart + stop):
-                    target = table[one]
+                for entry in range(first + row * stride + column, first + row * stride + stop):
+                    target = table[entry]
                     if target != node:
                         index = to[target]
                         to[target] = index + 1
                         times[index], carried[index] = out + latency, block
                         if len(record.out_start):
-                            record.out_start[one] = out
+                            record.out_start[entry] = out
                         waited, served = waited + (out - arrival), served + 1
                         busy, out = busy + holding, out + holding
                 column = 0

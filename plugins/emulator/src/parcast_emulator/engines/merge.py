@@ -11,7 +11,7 @@ from typing import Any
 
 from parcast_emulator.compilation import step
 from parcast_emulator.engines.queues import NONE, append, message, push
-from parcast_emulator.engines.service import consumer, fan_out, fetch, place_of
+from parcast_emulator.engines.service import consumer, consumer_index, fan_out, fetch
 
 # Arguments are untyped: they are the named tuples of blocks, cluster and state.
 
@@ -20,9 +20,9 @@ READ, BUS_FREE, CARRIED, PORT_FREE, SENT, HEADER, IN_FREE, RECEIVED, CPU_FREE, C
 
 
 @step
-def place_in_record(consumers: Any, block: int, node: int) -> Any:
+def record_index(consumers: Any, block: int, node: int) -> Any:
     """Return where a record holds what a node does with a block."""
-    return consumers.start[block] + place_of(consumers, block, node)
+    return consumers.start[block] + consumer_index(consumers, block, node)
 
 
 @step
@@ -31,16 +31,16 @@ def issue(now: float, node: int, state: Any, blocks: Any, cluster: Any, servers:
     """Issue the reads that a node may begin: of its epoch, into its free buffers."""
     while (
         state.node.next[node] < state.node.end[node]
-        and state.node.held[node] < cluster.hardware.buffers
+        and state.node.buffered[node] < cluster.hardware.buffers
     ):
-        block = state.listed[state.node.next[node]]
+        block = state.reads_by_node[state.node.next[node]]
         if state.read.epoch[block] > state.current[state.node.group[node]]:
             break
         state.node.next[node] += 1
-        state.node.held[node] += 1
+        state.node.buffered[node] += 1
         disk = blocks.disk[block]
         end, channel = fetch(disk, block, now, blocks, cluster, servers, usage, record)
-        state.read.there[block] = end
+        state.read.arrived[block] = end
         line = disk * servers.disk.shape[1] + channel
         if state.line.first[line] == NONE:
             push(state, end, READ, disk, block)
@@ -56,7 +56,7 @@ def read(now: float, disk: int, block: int, state: Any, cluster: Any, servers: A
     state.line.first[line] = state.read.links[block]
     after = state.line.first[line]
     if after != NONE:
-        push(state, state.read.there[after], READ, disk, after)
+        push(state, state.read.arrived[after], READ, disk, after)
     bus = cluster.bus_of[disk]
     append(state.bus.first, state.bus.last, bus, block, state.read.links)
     if not state.bus.busy[bus]:
@@ -72,18 +72,18 @@ def carry(bus: int, state: Any, blocks: Any, cluster: Any, servers: Any, usage: 
     state.bus.busy[bus] = block != NONE
     if block == NONE:
         return
-    hardware, there = cluster.hardware, state.read.there[block]
+    hardware, arrival = cluster.hardware, state.read.arrived[block]
     size = blocks.size[block if len(blocks.size) > 1 else 0]
     service = hardware.bus_latency + size / hardware.bus_bandwidth
     if hardware.cut_through:
-        end = max(servers.bus[bus] + service, there)
+        end = max(servers.bus[bus] + service, arrival)
         start = end - service
     else:
-        start = max(servers.bus[bus], there)
+        start = max(servers.bus[bus], arrival)
         end = start + service
     servers.bus[bus] = end
     usage.bus[0, bus] += service
-    usage.bus[1, bus] += max(start - there, 0.0)
+    usage.bus[1, bus] += max(start - arrival, 0.0)
     usage.bus[2, bus] += 1
     if len(record.bus_start):
         record.bus_start[block], record.bus_end[block] = start, end
@@ -96,21 +96,21 @@ def carried(now: float, bus: int, state: Any, blocks: Any, cluster: Any) -> Any:
     block = state.bus.first[bus]
     state.bus.first[bus] = state.read.links[block]
     node = cluster.node_of[blocks.disk[block]]
-    state.read.there[block] = now
+    state.read.arrived[block] = now
     remote, fan = 0, fan_out(blocks.consumers, block)
     for k in range(fan):
         remote += consumer(blocks.consumers, block, k) != node
     state.read.holders[block] = fan
     if remote:
         append(state.node.to_send, state.node.last_to_send, node, block, state.read.links)
-        ask(now, PORT_FREE, node, 0, state, cluster)
+        request_port(now, PORT_FREE, node, 0, state, cluster)
     if fan > remote:
         arrive(now, node, message(state, block, node, now), state)
     return block
 
 
 @step
-def ask(now: float, kind: int, node: int, port: int, state: Any, cluster: Any) -> None:
+def request_port(now: float, kind: int, node: int, port: int, state: Any, cluster: Any) -> None:
     """Wake an idle port; a half-duplex port looks at both its queues at once."""
     if cluster.hardware.half_duplex:
         kind, port = IN_FREE, 0
@@ -137,10 +137,10 @@ def begin_sending(now: float, node: int, state: Any, blocks: Any, cluster: Any, 
     size = blocks.size[block if len(blocks.size) > 1 else 0]
     holding = size / hardware.bandwidth
     usage.send[0, node] += holding
-    usage.send[1, node] += now - state.read.there[block]
+    usage.send[1, node] += now - state.read.arrived[block]
     usage.send[2, node] += 1
     if len(record.out_start):
-        record.out_start[place_in_record(blocks.consumers, block, target)] = now
+        record.out_start[record_index(blocks.consumers, block, target)] = now
     header = now + hardware.latency
     if state.node.on_wire[node] == NONE:
         push(state, header, HEADER, node, 0)
@@ -177,7 +177,7 @@ def begin_receiving(now: float, node: int, state: Any, blocks: Any, cluster: Any
     usage.receive[1, node] += now - state.message.time[item]
     usage.receive[2, node] += 1
     if len(record.in_start):
-        record.in_start[place_in_record(blocks.consumers, block, node)] = now
+        record.in_start[record_index(blocks.consumers, block, node)] = now
     push(state, now + holding, RECEIVED, node, 0)
 
 
@@ -205,7 +205,7 @@ def begin_computing(now: float, node: int, state: Any, blocks: Any, cluster: Any
     usage.cpu[1, node] += now - state.message.time[item]
     usage.cpu[2, node] += 1
     if len(record.cpu_start):
-        record.cpu_start[place_in_record(blocks.consumers, block, node)] = now
+        record.cpu_start[record_index(blocks.consumers, block, node)] = now
     push(state, now + working, COMPUTED, node, 0)
 
 
@@ -216,7 +216,7 @@ def release(now: float, block: int, count: int, state: Any, blocks: Any, cluster
     state.read.holders[block] -= count
     if state.read.holders[block] == 0:
         node = cluster.node_of[blocks.disk[block]]
-        state.node.held[node] -= 1
+        state.node.buffered[node] -= 1
         issue(now, node, state, blocks, cluster, servers, usage, record)
 
 
@@ -230,9 +230,9 @@ def finish(now: float, node: int, block: int, state: Any, blocks: Any, cluster: 
         return
     advance(now, group, state)
     if state.current[group] < state.remaining.shape[1]:
-        for other in range(len(state.node)):
-            if state.node.group[other] == group:
-                issue(now, other, state, blocks, cluster, servers, usage, record)
+        for follower in range(len(state.node)):
+            if state.node.group[follower] == group:
+                issue(now, follower, state, blocks, cluster, servers, usage, record)
 
 
 @step
@@ -250,7 +250,7 @@ def choose(now: float, node: int, state: Any, blocks: Any, cluster: Any, usage: 
     """Begin what a half-duplex port was first asked for, of equals the sending."""
     out, into = state.node.to_send[node], state.node.to_receive[node]
     state.port_busy[0, node] = out != NONE or into != NONE
-    if out != NONE and (into == NONE or state.read.there[out] <= state.message.time[into]):
+    if out != NONE and (into == NONE or state.read.arrived[out] <= state.message.time[into]):
         begin_sending(now, node, state, blocks, cluster, usage, record)
     elif into != NONE:
         begin_receiving(now, node, state, blocks, cluster, usage, record)
@@ -266,7 +266,7 @@ def header(now: float, node: int, state: Any, cluster: Any) -> None:
         push(state, state.message.time[after], HEADER, node, 0)
     target = state.message.target[item]
     append(state.node.to_receive, state.node.last_to_receive, target, item, state.message.links)
-    ask(now, IN_FREE, target, 1, state, cluster)
+    request_port(now, IN_FREE, target, 1, state, cluster)
 
 
 @step

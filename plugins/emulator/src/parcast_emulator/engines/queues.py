@@ -52,15 +52,15 @@ def pop(state: Any) -> None:
 
 @step
 def settle(heap: Any, at: int, count: int) -> None:
-    """Put the event behind so many others into a free place, or one below it."""
+    """Put the event behind so many others into a free slot, or one below it."""
     time, code, tie = heap.time[count], heap.code[count], heap.tie[count]
     down = 2 * at + 1
     while down < count:
-        other = down + 1
-        if other < count and before(
-            heap.time[other], heap.code[other], heap.tie[other], heap, down
+        sibling = down + 1
+        if sibling < count and before(
+            heap.time[sibling], heap.code[sibling], heap.tie[sibling], heap, down
         ):
-            down = other
+            down = sibling
         if before(time, code, tie, heap, down):
             break
         heap[at] = heap[down]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parcast_emulator.compilation import kernel, step
-from parcast_emulator.engines.service import place_of
+from parcast_emulator.engines.service import consumer_index
 from parcast_emulator.engines.sorting import sort_by_time
 
 # Arguments are untyped: they are the arrays and named tuples of blocks, cluster and usage.
@@ -17,7 +17,7 @@ from parcast_emulator.engines.sorting import sort_by_time
 @kernel
 def receive(
     low: int, high: int, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any,
-    last: Any, own: Any, begin: Any, times: Any, carried: Any, final: bool, usage: Any,
+    last: Any, local: Any, begin: Any, times: Any, carried: Any, final: bool, usage: Any,
     record: Any,
 ) -> None:  # fmt: skip
     """Receive a window's messages at nodes low .. high, and compute on what is there."""
@@ -30,49 +30,49 @@ def receive(
         a, b = begin[node], begin[node + 1]
         if b > a:
             sort_by_time(times[a:b], carried[a:b], in_order, which, bucket)
-            take(node, blocks, cluster, servers, order, ready, last, own, in_order[: b - a],
+            take(node, blocks, cluster, servers, order, ready, last, local, in_order[: b - a],
                  which, usage, record)  # fmt: skip
         if final:
-            compute_own(node, math.inf, blocks, cluster, servers, order, ready, last, own,
+            compute_own(node, math.inf, blocks, cluster, servers, order, ready, last, local,
                         usage, record)  # fmt: skip
 
 
 @step
 def take(
     node: int, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any, last: Any,
-    own: Any, times: Any, carried: Any, usage: Any, record: Any,
+    local: Any, times: Any, carried: Any, usage: Any, record: Any,
 ) -> None:  # fmt: skip
     """Receive messages one after another, computing on each and on the node's own in between.
 
     What is the node's is in variables, since a kernel cannot know that arrays do not overlap.
     """
-    into, cpu, place = servers.receive[node], servers.cpu[node], own[node]
-    next_own = ready[place] if place < last[node] else math.inf
+    into, cpu, position = servers.receive[node], servers.cpu[node], local[node]
+    next_own = ready[position] if position < last[node] else math.inf
     received, waited = usage.receive[0, node], usage.receive[1, node]
     computed, queued = usage.cpu[0, node], usage.cpu[1, node]
     holding, working = blocks.size[0] / cluster.hardware.bandwidth, blocks.compute[0]
     working /= cluster.speed[node]
-    for one in range(len(times)):
-        block = carried[one]
+    for index in range(len(times)):
+        block = carried[index]
         if len(blocks.size) > 1:
             holding = blocks.size[block] / cluster.hardware.bandwidth
         if len(blocks.compute) > 1:
             working = blocks.compute[block] / cluster.speed[node]
-        begun = max(times[one], into)
-        into = begun + holding
-        received, waited = received + holding, waited + (begun - times[one])
+        begin = max(times[index], into)
+        into = begin + holding
+        received, waited = received + holding, waited + (begin - times[index])
         if next_own <= into:
             servers.cpu[node], usage.cpu[0, node], usage.cpu[1, node] = cpu, computed, queued
-            compute_own(node, into, blocks, cluster, servers, order, ready, last, own, usage,
+            compute_own(node, into, blocks, cluster, servers, order, ready, last, local, usage,
                         record)  # fmt: skip
             cpu, computed, queued = servers.cpu[node], usage.cpu[0, node], usage.cpu[1, node]
-            next_own = ready[own[node]] if own[node] < last[node] else math.inf
+            next_own = ready[local[node]] if local[node] < last[node] else math.inf
         start = max(into, cpu)
         cpu = start + working
         computed, queued = computed + working, queued + (start - into)
         if len(record.in_start):
-            at = blocks.consumers.start[block] + place_of(blocks.consumers, block, node)
-            record.in_start[at], record.cpu_start[at] = begun, start
+            at = blocks.consumers.start[block] + consumer_index(blocks.consumers, block, node)
+            record.in_start[at], record.cpu_start[at] = begin, start
     servers.receive[node], servers.cpu[node] = into, cpu
     usage.receive[0, node], usage.receive[1, node] = received, waited
     usage.receive[2, node] += len(times)
@@ -83,21 +83,21 @@ def take(
 @step
 def compute_own(
     node: int, until: float, blocks: Any, cluster: Any, servers: Any, order: Any, ready: Any,
-    last: Any, own: Any, usage: Any, record: Any,
+    last: Any, local: Any, usage: Any, record: Any,
 ) -> None:  # fmt: skip
     """Compute on the blocks of a node's own disks that are there by ``until``."""
-    place = own[node]
-    while place < last[node] and ready[place] <= until:
-        block, arrival = order[place], ready[place]
-        k = place_of(blocks.consumers, block, node)
+    position = local[node]
+    while position < last[node] and ready[position] <= until:
+        block, arrival = order[position], ready[position]
+        k = consumer_index(blocks.consumers, block, node)
         if k >= 0:
-            begun = max(arrival, servers.cpu[node])
+            begin = max(arrival, servers.cpu[node])
             working = blocks.compute[block if len(blocks.compute) > 1 else 0] / cluster.speed[node]
-            servers.cpu[node] = begun + working
+            servers.cpu[node] = begin + working
             usage.cpu[0, node] += working
-            usage.cpu[1, node] += begun - arrival
+            usage.cpu[1, node] += begin - arrival
             usage.cpu[2, node] += 1
             if len(record.cpu_start):
-                record.cpu_start[blocks.consumers.start[block] + k] = begun
-        place += 1
-    own[node] = place
+                record.cpu_start[blocks.consumers.start[block] + k] = begin
+        position += 1
+    local[node] = position

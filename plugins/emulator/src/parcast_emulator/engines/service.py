@@ -23,7 +23,7 @@ def fan_out(consumers: Any, block: int) -> Any:
 def consumer(consumers: Any, block: int, k: int) -> Any:
     """Return the node of a block's consumer k."""
     if len(consumers.start):
-        return consumers.listed[consumers.start[block] + k]
+        return consumers.nodes[consumers.start[block] + k]
     width = consumers.width[block]
     row = consumers.row[block] + k // width
     column = (consumers.column[block] + k % width) % consumers.columns
@@ -36,7 +36,7 @@ def table_of(consumers: Any) -> Any:
     There a rectangle that runs over the last column is one like the others.
     """
     if len(consumers.start):
-        return consumers.listed
+        return consumers.nodes
     rows = int((consumers.row + consumers.height).max(initial=0))
     nodes = consumers.first + np.arange(rows * consumers.columns, dtype=np.int32)
     grid = nodes.reshape(rows, consumers.columns)
@@ -49,17 +49,17 @@ def in_table(consumers: Any, block: int) -> Any:
     if len(consumers.start):
         start = consumers.start[block]
         return start, np.int64(1), consumers.start[block + 1] - start, np.int64(0)
-    apart = 2 * np.int64(consumers.columns)
-    start = consumers.row[block] * apart + consumers.column[block]
-    return start, np.int64(consumers.height[block]), np.int64(consumers.width[block]), apart
+    stride = 2 * np.int64(consumers.columns)
+    start = consumers.row[block] * stride + consumers.column[block]
+    return start, np.int64(consumers.height[block]), np.int64(consumers.width[block]), stride
 
 
 @step
-def place_of(consumers: Any, block: int, node: int) -> Any:
+def consumer_index(consumers: Any, block: int, node: int) -> Any:
     """Return which consumer of a block a node is, or -1."""
     if len(consumers.start):
         for k in range(consumers.start[block + 1] - consumers.start[block]):
-            if consumers.listed[consumers.start[block] + k] == node:
+            if consumers.nodes[consumers.start[block] + k] == node:
                 return k
         return -1
     inside = node - consumers.first
@@ -81,9 +81,9 @@ def access(cluster: Any, servers: Any, disk: int, issued: float, offset: float, 
     """Serve one access; return its start, its end and the channel of the disk."""
     hardware, free = cluster.hardware, servers.disk[disk]
     channel = 0
-    for other in range(1, len(free)):
-        if free[other] < free[channel]:
-            channel = other
+    for candidate in range(1, len(free)):
+        if free[candidate] < free[channel]:
+            channel = candidate
     start = max(issued, free[channel], servers.gate[disk])
     head = servers.head[disk]
     moving = 0.0 if offset == head else hardware.seek + hardware.seek_per_byte * abs(offset - head)

@@ -17,23 +17,23 @@ def sort_by_time(times: Any, carried: Any, into_times: Any, into: Any, bucket: A
     Times of a window are spread about evenly, so a bucket for each message nearly sorts them.
     """
     count = len(times)
-    least = most = times[0]
-    for one in range(1, count):
-        least, most = min(times[one], least), max(times[one], most)
-    scale = (count - 1) / (most - least) if most > least else 0.0
+    earliest = latest = times[0]
+    for index in range(1, count):
+        earliest, latest = min(times[index], earliest), max(times[index], latest)
+    scale = (count - 1) / (latest - earliest) if latest > earliest else 0.0
     if not scale < math.inf:
         merge_sort(times, carried, into_times, into)
         return
-    spread(times, carried, into_times, into, bucket, least, scale)
+    spread(times, carried, into_times, into, bucket, earliest, scale)
     budget = 16 * count  # more moves than these: nearly all are in one bucket
-    for one in range(1, count):
-        if into_times[one - 1] > into_times[one]:
-            time, block, to = into_times[one], into[one], one
+    for index in range(1, count):
+        if into_times[index - 1] > into_times[index]:
+            time, block, to = into_times[index], into[index], index
             while to > 0 and into_times[to - 1] > time:
                 into_times[to], into[to] = into_times[to - 1], into[to - 1]
                 to -= 1
             into_times[to], into[to] = time, block
-            budget -= one - to
+            budget -= index - to
             if budget < 0:
                 merge_sort(times, carried, into_times, into)
                 return
@@ -41,24 +41,24 @@ def sort_by_time(times: Any, carried: Any, into_times: Any, into: Any, bucket: A
 
 @step
 def spread(
-    times: Any, carried: Any, into_times: Any, into: Any, bucket: Any, least: float, scale: float
+    times: Any, carried: Any, into_times: Any, into: Any, bucket: Any, earliest: float, scale: float
 ) -> None:
     """Put blocks into the order of buckets as wide as ``1 / scale`` seconds."""
     count = len(times)
-    for one in range(count + 1):
-        bucket[one] = 0
-    for one in range(count):
-        bucket[int((times[one] - least) * scale) + 1] += 1
+    for index in range(count + 1):
+        bucket[index] = 0
+    for index in range(count):
+        bucket[int((times[index] - earliest) * scale) + 1] += 1
     before = 0
-    for one in range(count):
-        before += bucket[one]
-        bucket[one] = before
-    for one in range(count):
-        time = times[one]
-        which = int((time - least) * scale)
-        to = bucket[which]
-        bucket[which] = to + 1
-        into_times[to], into[to] = time, carried[one]
+    for index in range(count):
+        before += bucket[index]
+        bucket[index] = before
+    for index in range(count):
+        time = times[index]
+        slot = int((time - earliest) * scale)
+        to = bucket[slot]
+        bucket[slot] = to + 1
+        into_times[to], into[to] = time, carried[index]
 
 
 @kernel

@@ -25,7 +25,7 @@ _EVENTS = 2_000_000
 
 
 _EVENT = [("time", "f8"), ("code", "i8"), ("tie", "i8")]
-_READ = [("there", "f8"), ("epoch", "i4"), ("holders", "i4"), ("links", "i4")]
+_READ = [("arrived", "f8"), ("epoch", "i4"), ("holders", "i4"), ("links", "i4")]
 _MESSAGE = [("time", "f8"), ("block", "i4"), ("target", "i4"), ("links", "i4")]
 _QUEUE = [("first", "i4"), ("last", "i4"), ("busy", "?")]
 _NODE_QUEUES = [
@@ -35,9 +35,9 @@ _NODE_QUEUES = [
 ]
 _NODE = [
     *((name, "i4") for name in _NODE_QUEUES),
-    ("next", "i8"),  # the node's next read, a place in ``listed``
+    ("next", "i8"),  # the node's next read, an index into ``reads_by_node``
     ("end", "i8"),  # and where its reads end there
-    ("held", "i8"),  # blocks that it has read and not done with
+    ("buffered", "i8"),  # blocks that it has read and not done with
     ("k", "i8"),  # the next consumer of the first block at the port out
     ("group", "i8"),  # nodes of a group begin an epoch together
     ("cpu_busy", "?"),
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
     scalars: _Numbers
     heap: Any  #: events
-    listed: _Links  #: the blocks of each node in the order of their reads
+    reads_by_node: _Links  #: the blocks of each node in the order of their reads
     read: Any  #: of each block: when it got where it waits, epoch, what still holds it
     line: Any  #: of each channel of each disk: what it reads
     bus: Any
@@ -73,8 +73,8 @@ class Merge:
     def epoch(self, blocks: Blocks, start: float, record: Record, progress: Progress) -> float:
         """Simulate an epoch that all nodes begin at ``start``; return when it has ended."""
         group = np.zeros(len(self.cluster.speed), np.int64)
-        one = np.zeros(len(blocks.disk), np.int32)
-        return float(self._run(blocks, one, 1, group, start, record, progress).max())
+        first_epoch = np.zeros(len(blocks.disk), np.int32)
+        return float(self._run(blocks, first_epoch, 1, group, start, record, progress).max())
 
     def own_epochs(
         self, epochs: Sequence[Blocks], blocks: Blocks, record: Record, progress: Progress
@@ -83,25 +83,29 @@ class Merge:
 
         ``blocks`` are those of all epochs, joined. Return when the last node ends each epoch.
         """
-        of = np.repeat(np.arange(len(epochs)), [len(one.disk) for one in epochs])
+        epoch_of = np.repeat(
+            np.arange(len(epochs)), [len(blocks_of_epoch.disk) for blocks_of_epoch in epochs]
+        )
         group = np.arange(len(self.cluster.speed))
-        ends = self._run(blocks, of.astype(np.int32), len(epochs), group, 0.0, record, progress)
-        found: list[float] = ends.max(axis=0).tolist()
-        return found
+        ends = self._run(
+            blocks, epoch_of.astype(np.int32), len(epochs), group, 0.0, record, progress
+        )
+        ends_of_epochs: list[float] = ends.max(axis=0).tolist()
+        return ends_of_epochs
 
     def _run(
         self, blocks: Blocks, epoch: Any, epochs: int, group: Any, start: float, record: Record,
         progress: Progress,
     ) -> Floats:  # fmt: skip
         state = _state(self.cluster, blocks, epoch, epochs, group)
-        rest = (blocks, self.cluster, self.servers, self.usage, record)
-        events.begin(start, state, *rest)
-        done = 0
+        arguments = (blocks, self.cluster, self.servers, self.usage, record)
+        events.begin(start, state, *arguments)
+        handled = 0
         while state.scalars[HEAP]:
             if state.scalars[POOL] < 2:
                 state = _larger(state)
-            done += events.run(_EVENTS, state, *rest)
-            progress(float(state.heap.time[0]), done)
+            handled += events.run(_EVENTS, state, *arguments)
+            progress(float(state.heap.time[0]), handled)
         return state.ends
 
 
@@ -111,22 +115,22 @@ def _state(cluster: Cluster, blocks: Blocks, epoch: Any, epochs: int, group: Any
     node = cluster.node_of[blocks.disk] if count else np.empty(0, np.int32)
     heap = lines + 2 * buses + 8 * nodes + 8
     groups = int(group.max()) + 1
-    own = _records(nodes, _NODE)
+    node_state = _records(nodes, _NODE)
     for name in _NODE_QUEUES:
-        own[name] = NONE
-    own.end = np.cumsum(np.bincount(node, minlength=nodes))
-    own.next[1:] = own.end[:-1]
-    own.group = group
+        node_state[name] = NONE
+    node_state.end = np.cumsum(np.bincount(node, minlength=nodes))
+    node_state.next[1:] = node_state.end[:-1]
+    node_state.group = group
     reads = _records(count, _READ)
     reads.epoch = epoch
-    made = State(
+    state = State(
         scalars=np.zeros(2, np.int64),
         heap=_records(heap, _EVENT),
-        listed=np.argsort(node, kind="stable").astype(np.int32),
+        reads_by_node=np.argsort(node, kind="stable").astype(np.int32),
         read=reads,
         line=_queues(lines),
         bus=_queues(buses),
-        node=own,
+        node=node_state,
         port_busy=np.zeros((2, nodes), np.bool_),
         current=np.zeros(groups, np.int64),
         remaining=np.zeros((groups, epochs), np.int64),
@@ -134,7 +138,7 @@ def _state(cluster: Cluster, blocks: Blocks, epoch: Any, epochs: int, group: Any
         pool=np.empty(0, np.int32),
         message=_records(0, _MESSAGE),
     )
-    return _larger(made)
+    return _larger(state)
 
 
 def _records(count: int, fields: Any) -> Any:
@@ -142,9 +146,9 @@ def _records(count: int, fields: Any) -> Any:
 
 
 def _queues(count: int) -> Any:
-    made = _records(count, _QUEUE)
-    made.first = made.last = NONE
-    return made
+    queues = _records(count, _QUEUE)
+    queues.first = queues.last = NONE
+    return queues
 
 
 def _larger(state: State) -> State:

@@ -33,7 +33,7 @@ class Usage(NamedTuple):
 class Record(NamedTuple):
     """When every operation starts, or empty arrays where nobody asked.
 
-    Messages and computations have a place for each consumer of each block; that of a send
+    Messages and computations have an entry for each consumer of each block; that of a send
     and a receive stays NaN where the consumer has the block on its own disk.
     """
 
@@ -46,9 +46,9 @@ class Record(NamedTuple):
     cpu_start: Floats
 
     @classmethod
-    def of(cls, blocks: Blocks, *, wanted: bool) -> Record:
+    def of(cls, blocks: Blocks, *, enabled: bool) -> Record:
         """Return a record for blocks whose consumers are lists."""
-        reads = len(blocks.disk) if wanted else 0
-        messages = len(blocks.consumers.listed) if wanted else 0
+        reads = len(blocks.disk) if enabled else 0
+        messages = len(blocks.consumers.nodes) if enabled else 0
         counts = [reads] * 4 + [messages] * 3
         return cls(*(np.full(count, np.nan) for count in counts))

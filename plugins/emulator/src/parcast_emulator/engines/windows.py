@@ -80,7 +80,9 @@ class _Epoch:
         self.ready = np.empty(len(blocks.disk))
         self.own = begin[cluster.disks[:-1]].copy()
         self.last = begin[cluster.disks[1:]].copy()
-        self.at = np.zeros((3, nodes), np.int64)  # place in the order, row and column of consumers
+        self.at = np.zeros(
+            (3, nodes), np.int64
+        )  # index into the order, row and column of consumers
         self.at[0] = self.own
         self.table = table_of(blocks.consumers)
         self.until = np.empty_like(self.at)
@@ -97,7 +99,7 @@ class _Epoch:
         list(self.map(lambda bounds: work(*bounds), self.engine.ranges))
 
     def run(self, progress: Progress) -> float:
-        now, done, width = self.start, 0.0, self.first_width()
+        now, operations, width = self.start, 0.0, self.first_width()
         while True:
             limit = now + width
             counts = self.counted(limit)
@@ -106,8 +108,8 @@ class _Epoch:
                 width = self.narrower(width, total)
                 continue
             self.pass_on(counts, total, final=limit == math.inf)
-            done += 3 * total
-            progress(limit, done)
+            operations += 3 * total
+            progress(limit, operations)
             if limit == math.inf:
                 return self.end()
             now = limit
@@ -155,8 +157,8 @@ class _Epoch:
         engine = self.engine
         to_node = counts.sum(axis=0)
         begin = np.concatenate([[0], np.cumsum(to_node)])
-        places = begin[:-1] + np.cumsum(counts, axis=0) - counts
-        rows = dict(zip(engine.ranges, places, strict=True))
+        positions = begin[:-1] + np.cumsum(counts, axis=0) - counts
+        rows = dict(zip(engine.ranges, positions, strict=True))
         times, carried = self.room(total)
         self.over(
             lambda low, high: feed_forward.send(
@@ -184,4 +186,4 @@ class _Epoch:
     def end(self) -> float:
         servers = self.engine.servers
         free = (servers.disk, servers.bus, servers.send, servers.receive, servers.cpu)
-        return max(self.start, *(float(one.max()) for one in free if one.size))
+        return max(self.start, *(float(times.max()) for times in free if times.size))

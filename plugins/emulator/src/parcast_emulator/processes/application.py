@@ -16,7 +16,7 @@ import numpy as np
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.engines.usage import Record
-from parcast_emulator.processes.clock import SERVE, Process, Steps, noticed
+from parcast_emulator.processes.clock import SERVE, Process, Steps, detection
 from parcast_emulator.processes.disks import CPU, INTO, OUT, Disks
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports
@@ -37,7 +37,7 @@ class Application:
         self.offset = blocks.offset.tolist()
         self.size = np.broadcast_to(blocks.size, blocks.disk.shape).tolist()
         self.compute = np.broadcast_to(blocks.compute, blocks.disk.shape).tolist()
-        self.start, self.consumers = lists.start.tolist(), lists.listed.tolist()
+        self.start, self.consumers = lists.start.tolist(), lists.nodes.tolist()
         self.speed = self.cluster.speed.tolist()
         self.epoch_of = epoch_of
         self.ends = [self.clock.now] * epochs
@@ -54,7 +54,7 @@ class Application:
             self.nodes[target].left[epoch] += 1
             if target != node:
                 reader.left[epoch] += 1
-                self.nodes[target].to_come[node] += 1
+                self.nodes[target].expected[node] += 1
 
     def begin(self) -> None:
         """Start the process of every node."""
@@ -67,16 +67,16 @@ class _Node(Process):
 
     def __init__(self, application: Application, node: int, epochs: int) -> None:
         super().__init__(application.clock, self.steps(), lambda: None)
-        self.of, self.node = application, node
+        self.application, self.node = application, node
         self.unread: deque[int] = deque()
         self.left = [0] * epochs  # reads, sends and computations of each epoch
         self.epoch = 0
         self.completed: deque[Callable[[], Any]] = deque()
-        self.waiting: deque[tuple[int, int]] = deque()  # blocks to be computed on, their places
+        self.waiting: deque[tuple[int, int]] = deque()  # blocks to be computed on, their positions
         self.reading: Counter[int] = Counter()  # by disk
         self.sending = self.computing = 0
-        self.to_come: Counter[int] = Counter()  # messages, by sender
-        self.held = 0
+        self.expected: Counter[int] = Counter()  # messages, by sender
+        self.buffered = 0
         self.holders: dict[int, int] = {}
 
     def steps(self) -> Steps:
@@ -91,7 +91,7 @@ class _Node(Process):
 
     def advance(self) -> bool:
         """Leave the epochs in which nothing is left; tell whether there is another."""
-        ends = self.of.ends
+        ends = self.application.ends
         while self.epoch < len(self.left) and not self.left[self.epoch]:
             ends[self.epoch] = max(ends[self.epoch], self.clock.now)
             self.epoch += 1
@@ -99,20 +99,23 @@ class _Node(Process):
 
     def read_on(self) -> Steps:
         """Issue the reads that may be issued now."""
-        of, blocking = self.of, self.of.coupling.reads == "blocking"
+        application, blocking = self.application, self.application.coupling.reads == "blocking"
         while (
             self.unread
-            and self.held < of.cluster.hardware.buffers
-            and of.epoch_of[self.unread[0]] <= self.epoch
+            and self.buffered < application.cluster.hardware.buffers
+            and application.epoch_of[self.unread[0]] <= self.epoch
         ):
             block = self.unread.popleft()
-            self.held += 1
-            self.reading[of.disk[block]] += 1
-            span = of.disks.access(
-                of.disk[block], of.offset[block], of.size[block], partial(self.read, block)
+            self.buffered += 1
+            self.reading[application.disk[block]] += 1
+            span = application.disks.access(
+                application.disk[block],
+                application.offset[block],
+                application.size[block],
+                partial(self.read, block),
             )
-            if len(of.record.disk_start):
-                of.record.disk_start[block], of.record.disk_end[block] = span
+            if len(application.record.disk_start):
+                application.record.disk_start[block], application.record.disk_end[block] = span
             if blocking:
                 while block not in self.holders:
                     yield None
@@ -120,22 +123,22 @@ class _Node(Process):
 
     def check(self) -> Steps:
         """Wait until something has completed, looking at each server and sender in turn."""
-        each = self.of.coupling.polling * self.tests()
+        round_time = self.application.coupling.polling * self.tests()
         since = self.clock.now
         if self.waiting or self.completed:
-            if each:
-                yield since + each
+            if round_time:
+                yield since + round_time
             return
         while not self.completed:
             yield None
-        if each:
-            yield noticed(since, self.clock.now, each)
+        if round_time:
+            yield detection(since, self.clock.now, round_time)
 
     def tests(self) -> int:
         """Return how many checks a round has: calls to one server complete in order."""
         return (
-            len(self.reading) + bool(self.sending) + bool(self.computing) + len(self.to_come)
-            if self.of.coupling.polling
+            len(self.reading) + bool(self.sending) + bool(self.computing) + len(self.expected)
+            if self.application.coupling.polling
             else 0
         )
 
@@ -146,50 +149,56 @@ class _Node(Process):
         self.wake()
 
     def read(self, block: int, begin: float, end: float) -> None:
-        of = self.of
-        if len(of.record.bus_start):
-            of.record.bus_start[block], of.record.bus_end[block] = begin, end
-        self.holders[block] = of.start[block + 1] - of.start[block]
+        application = self.application
+        if len(application.record.bus_start):
+            application.record.bus_start[block], application.record.bus_end[block] = begin, end
+        self.holders[block] = application.start[block + 1] - application.start[block]
         self.complete(partial(self.pass_on, block))
 
     def pass_on(self, block: int) -> Steps:
         """Send a block that has been read to its consumers."""
-        of = self.of
-        bus = int(of.cluster.bus_of[of.disk[block]])
-        _less(self.reading, of.disk[block])
+        application = self.application
+        bus = int(application.cluster.bus_of[application.disk[block]])
+        _decrement(self.reading, application.disk[block])
         self.done(block)
         if not self.holders[block]:
             self.release(block, 0)
-        for place in range(of.start[block], of.start[block + 1]):
-            if of.consumers[place] == self.node:
-                self.compute(block, place, (CPU, 0, bus))
+        for position in range(application.start[block], application.start[block + 1]):
+            if application.consumers[position] == self.node:
+                self.compute(block, position, (CPU, 0, bus))
             else:
-                yield from self.send(block, place, bus)
+                yield from self.send(block, position, bus)
 
-    def send(self, block: int, place: int, bus: int) -> Steps:
-        of, target = self.of, self.of.nodes[self.of.consumers[place]]
+    def send(self, block: int, position: int, bus: int) -> Steps:
+        application, target = (
+            self.application,
+            self.application.nodes[self.application.consumers[position]],
+        )
         self.sending += 1
-        gone: list[bool] = []
+        departed: list[bool] = []
 
         def begun(out: float, into: float) -> None:
-            if len(of.record.out_start):
-                of.record.out_start[place], of.record.in_start[place] = out, into
+            if len(application.record.out_start):
+                application.record.out_start[position], application.record.in_start[position] = (
+                    out,
+                    into,
+                )
 
         def sent() -> None:
-            gone.append(True)
+            departed.append(True)
             self.complete(partial(self.has_sent, block))
 
-        of.ports.send(
+        application.ports.send(
             (self.node, target.node),
             ((OUT, bus), (INTO, self.node)),
-            of.size[block] / of.cluster.hardware.bandwidth,
-            of.cluster.hardware.latency,
+            application.size[block] / application.cluster.hardware.bandwidth,
+            application.cluster.hardware.latency,
             begun,
             sent,
-            lambda: target.complete(partial(target.receive, block, place, self.node)),
+            lambda: target.complete(partial(target.receive, block, position, self.node)),
         )
-        if of.coupling.sends == "blocking":
-            while not gone:
+        if application.coupling.sends == "blocking":
+            while not departed:
                 yield None
 
     def has_sent(self, block: int) -> None:
@@ -197,54 +206,54 @@ class _Node(Process):
         self.done(block)
         self.release(block, 1)
 
-    def receive(self, block: int, place: int, sender: int) -> None:
-        _less(self.to_come, sender)
-        self.compute(block, place, (CPU, 1, sender))
+    def receive(self, block: int, position: int, sender: int) -> None:
+        _decrement(self.expected, sender)
+        self.compute(block, position, (CPU, 1, sender))
 
-    def compute(self, block: int, place: int, key: tuple[int, ...]) -> None:
+    def compute(self, block: int, position: int, key: tuple[int, ...]) -> None:
         """Let the processor compute beside the process, or let it wait for the process."""
-        if self.of.coupling.computation == "blocking":
-            self.waiting.append((block, place))
+        if self.application.coupling.computation == "blocking":
+            self.waiting.append((block, position))
             return
         self.computing += 1
 
         def begin() -> None:
-            line = self.of.processors[self.node]
-            done = partial(self.complete, partial(self.has_computed, block, 1))
-            self.note(place, line.serve(key, self.seconds(block), done))
+            line = self.application.processors[self.node]
+            completed = partial(self.complete, partial(self.has_computed, block, 1))
+            self.note(position, line.serve(key, self.seconds(block), completed))
 
         self.clock.at(self.clock.now, SERVE, key, begin)
 
-    def compute_now(self, block: int, place: int) -> Steps:
-        line = self.of.processors[self.node]
-        self.note(place, line.hold(self.seconds(block)))
+    def compute_now(self, block: int, position: int) -> Steps:
+        line = self.application.processors[self.node]
+        self.note(position, line.hold(self.seconds(block)))
         yield line.free
         self.has_computed(block, 0)
 
     def seconds(self, block: int) -> float:
-        return float(self.of.compute[block] / self.of.speed[self.node])
+        return float(self.application.compute[block] / self.application.speed[self.node])
 
-    def note(self, place: int, begin: float) -> None:
-        if len(self.of.record.cpu_start):
-            self.of.record.cpu_start[place] = begin
+    def note(self, position: int, begin: float) -> None:
+        if len(self.application.record.cpu_start):
+            self.application.record.cpu_start[position] = begin
 
     def has_computed(self, block: int, background: int) -> None:
         self.computing -= background
         self.done(block)
-        if self.of.node[block] == self.node:
+        if self.application.node[block] == self.node:
             self.release(block, 1)
 
     def done(self, block: int) -> None:
-        self.left[self.of.epoch_of[block]] -= 1
+        self.left[self.application.epoch_of[block]] -= 1
 
     def release(self, block: int, count: int) -> None:
         """Take some from what a block in memory still waits for; the last one frees its room."""
         self.holders[block] -= count
         if not self.holders[block]:
-            self.held -= 1
+            self.buffered -= 1
 
 
-def _less(counter: Counter[int], key: int) -> None:
+def _decrement(counter: Counter[int], key: int) -> None:
     counter[key] -= 1
     if not counter[key]:
         del counter[key]

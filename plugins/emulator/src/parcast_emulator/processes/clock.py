@@ -113,13 +113,13 @@ class Process:
             self.go()
 
 
-def noticed(since: float, done: float, each: float) -> float:
+def detection(since: float, completed: float, round_time: float) -> float:
     """Return when rounds of checking that begin at ``since`` find what is done at ``done``.
 
     A round takes ``each`` seconds and finds what is done at its end; there is one at least.
     """
-    if each == 0:
-        return max(since, done)
-    rounds = max(1, -int(-(done - since) // each))
-    end = since + rounds * each
-    return end if end >= done else end + each
+    if round_time == 0:
+        return max(since, completed)
+    rounds = max(1, -int(-(completed - since) // round_time))
+    end = since + rounds * round_time
+    return end if end >= completed else end + round_time

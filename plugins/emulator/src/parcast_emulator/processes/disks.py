@@ -30,7 +30,7 @@ class Disks:
         self.buses: list[Line] = [kind(clock) for _ in range(int(cluster.buses[-1]))]
 
     def access(
-        self, disk: int, offset: float, size: float, done: Callable[..., Any]
+        self, disk: int, offset: float, size: float, finish: Callable[..., Any]
     ) -> tuple[float, float]:
         """Read or write; return when the disk begins and ends it.
 
@@ -42,24 +42,24 @@ class Disks:
         used[WAITED, disk] += start - now
         used[SERVED, disk] += 1
         key = (BUS, int(disk))
-        self.clock.at(end, SERVE, key, lambda: self._carry(disk, size, done))
+        self.clock.at(end, SERVE, key, lambda: self._carry(disk, size, finish))
         return float(start), float(end)
 
-    def _carry(self, disk: int, size: float, done: Callable[..., Any]) -> None:
+    def _carry(self, disk: int, size: float, finish: Callable[..., Any]) -> None:
         hardware, clock = self.cluster.hardware, self.clock
         bus = self.buses[self.cluster.bus_of[disk]]
         seconds = hardware.bus_latency + size / hardware.bus_bandwidth
         if not hardware.cut_through:
             served: list[float] = []
-            ended = partial(_ended, clock, served, done)
+            ended = partial(_ended, clock, served, finish)
             served.append(bus.serve((BUS, int(disk)), seconds, ended))
             return
         end = max(bus.free + seconds, clock.now)
         bus.busy, bus.served = bus.busy + seconds, bus.served + 1
         bus.waited += max(end - seconds - clock.now, 0.0)
         bus.free = end
-        clock.at(end, RUN, (), lambda: done(end - seconds, end))
+        clock.at(end, RUN, (), lambda: finish(end - seconds, end))
 
 
-def _ended(clock: Clock, served: list[float], done: Callable[..., Any]) -> None:
-    done(served[0], clock.now)
+def _ended(clock: Clock, served: list[float], finish: Callable[..., Any]) -> None:
+    finish(served[0], clock.now)

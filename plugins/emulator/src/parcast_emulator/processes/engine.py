@@ -41,19 +41,21 @@ class TightlyCoupled:
 
         ``blocks`` are those of all epochs, joined. Return when the last node ends each epoch.
         """
-        of = np.repeat(np.arange(len(epochs)), [len(one.disk) for one in epochs])
-        return self._run(blocks, of.tolist(), len(epochs), record, progress)
+        epoch_of = np.repeat(
+            np.arange(len(epochs)), [len(blocks_of_epoch.disk) for blocks_of_epoch in epochs]
+        )
+        return self._run(blocks, epoch_of.tolist(), len(epochs), record, progress)
 
     def _run(
         self, blocks: Blocks, epoch_of: list[int], epochs: int, record: Record, progress: Progress
     ) -> list[float]:
-        made = Application(
+        application = Application(
             self.disks, self.ports, self.processors, self.coupling, blocks, epoch_of, epochs, record
         )
-        made.begin()
+        application.begin()
         self.clock.run(progress)
         self._count()
-        return made.ends
+        return application.ends
 
     def _count(self) -> None:
         """Put what the lines have served until now into the usage."""

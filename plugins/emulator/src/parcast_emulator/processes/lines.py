@@ -30,10 +30,10 @@ class Line:
         self.served += 1
         return begin
 
-    def serve(self, key: Key, seconds: float, done: Done) -> float:
+    def serve(self, key: Key, seconds: float, finish: Done) -> float:
         """Serve a request, and tell when it is done; return its beginning."""
         begin = self.hold(seconds)
-        self.clock.at(self.free, RUN, key, done)
+        self.clock.at(self.free, RUN, key, finish)
         return begin
 
 
@@ -48,12 +48,12 @@ class FairLine(Line):
         self._counter = count()
         self._version = 0
 
-    def serve(self, key: Key, seconds: float, done: Done) -> float:
+    def serve(self, key: Key, seconds: float, finish: Done) -> float:
         """Serve a request from now on, and tell when it is done."""
         del key
         now = self.clock.now
         self._move_on()
-        item = (self._work + seconds, next(self._counter), now, seconds, done)
+        item = (self._work + seconds, next(self._counter), now, seconds, finish)
         heapq.heappush(self._open, item)
         self._plan()
         return now
@@ -77,10 +77,10 @@ class FairLine(Line):
         self._move_on()
         self._work = max(self._work, self._open[0][0])  # but for rounding
         while self._open and self._open[0][0] <= self._work:
-            *_, begin, seconds, done = heapq.heappop(self._open)
+            *_, begin, seconds, finish = heapq.heappop(self._open)
             self.busy += seconds
             self.waited += self.clock.now - begin - seconds
             self.served += 1
             self.free = self.clock.now
-            self.clock.at(self.clock.now, RUN, (), done)
+            self.clock.at(self.clock.now, RUN, (), finish)
         self._plan()

@@ -25,12 +25,14 @@ class Message:
     target: int
     tag: int
     size: float
-    place: int  #: of its send, among the operations of the source
+    position: int  #: of its send, among the operations of the source
     eager: bool
     ready: float = 0.0  #: when it could go
     left: float = 0.0  #: when its transfer began
     arrival: float | None = None  #: set when it is there
-    asker: tuple[int, int] | None = None  #: process and place that ask for its way, if not its send
+    asker: tuple[int, int] | None = (
+        None  #: process and position that ask for its way, if not its send
+    )
 
 
 @attrs.define(eq=False)
@@ -98,10 +100,10 @@ class Post:
             self._posted[channel].append(receive)
         return receive
 
-    def receive_any(self, target: int, tag: int, place: int) -> Receive:
+    def receive_any(self, target: int, tag: int, position: int) -> Receive:
         """Post a receive of what is there first."""
         receive = Receive(posted=self.clock.now)
-        self._wanting[target, tag] = (place, receive)
+        self._wanting[target, tag] = (position, receive)
         self._ask(target, tag)
         return receive
 
@@ -115,16 +117,16 @@ class Post:
     def _offer(self, message: Message) -> None:
         """Let a receive of any message take this one from now on."""
         mailbox = (message.target, message.tag)
-        offer = (self.clock.now, message.source, message.place, message)
+        offer = (self.clock.now, message.source, message.position, message)
         heapq.heappush(self._offers[mailbox], offer)
         self._ask(*mailbox)
 
     def _ask(self, rank: int, tag: int) -> None:
         """Have a receive of any message decided, if there is one and something to take."""
         if self._offers[rank, tag] and (rank, tag) in self._wanting:
-            place, receive = self._wanting.pop((rank, tag))
+            position, receive = self._wanting.pop((rank, tag))
             decide = partial(self._decide, rank, tag, receive)
-            self.clock.at(self.clock.now, DECIDE, (rank, place), decide)
+            self.clock.at(self.clock.now, DECIDE, (rank, position), decide)
 
     def _decide(self, rank: int, tag: int, receive: Receive) -> None:
         self._pair(_first(self._offers[rank, tag]), receive)
@@ -135,7 +137,7 @@ class Post:
     def _leave(self, message: Message) -> None:
         message.left = self.clock.now
         costs, clock = self.costs, self.clock
-        key = message.asker or (message.source, message.place)
+        key = message.asker or (message.source, message.position)
         source, target = self.node[message.source], self.node[message.target]
         seconds = message.size * costs.per_byte
         arrive = partial(self._arrive, message)
@@ -167,11 +169,11 @@ class Post:
 def _first(offers: list[tuple[float, int, int, Message]]) -> Message:
     """Take out the message that was there first; of one instant, that of the lowest source."""
     until = end_of_instant(offers[0][0])
-    there = []
+    available = []
     while offers and offers[0][0] <= until:
-        there.append(heapq.heappop(offers))
-    first = min(there, key=lambda offer: offer[1:3])
-    for offer in there:
+        available.append(heapq.heappop(offers))
+    first = min(available, key=lambda offer: offer[1:3])
+    for offer in available:
         if offer is not first:
             heapq.heappush(offers, offer)
     return first[3]

@@ -17,11 +17,11 @@ class NodeFiles:
         self._accesses = [0] * (len(self._first) - 1)
         self._ends = [0.0] * self._first[-1]
 
-    def access(self, rank: int, size: float, done: Callable[[], Any]) -> None:
+    def access(self, rank: int, size: float, finish: Callable[[], Any]) -> None:
         """Access a file; ``done`` is called when the data have passed the bus."""
         node = self._node[rank]
         first, after = self._first[node], self._first[node + 1]
         disk = first + self._accesses[node] % (after - first)
         self._accesses[node] += 1
         offset, self._ends[disk] = self._ends[disk], self._ends[disk] + size
-        self._disks.access(disk, offset, size, lambda _begin, _end: done())
+        self._disks.access(disk, offset, size, lambda _begin, _end: finish())

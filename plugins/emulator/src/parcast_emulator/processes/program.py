@@ -19,7 +19,7 @@ from parcast.errors import InvalidPointError, SolveError
 from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference import latest_end
-from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, noticed
+from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, detection
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.messages import Message, Post, Receive
 from parcast_emulator.processes.node_files import NodeFiles
@@ -66,11 +66,12 @@ class Run:
             rank.go()
         self.clock.run(progress)
         for rank in self.ranks:
-            if rank.place < len(rank.operations):
-                one = rank.operations[rank.place]
+            if rank.position < len(rank.operations):
+                operation = rank.operations[rank.position]
+                line, size = self.unrolled.line(operation.site), self.unrolled.size
                 raise InvalidPointError(
-                    f"{self.unrolled.line(one.site)}: at p={self.unrolled.size} rank {rank.rank} "
-                    f"never leaves its {one.op}; order sends and receives so that they can meet"
+                    f"{line}: at p={size} rank {rank.rank} never leaves its {operation.op}; order "
+                    "sends and receives so that they can meet"
                 )
         for rank in self.ranks:
             rank.charge("synchronization", self.ends[rank.rank], max(self.ends))
@@ -92,17 +93,17 @@ class _Rank(Process):
     def __init__(self, run: Run, rank: int, operations: Sequence[Operation]) -> None:
         super().__init__(run.clock, self.steps(), self.end)
         self.run, self.rank, self.operations = run, rank, operations
-        self.place = 0
-        self.open: dict[int, _Awaited] = {}  # requests by their place
+        self.position = 0
+        self.open: dict[int, _Awaited] = {}  # requests by their position
         self.spent: defaultdict[str, float] = defaultdict(float)
 
     def end(self) -> None:
         self.run.ends[self.rank] = self.clock.now
 
     def steps(self) -> Steps:
-        for place, operation in enumerate(self.operations):
-            self.place = place
-            given = operation.arguments
+        for position, operation in enumerate(self.operations):
+            self.position = position
+            arguments = operation.arguments
             match operation.op:
                 case "compute" | "elapse" | "read" | "write" | "region":
                     yield from self.alone(operation)
@@ -111,27 +112,31 @@ class _Rank(Process):
                     for rank in self.run.ranks:
                         rank.spent.clear()
                 case "pool":
-                    yield from self.tasks(given["pool"])
+                    yield from self.tasks(arguments["pool"])
                 case _:
                     yield from self.communicate(operation)
-        self.place = len(self.operations)
+        self.position = len(self.operations)
 
     def alone(self, operation: Operation) -> Steps:
         """Do what meets no other process."""
-        given = operation.arguments
+        arguments = operation.arguments
         match operation.op:
             case "compute":
-                cost = self.run.costs.compute(self.rank, given["flops"], given["bytes"])
+                cost = self.run.costs.compute(self.rank, arguments["flops"], arguments["bytes"])
                 yield from self.busy("compute", float(cost))
             case "elapse":
-                cost = self.run.costs.elapse(self.rank, given["seconds"])
+                cost = self.run.costs.elapse(self.rank, arguments["seconds"])
                 yield from self.busy("compute", float(cost))
             case "read" | "write":
-                yield from self.access(given["bytes"], given["file"])
+                yield from self.access(arguments["bytes"], arguments["file"])
 
     def tasks(self, number: int) -> Steps:
         """Fetch tasks of a pool, which is kept at rank 0, until there are none."""
-        costs, pool, key = self.run.costs, self.run.unrolled.pools[number], (self.rank, self.place)
+        costs, pool, key = (
+            self.run.costs,
+            self.run.unrolled.pools[number],
+            (self.rank, self.position),
+        )
         amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
         task = 0
 
@@ -143,7 +148,7 @@ class _Rank(Process):
 
         while True:
             since = self.clock.now
-            message = Message(0, self.rank, _NO_TAG, 0, self.place, eager=True, asker=key)
+            message = Message(0, self.rank, _NO_TAG, 0, self.position, eager=True, asker=key)
             yield since + costs.sending(0)
             self.clock.at(self.clock.now + float(costs.wire(self.rank, 0, 0)), SERVE, key, give)
             while message.arrival is None:
@@ -156,26 +161,28 @@ class _Rank(Process):
                 yield from self.alone(operation)
 
     def communicate(self, operation: Operation) -> Steps:
-        given, post = operation.arguments, self.run.post
+        arguments, post = operation.arguments, self.run.post
         match operation.op:
             case "send" | "isend":
-                message = yield from self.send(given)
+                message = yield from self.send(arguments)
                 if operation.op == "isend":
-                    self.open[self.place] = message
+                    self.open[self.position] = message
                 elif not message.eager:
                     yield from self.wait([message])
                 return
             case "sendrecv":
                 yield from self.exchange(operation)
                 return
-            case "recv" if given["src"] == ANY:
-                yield from self.wait([post.receive_any(self.rank, given["tag"], self.place)])
+            case "recv" if arguments["src"] == ANY:
+                yield from self.wait([post.receive_any(self.rank, arguments["tag"], self.position)])
             case "recv":
-                yield from self.wait([post.receive(given["src"], self.rank, given["tag"])])
+                yield from self.wait([post.receive(arguments["src"], self.rank, arguments["tag"])])
             case "irecv":
-                self.open[self.place] = post.receive(given["src"], self.rank, given["tag"])
+                self.open[self.position] = post.receive(
+                    arguments["src"], self.rank, arguments["tag"]
+                )
             case "wait" | "waitall":
-                requests = [self.open.pop(place) for place in operation.requests]
+                requests = [self.open.pop(position) for position in operation.requests]
                 yield from self.check(requests)
             case name:
                 raise SolveError(f"{name} must be expanded into messages first")
@@ -191,12 +198,12 @@ class _Rank(Process):
         yield since + seconds
         self.charge(part, since, self.clock.now)
 
-    def send(self, given: Any) -> Any:
+    def send(self, arguments: Any) -> Any:
         """Be busy with a message, and hand it over."""
-        size = given["bytes"]
+        size = arguments["bytes"]
         yield from self.busy("communication", self.run.costs.sending(size))
         message = Message(
-            self.rank, given["dst"], given["tag"], size, self.place,
+            self.rank, arguments["dst"], arguments["tag"], size, self.position,
             size <= self.run.costs.eager_limit,
         )  # fmt: skip
         self.run.post.send(message)
@@ -205,18 +212,18 @@ class _Rank(Process):
     def wait(self, awaited: Sequence[_Awaited]) -> Steps:
         """Sleep until all of these are there, and charge the wait to the one that ended it."""
         since = self.clock.now
-        while any(one.arrival is None for one in awaited):
+        while any(request.arrival is None for request in awaited):
             yield None
-        self.charge_wait(since, [(one.arrival or 0.0, one.left) for one in awaited])
+        self.charge_wait(since, [(request.arrival or 0.0, request.left) for request in awaited])
 
     def check(self, requests: Sequence[_Awaited]) -> Steps:
         """Wait for requests by rounds of checks, each of which may cost time."""
-        since, each = self.clock.now, self.run.polling * len(requests)
-        yield from self.wait([one for one in requests if not _is_eager(one)])
-        if each:
-            done = self.clock.now
-            yield noticed(since, done, each)
-            self.charge("communication", done, self.clock.now)
+        since, round_time = self.clock.now, self.run.polling * len(requests)
+        yield from self.wait([request for request in requests if not _is_eager(request)])
+        if round_time:
+            completed = self.clock.now
+            yield detection(since, completed, round_time)
+            self.charge("communication", completed, self.clock.now)
 
     def charge_wait(self, since: float, ends: list[tuple[float, float]]) -> None:
         _, left = latest_end(ends) if ends else (since, since)
@@ -226,9 +233,9 @@ class _Rank(Process):
 
     def exchange(self, operation: Operation) -> Steps:
         """Send and receive at once."""
-        given = operation.arguments
-        message: Message = yield from self.send(given)
-        receive = self.run.post.receive(given["src"], self.rank, given["tag"])
+        arguments = operation.arguments
+        message: Message = yield from self.send(arguments)
+        receive = self.run.post.receive(arguments["src"], self.rank, arguments["tag"])
         since = self.clock.now
         while receive.arrival is None:
             yield None
@@ -244,10 +251,10 @@ class _Rank(Process):
 
     def access(self, size: float, file: str) -> Steps:
         """Wait for a disk, or for all that a file lies on."""
-        since, done = self.clock.now, []
+        since, completed = self.clock.now, []
 
         def finish() -> None:
-            done.append(True)
+            completed.append(True)
             self.wake()
 
         def serve() -> None:
@@ -259,10 +266,10 @@ class _Rank(Process):
                 line = self.run.disks[disk]
                 line.hold(float(costs.piece(size, file)))
                 end = max(end, line.free)
-            self.clock.at(end, 0, (self.rank, self.place), finish)
+            self.clock.at(end, 0, (self.rank, self.position), finish)
 
-        self.clock.at(since, SERVE, (self.rank, self.place), serve)
-        while not done:
+        self.clock.at(since, SERVE, (self.rank, self.position), serve)
+        while not completed:
             yield None
         self.charge("io", since, self.clock.now)
 

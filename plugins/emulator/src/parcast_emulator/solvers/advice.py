@@ -14,7 +14,7 @@ from parcast_emulator.hardware import cluster_of
 from parcast_emulator.program_run import why_not_compiled
 
 #: Seconds for an operation by compiled kernels and one by one, and to load what is compiled.
-_COMPILED, _PLAYED, _LOADED = 5e-7, 8e-5, 0.1
+_COMPILED, _INTERPRETED, _LOADED = 5e-7, 8e-5, 0.1
 
 #: Operations of emulated applications are counted so far.
 _COUNTED = 1_000_000
@@ -30,11 +30,11 @@ def of_calls(query: Query) -> float | None:
     """Return the seconds that playing all calls takes; None where they are very many."""
     content = query.workload.content
     if isinstance(content, Processes):
-        asked = content.as_program(query)
-        each = _COMPILED if why_not_compiled(asked) is None else _PLAYED
-        return _LOADED + each * matched(asked, pools=True).unrolled.count()
+        program_query = content.as_program(query)
+        per_operation = _COMPILED if why_not_compiled(program_query) is None else _INTERPRETED
+        return _LOADED + per_operation * matched(program_query, pools=True).unrolled.count()
     count = _operations(query)
-    return None if count is None else _PLAYED * count
+    return None if count is None else _INTERPRETED * count
 
 
 def _operations(query: Query) -> int | None:

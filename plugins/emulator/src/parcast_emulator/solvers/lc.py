@@ -7,10 +7,10 @@ from typing import Literal
 import attrs
 
 from parcast import Prediction, Query, UnsupportedError
-from parcast_emulator.answers import prediction
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
+from parcast_emulator.results import prediction
 from parcast_emulator.simulation import simulate, verify
 from parcast_emulator.solvers import advice
 

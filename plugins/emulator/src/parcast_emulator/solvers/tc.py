@@ -9,17 +9,17 @@ import attrs
 
 from parcast import Parts, Prediction, Query, UnsupportedError
 from parcast.model import Count
-from parcast_emulator.answers import prediction
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
+from parcast_emulator.results import prediction
 from parcast_emulator.simulation import simulate
 from parcast_emulator.solvers import advice
 
 #: Operations that are played unasked: one by one by processes, or by compiled kernels.
-_PLAYED, _COMPILED = 100_000, 50_000_000
+_INTERPRETED, _COMPILED = 100_000, 50_000_000
 
 _BINDING = ("processor", "network", "storage", "synchronization")
 
@@ -68,16 +68,16 @@ class TightlyCoupled:
         with shown() as progress:
             outcome = simulate(
                 cluster,
-                _some(content.epochs(query, cluster), options.most_operations or _PLAYED),
+                _some(content.epochs(query, cluster), options.most_operations or _INTERPRETED),
                 engine="tc",
                 coupling=options,
                 own_epochs=options.epochs == "own",
                 progress=progress,
             )
-        return prediction(query, cluster, outcome, (_said(options),))
+        return prediction(query, cluster, outcome, (_coupling_text(options),))
 
 
-def _said(coupling: Coupling) -> str:
+def _coupling_text(coupling: Coupling) -> str:
     """Return how the processes call, in words."""
     names = ("reads", "sends", "computation")
     waits = [name for name in names if getattr(coupling, name) == "blocking"]
@@ -87,13 +87,13 @@ def _said(coupling: Coupling) -> str:
     )
 
 
-def _some(epochs: Iterator[Blocks], most: int) -> Iterator[Blocks]:
+def _some(epochs: Iterator[Blocks], limit: int) -> Iterator[Blocks]:
     """Yield the epochs, or say that they are too many operations for plain Python."""
     total = 0
     for blocks in epochs:
         total += len(blocks.disk) + int(blocks.consumers.counts().sum())
-        if total > most:
-            raise UnsupportedError(_too_many(f"over {most:,}"))
+        if total > limit:
+            raise UnsupportedError(_too_many(f"over {limit:,}"))
         yield blocks
 
 
@@ -110,21 +110,21 @@ def _program(query: Query, options: Options) -> Prediction:
 
     count = matched(query, pools=True).unrolled.count()
     slow = why_not_compiled(query)
-    most = options.most_operations or (_COMPILED if slow is None else _PLAYED)
-    if count > most:
+    limit = options.most_operations or (_COMPILED if slow is None else _INTERPRETED)
+    if count > limit:
         why = "" if slow is None else f", as {slow},"
         raise UnsupportedError(_too_many(f"{count:,}", why))
     with shown() as progress:
-        done = run(query, options.polling, progress)
-    parts = sum(done.parts, Parts()) * (1 / query.p)
+        finished = run(query, options.polling, progress)
+    parts = sum(finished.parts, Parts()) * (1 / query.p)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))
     notes = []
     if costs_of(query)[1]:
         notes.append("files lie on the disks of each process's own node, one after another")
     return Prediction(
-        time=done.time,
+        time=finished.time,
         parts=parts,
-        binding=values[max(values)] if done.time else None,
+        binding=values[max(values)] if finished.time else None,
         notes=tuple(notes),
         details={"operations": count},
     )

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_petri.kernel.layout import (
-    INHIBITOR_AT,
-    INHIBITOR_PLACE,
-    INHIBITOR_WEIGHT,
-    MARKING,
-    PRE_AT,
-    PRE_PLACE,
-    PRE_WEIGHT,
-)
+from parcast_petri.kernel import layout as k
 
 
 def enabling(m: Any, t: int, without: int) -> int:
     """Return how often a transition is enabled, one input place left aside."""
-    for k in range(m[m[INHIBITOR_AT] + t], m[m[INHIBITOR_AT] + t + 1]):
-        if m[m[MARKING] + m[m[INHIBITOR_PLACE] + k]] >= m[m[INHIBITOR_WEIGHT] + k]:
+    marking, inhibitors, inputs = m[k.MARKING], m[k.INHIBITOR_AT] + t, m[k.PRE_AT] + t
+    for i in range(m[inhibitors], m[inhibitors + 1]):
+        if m[marking + m[m[k.INHIBITOR_PLACE] + i]] >= m[m[k.INHIBITOR_WEIGHT] + i]:
             return 0
     degree = -1
-    for k in range(m[m[PRE_AT] + t], m[m[PRE_AT] + t + 1]):
-        place, weight = m[m[PRE_PLACE] + k], m[m[PRE_WEIGHT] + k]
+    for i in range(m[inputs], m[inputs + 1]):
+        place, weight = m[m[k.PRE_PLACE] + i], m[m[k.PRE_WEIGHT] + i]
         if place == without:
             continue
-        tokens = m[m[MARKING] + place]
+        tokens = m[marking + place]
         if tokens < weight:
             return 0
         if weight > 1:

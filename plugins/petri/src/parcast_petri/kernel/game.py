@@ -4,90 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from parcast_petri.kernel import layout as k
 from parcast_petri.kernel.delays import evaluate, sample
 from parcast_petri.kernel.enabling import enabling
 from parcast_petri.kernel.heaps import push, remove
-from parcast_petri.kernel.layout import (
-    ACTIVE,
-    BASE,
-    BOUND,
-    BURST,
-    CHANGE_AT,
-    CHANGE_BY,
-    CHANGE_PLACE,
-    CLOCK,
-    CONST,
-    COUNTED,
-    CULPRIT,
-    DEAD,
-    DEGREE,
-    DELAY,
-    DIRTIES,
-    DIRTY,
-    DIRTY_LIST,
-    ENDLESS,
-    FIRED,
-    FIRINGS,
-    FIRST_POOL,
-    FULL,
-    GENERAL,
-    GRANTS,
-    HEAD,
-    HEAP,
-    IMMEDIATE,
-    IMMEDIATES,
-    INSTANT,
-    KEY,
-    KIND,
-    LAST,
-    LIMIT,
-    LINKS,
-    LOAD,
-    MAIN,
-    MARKING,
-    NEGATIVE,
-    ORDINARY,
-    OUT,
-    OWNER,
-    PENDING,
-    PENDING_LIST,
-    PENDINGS,
-    PLACE,
-    PLAIN,
-    POOLS,
-    PRE_AT,
-    PRE_PLACE,
-    PRE_WEIGHT,
-    QUEUE,
-    QUEUES,
-    RANDOM,
-    READY,
-    ROOM,
-    SAME,
-    SAVED,
-    SAVES,
-    SERVERS,
-    SINCE,
-    SIZE,
-    SPARE,
-    SPEED,
-    STARTED,
-    STOP_PLACE,
-    STOP_TOKENS,
-    STOPPED,
-    TOUCH,
-    TOUCH_AT,
-    TRACE,
-    TRACE_TIME,
-    TRACED,
-    TRACES,
-    TRANSITIONS,
-    UNBOUNDED,
-    UNTIL,
-    UPDATED,
-    VIRTUAL,
-    WAITING,
-)
 from parcast_petri.kernel.ordinary import play_ordinary
 from parcast_petri.kernel.queues import grant, leave, line_up, request
 from parcast_petri.kernel.shares import share
@@ -95,109 +15,117 @@ from parcast_petri.kernel.timers import (
     advance,
     begin,
     close_timer,
+    invalidate_readers,
     open_timer,
     reschedule,
     start,
-    stir,
     stop,
 )
 
 
 def touch_plain(m: Any, f: Any, t: int, draw: Any) -> None:
-    """Start or stop the timer of a transition that has nothing out of the common."""
-    for k in range(m[m[PRE_AT] + t], m[m[PRE_AT] + t + 1]):
-        if m[m[MARKING] + m[m[PRE_PLACE] + k]] < m[m[PRE_WEIGHT] + k]:
-            if m[m[PLACE] + t] >= 0:
-                remove(m, f, MAIN, t)
+    """Start or stop the timer of a transition that has nothing but a timer."""
+    marking, place, weight, inputs = m[k.MARKING], m[k.PRE_PLACE], m[k.PRE_WEIGHT], m[k.PRE_AT] + t
+    running = m[m[k.SLOT] + t] >= 0
+    for i in range(m[inputs], m[inputs + 1]):
+        if m[marking + m[place + i]] < m[weight + i]:
+            if running:
+                remove(m, f, k.MAIN, t)
             return
-    if m[m[PLACE] + t] < 0:
-        delay = f[m[DELAY] + t]
-        if m[m[KIND] + t] != CONST:
+    if not running:
+        delay = f[m[k.DELAY] + t]
+        if m[m[k.KIND] + t] != k.CONST:
             delay = sample(m, f, t, draw)
-        push(m, f, MAIN, t, f[CLOCK] + delay)
+        push(m, f, k.MAIN, t, f[k.CLOCK] + delay)
 
 
 def touch(m: Any, f: Any, t: int, draw: Any) -> bool:
     """Start and stop the timers of a transition as it is enabled now."""
-    if m[m[PLAIN] + t]:
+    if m[m[k.PLAIN] + t]:
         touch_plain(m, f, t, draw)
         return True
-    if m[m[QUEUE] + t] >= 0:
+    if m[m[k.QUEUE] + t] >= 0:
         request(m, f, t)
         return True
-    degree = enabling(m, t, -1)
-    if m[m[LOAD] + t] >= 0 and degree != m[m[DEGREE] + t]:
-        m[m[MARKING] + m[m[LOAD] + t]] += degree - m[m[DEGREE] + t]
-        m[m[DEGREE] + t] = degree
-        stir(m, m[m[LOAD] + t])
-    if m[m[IMMEDIATES] + t]:
-        if degree > 0 and m[m[PLACE] + t] < 0:
-            push(m, f, IMMEDIATE, t, f[CLOCK] * 0)
-        elif degree == 0 and m[m[PLACE] + t] >= 0:
-            remove(m, f, IMMEDIATE, t)
+    degree, counted, load = enabling(m, t, -1), m[k.DEGREE] + t, m[m[k.LOAD] + t]
+    if load >= 0 and degree != m[counted]:
+        m[m[k.MARKING] + load] += degree - m[counted]
+        m[counted] = degree
+        invalidate_readers(m, load)
+    if m[m[k.IMMEDIATES] + t]:
+        waiting = m[m[k.SLOT] + t] >= 0
+        if degree > 0 and not waiting:
+            push(m, f, k.IMMEDIATE, t, f[k.CLOCK] * 0)
+        elif degree == 0 and waiting:
+            remove(m, f, k.IMMEDIATE, t)
         return True
-    if m[m[SERVERS] + t] == 1:
-        if degree > 0 and m[m[ACTIVE] + t] == 0:
+    active, servers = m[k.ACTIVE] + t, m[m[k.SERVERS] + t]
+    if servers == 1:
+        if degree > 0 and m[active] == 0:
             return start(m, f, t, t, draw)
-        if degree == 0 and m[m[ACTIVE] + t] > 0:
+        if degree == 0 and m[active] > 0:
             stop(m, f, t, t)
         return True
-    wanted = degree if m[m[SERVERS] + t] < 0 else min(degree, m[m[SERVERS] + t])
-    while m[m[ACTIVE] + t] > wanted:
-        item = m[m[HEAD] + t]
+    target = degree if servers < 0 else min(degree, servers)
+    while m[active] > target:
+        item = m[m[k.HEAD] + t]
         stop(m, f, item, t)
         close_timer(m, item)
-    fine = True
-    while m[m[ACTIVE] + t] < wanted and fine:
-        fine = start(m, f, open_timer(m, t), t, draw)
-    return fine
+    valid = True
+    while m[active] < target and valid:
+        valid = start(m, f, open_timer(m, t), t, draw)
+    return valid
 
 
 def fire(m: Any, f: Any, t: int, draw: Any) -> int:
     """Move the tokens of a transition; return `LIMIT`, or why the run must end."""
-    if m[QUEUES] and m[m[QUEUE] + t] >= 0:
+    queues, pools = m[k.QUEUES], m[k.POOLS]
+    if queues and m[m[k.QUEUE] + t] >= 0:
         leave(m, f, t)
-    m[m[FIRED] + t] += 1
-    f[m[LAST] + t] = f[CLOCK]
-    m[FIRINGS] += 1
-    m[INSTANT] += 1
-    if m[ROOM] > 0:
-        f[m[TRACE_TIME] + m[TRACES]] = f[CLOCK]
-        m[m[TRACE] + m[TRACES]] = t
-        m[TRACES] += 1
-    for k in range(m[m[CHANGE_AT] + t], m[m[CHANGE_AT] + t + 1]):
-        place = m[m[CHANGE_PLACE] + k]
-        m[m[MARKING] + place] += m[m[CHANGE_BY] + k]
-        if m[POOLS]:
-            stir(m, place)
-        if m[QUEUES] and m[m[GRANTS] + place] >= 0:
-            grant(m, f, m[m[GRANTS] + place])
-        if m[m[MARKING] + place] > m[BOUND]:
-            m[CULPRIT] = place
-            return UNBOUNDED
-    for k in range(m[m[TOUCH_AT] + t], m[m[TOUCH_AT] + t + 1]):
-        if not touch(m, f, m[m[TOUCH] + k], draw):
-            return NEGATIVE
-    return LIMIT
+    m[m[k.FIRED] + t] += 1
+    f[m[k.LAST] + t] = f[k.CLOCK]
+    m[k.FIRINGS] += 1
+    m[k.INSTANT] += 1
+    if m[k.ROOM] > 0:
+        f[m[k.TRACE_TIME] + m[k.TRACES]] = f[k.CLOCK]
+        m[m[k.TRACE] + m[k.TRACES]] = t
+        m[k.TRACES] += 1
+    marking, changes, touched = m[k.MARKING], m[k.CHANGE_AT] + t, m[k.TOUCH_AT] + t
+    for i in range(m[changes], m[changes + 1]):
+        place = m[m[k.CHANGE_PLACE] + i]
+        m[marking + place] += m[m[k.CHANGE_BY] + i]
+        if pools:
+            invalidate_readers(m, place)
+        if queues and m[m[k.GRANTS] + place] >= 0:
+            grant(m, f, m[m[k.GRANTS] + place])
+        if m[marking + place] > m[k.BOUND]:
+            m[k.CULPRIT] = place
+            return k.UNBOUNDED
+    for i in range(m[touched], m[touched + 1]):
+        if not touch(m, f, m[m[k.TOUCH] + i], draw):
+            return k.NEGATIVE
+    return k.LIMIT
 
 
 def expire(m: Any, f: Any, draw: Any) -> int:
     """Fire the transition whose timer is due first (see `fire`)."""
-    item = m[m[HEAP] + m[m[BASE] + MAIN]]
-    pool = item - m[TRANSITIONS]
-    if 0 <= pool < m[POOLS]:
-        h = FIRST_POOL + pool
-        timer = m[m[HEAP] + m[m[BASE] + h]]
-        f[m[VIRTUAL] + pool] = f[m[KEY] + m[m[BASE] + h]]
-        f[m[UPDATED] + pool] = f[CLOCK]
+    heap, base = m[k.HEAP], m[k.BASE]
+    item = m[heap + m[base + k.MAIN]]
+    pool = item - m[k.TRANSITIONS]
+    if 0 <= pool < m[k.POOLS]:
+        h = k.FIRST_POOL + pool
+        top = m[base + h]
+        timer = m[heap + top]
+        f[m[k.VIRTUAL] + pool] = f[m[k.KEY] + top]
+        f[m[k.UPDATED] + pool] = f[k.CLOCK]
         remove(m, f, h, timer)
         reschedule(m, f, pool, item)
         item = timer
     else:
-        remove(m, f, MAIN, item)
-    t = m[m[OWNER] + item]
-    if not m[m[PLAIN] + t]:
-        m[m[ACTIVE] + t] -= 1
+        remove(m, f, k.MAIN, item)
+    t = m[m[k.OWNER] + item]
+    if not m[m[k.PLAIN] + t]:
+        m[m[k.ACTIVE] + t] -= 1
         if item != t:
             close_timer(m, item)
     return fire(m, f, t, draw)
@@ -205,112 +133,116 @@ def expire(m: Any, f: Any, draw: Any) -> int:
 
 def evaluate_pending(m: Any, f: Any) -> bool:
     """Evaluate the delays that waited for the end of this instant."""
-    for k in range(m[PENDINGS]):
-        item = m[m[PENDING_LIST] + k]
-        m[m[PENDING] + item] = 0
-        if m[m[PLACE] + item] == WAITING:
-            t = m[m[OWNER] + item]
-            m[m[PLACE] + item] = OUT
-            m[CULPRIT] = t
+    for i in range(m[k.PENDINGS]):
+        item = m[m[k.PENDING_LIST] + i]
+        m[m[k.PENDING] + item] = 0
+        if m[m[k.SLOT] + item] == k.WAITING:
+            t = m[m[k.OWNER] + item]
+            m[m[k.SLOT] + item] = k.OUT
+            m[k.CULPRIT] = t
             if not begin(m, f, item, t, evaluate(m, f, t)):
                 return False
-    m[PENDINGS] = 0
+    m[k.PENDINGS] = 0
     return True
 
 
 def refresh(m: Any, f: Any) -> bool:
     """Evaluate the speeds of pools that may have changed; tell whether they have a meaning."""
-    if m[LINKS] > 0:
+    if m[k.LINKS] > 0:
         share(m, f)
-    for k in range(m[DIRTIES]):
-        pool = m[m[DIRTY_LIST] + k]
-        m[m[DIRTY] + pool] = 0
-        if m[m[SIZE] + FIRST_POOL + pool] > 0:
+    sizes, speeds, first_item = m[k.SIZE] + k.FIRST_POOL, m[k.SPEED], m[k.TRANSITIONS]
+    for i in range(m[k.DIRTIES]):
+        pool = m[m[k.DIRTY_LIST] + i]
+        m[m[k.DIRTY] + pool] = 0
+        if m[sizes + pool] > 0:
             advance(m, f, pool)
-            m[CULPRIT] = m[TRANSITIONS] + pool
-            f[m[SPEED] + pool] = evaluate(m, f, m[TRANSITIONS] + pool)
-            if not f[m[SPEED] + pool] >= 0:
+            m[k.CULPRIT] = first_item + pool
+            f[speeds + pool] = evaluate(m, f, first_item + pool)
+            if not f[speeds + pool] >= 0:
                 return False
-            reschedule(m, f, pool, m[TRANSITIONS] + pool)
-    m[DIRTIES] = 0
+            reschedule(m, f, pool, first_item + pool)
+    m[k.DIRTIES] = 0
     return True
 
 
 def returns(m: Any) -> bool:
     """Tell whether the marking came back within one instant, so that it will for ever (Brent)."""
-    turn = m[INSTANT]
-    if m[RANDOM] or turn < 1024 + 8 * m[TRANSITIONS]:
+    turn = m[k.INSTANT]
+    if m[k.RANDOM] or turn < 1024 + 8 * m[k.TRANSITIONS]:
         return False
-    places = m[COUNTED]
-    if m[SAVES] > 0:
+    places = m[k.COUNTED]
+    if m[k.SAVES] > 0:
         same = True
         for place in range(places):
-            if m[m[MARKING] + place] != m[m[SAVED] + place]:
+            if m[m[k.MARKING] + place] != m[m[k.SAVED] + place]:
                 same = False
                 break
         if same:
             return True
-    if turn >= 2 * m[SAVES]:
-        m[SAVES] = turn
+    if turn >= 2 * m[k.SAVES]:
+        m[k.SAVES] = turn
         for place in range(places):
-            m[m[SAVED] + place] = m[m[MARKING] + place]
+            m[m[k.SAVED] + place] = m[m[k.MARKING] + place]
     return False
 
 
 def enable(m: Any, f: Any, draw: Any) -> bool:
     """Start what the initial marking enables."""
-    for t in range(m[TRANSITIONS]):
+    for t in range(m[k.TRANSITIONS]):
         if not touch(m, f, t, draw):
             return False
-    m[STARTED] = 1
+    m[k.STARTED] = 1
     return True
 
 
 def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one loop)
     """Play until nothing is enabled, or so many firings in all; return why it ended."""
-    if m[STARTED] == 0 and not enable(m, f, draw):
-        return NEGATIVE
-    if m[ORDINARY] and m[ROOM] == 0:
-        found = play_ordinary(m, f, draw, firings)
-        if found != GENERAL:
-            return found
+    if m[k.STARTED] == 0 and not enable(m, f, draw):
+        return k.NEGATIVE
+    if m[k.ORDINARY] and m[k.ROOM] == 0:
+        code = play_ordinary(m, f, draw, firings)
+        if code != k.GENERAL:
+            return code
+    heap, keys, stop_place = m[k.HEAP], m[k.KEY], m[k.STOP_PLACE]
+    bases, sizes = m[k.BASE], m[k.SIZE]
+    immediate, main, ready = m[bases + k.IMMEDIATE], m[bases + k.MAIN], m[bases + k.READY]
+    immediates, timers, requests = sizes + k.IMMEDIATE, sizes + k.MAIN, sizes + k.READY
     while True:
-        stop_place = m[STOP_PLACE]
-        if stop_place >= 0 and m[m[MARKING] + stop_place] >= m[STOP_TOKENS]:
-            return STOPPED
-        if m[ROOM] > 0 and m[TRACES] == m[ROOM]:
-            return TRACED
-        if m[SPARE] < m[BURST]:
-            return FULL
-        more = m[FIRINGS] < firings
-        if m[m[SIZE] + IMMEDIATE] > 0:
-            found = fire(m, f, m[m[HEAP] + m[m[BASE] + IMMEDIATE]], draw) if more else LIMIT
-        elif m[m[SIZE] + MAIN] > 0 and f[m[KEY] + m[m[BASE] + MAIN]] <= f[UNTIL]:
-            if more:
-                f[CLOCK] = max(f[CLOCK], f[m[KEY] + m[m[BASE] + MAIN]])
-                found = expire(m, f, draw)
+        if stop_place >= 0 and m[m[k.MARKING] + stop_place] >= m[k.STOP_TOKENS]:
+            return k.STOPPED
+        if m[k.ROOM] > 0 and m[k.TRACES] == m[k.ROOM]:
+            return k.TRACED
+        if m[k.SPARE] < m[k.BURST]:
+            return k.FULL
+        within_limit = m[k.FIRINGS] < firings
+        if m[immediates] > 0:
+            code = fire(m, f, m[heap + immediate], draw) if within_limit else k.LIMIT
+        elif m[timers] > 0 and f[keys + main] <= f[k.UNTIL]:
+            if within_limit:
+                f[k.CLOCK] = max(f[k.CLOCK], f[keys + main])
+                code = expire(m, f, draw)
             else:
-                found = LIMIT
-        elif m[DIRTIES] > 0:
+                code = k.LIMIT
+        elif m[k.DIRTIES] > 0:
             if not refresh(m, f):
-                return NEGATIVE
+                return k.NEGATIVE
             continue
-        elif m[m[SIZE] + READY] > 0:
-            line_up(m, f, m[m[HEAP] + m[m[BASE] + READY]] - m[TRANSITIONS] - m[POOLS])
+        elif m[requests] > 0:
+            line_up(m, f, m[heap + ready] - m[k.TRANSITIONS] - m[k.POOLS])
             continue
-        elif m[PENDINGS] > 0:
+        elif m[k.PENDINGS] > 0:
             if not evaluate_pending(m, f):
-                return NEGATIVE
+                return k.NEGATIVE
             continue
-        elif m[m[SIZE] + MAIN] == 0:
-            return DEAD
+        elif m[timers] == 0:
+            return k.DEAD
         else:
-            f[CLOCK] = f[SINCE] = f[m[KEY] + m[m[BASE] + MAIN]]
-            f[UNTIL] = f[CLOCK] + abs(f[CLOCK]) * f[SAME]
-            m[INSTANT] = 0
-            m[SAVES] = 0
+            f[k.CLOCK] = f[k.SINCE] = f[keys + main]
+            f[k.UNTIL] = f[k.CLOCK] + abs(f[k.CLOCK]) * f[k.SAME]
+            m[k.INSTANT] = 0
+            m[k.SAVES] = 0
             continue
-        if found != LIMIT or not more:
-            return found
+        if code != k.LIMIT or not within_limit:
+            return code
         if returns(m):
-            return ENDLESS
+            return k.ENDLESS

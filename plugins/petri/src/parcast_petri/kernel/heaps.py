@@ -7,80 +7,74 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_petri.kernel.layout import (
-    BASE,
-    HEAP,
-    KEY,
-    OUT,
-    PLACE,
-    SIZE,
-    TIE,
-)
+from parcast_petri.kernel import layout as k
 
 
-def put(m: Any, f: Any, at: int, item: int, key: Any) -> None:
-    """Write an item at a place of a heap."""
-    m[m[HEAP] + at] = item
-    f[m[KEY] + at] = key
-    m[m[PLACE] + item] = at
+def put(m: Any, f: Any, slot: int, item: int, key: Any) -> None:
+    """Write an item into a slot of a heap."""
+    m[m[k.HEAP] + slot] = item
+    f[m[k.KEY] + slot] = key
+    m[m[k.SLOT] + item] = slot
 
 
-def rise(m: Any, f: Any, base: int, at: int, item: int, key: Any) -> None:
-    """Put an item in at a free place, or above it where it goes before what is there."""
-    while at > base:
-        above = base + (at - base - 1) // 4
-        other, its = m[m[HEAP] + above], f[m[KEY] + above]
-        if its < key or (its == key and m[m[TIE] + other] <= m[m[TIE] + item]):
+def rise(m: Any, f: Any, base: int, slot: int, item: int, key: Any) -> None:
+    """Put an item into a free slot, or above it where it goes before what is there."""
+    heap, keys, ties = m[k.HEAP], m[k.KEY], m[k.TIE]
+    while slot > base:
+        above = base + (slot - base - 1) // 4
+        parent, parent_key = m[heap + above], f[keys + above]
+        if parent_key < key or (parent_key == key and m[ties + parent] <= m[ties + item]):
             break
-        put(m, f, at, other, its)
-        at = above
-    put(m, f, at, item, key)
+        put(m, f, slot, parent, parent_key)
+        slot = above
+    put(m, f, slot, item, key)
 
 
-def sink(m: Any, f: Any, base: int, size: int, at: int, item: int, key: Any) -> None:
-    """Put an item in at a free place, or below it where others go before."""
+def sink(m: Any, f: Any, base: int, size: int, slot: int, item: int, key: Any) -> None:
+    """Put an item into a free slot, or below it where others go before."""
+    heap, keys, ties = m[k.HEAP], m[k.KEY], m[k.TIE]
     while True:
-        low = base + 4 * (at - base) + 1
+        low = base + 4 * (slot - base) + 1
         if low >= base + size:
             break
-        below, its = low, f[m[KEY] + low]
-        for k in range(low + 1, min(low + 4, base + size)):
-            other = f[m[KEY] + k]
-            if other < its or (
-                other == its and m[m[TIE] + m[m[HEAP] + k]] < m[m[TIE] + m[m[HEAP] + below]]
+        below, least = low, f[keys + low]
+        for sibling in range(low + 1, min(low + 4, base + size)):
+            sibling_key = f[keys + sibling]
+            if sibling_key < least or (
+                sibling_key == least and m[ties + m[heap + sibling]] < m[ties + m[heap + below]]
             ):
-                below, its = k, other
-        if key < its or (key == its and m[m[TIE] + item] <= m[m[TIE] + m[m[HEAP] + below]]):
+                below, least = sibling, sibling_key
+        if key < least or (key == least and m[ties + item] <= m[ties + m[heap + below]]):
             break
-        put(m, f, at, m[m[HEAP] + below], its)
-        at = below
-    put(m, f, at, item, key)
+        put(m, f, slot, m[heap + below], least)
+        slot = below
+    put(m, f, slot, item, key)
 
 
 def push(m: Any, f: Any, h: int, item: int, key: Any) -> None:
     """Put an item into a heap, or move it there to another key."""
-    at, base = m[m[PLACE] + item], m[m[BASE] + h]
-    if at < 0:
-        at = base + m[m[SIZE] + h]
-        m[m[SIZE] + h] += 1
-        rise(m, f, base, at, item, key)
+    slot, base = m[m[k.SLOT] + item], m[m[k.BASE] + h]
+    if slot < 0:
+        slot = base + m[m[k.SIZE] + h]
+        m[m[k.SIZE] + h] += 1
+        rise(m, f, base, slot, item, key)
     else:
-        settle(m, f, h, at, item, key)
+        settle(m, f, h, slot, item, key)
 
 
-def settle(m: Any, f: Any, h: int, at: int, item: int, key: Any) -> None:
-    """Put an item in at a free place inside a heap, or wherever it belongs from there."""
-    base = m[m[BASE] + h]
-    rise(m, f, base, at, item, key)
-    if m[m[PLACE] + item] == at:
-        sink(m, f, base, m[m[SIZE] + h], at, item, key)
+def settle(m: Any, f: Any, h: int, slot: int, item: int, key: Any) -> None:
+    """Put an item into a free slot inside a heap, or wherever it belongs from there."""
+    base = m[m[k.BASE] + h]
+    rise(m, f, base, slot, item, key)
+    if m[m[k.SLOT] + item] == slot:
+        sink(m, f, base, m[m[k.SIZE] + h], slot, item, key)
 
 
 def remove(m: Any, f: Any, h: int, item: int) -> None:
     """Take an item out of a heap."""
-    at = m[m[PLACE] + item]
-    m[m[PLACE] + item] = OUT
-    m[m[SIZE] + h] -= 1
-    end = m[m[BASE] + h] + m[m[SIZE] + h]
-    if at != end:
-        settle(m, f, h, at, m[m[HEAP] + end], f[m[KEY] + end])
+    slot = m[m[k.SLOT] + item]
+    m[m[k.SLOT] + item] = k.OUT
+    m[m[k.SIZE] + h] -= 1
+    end = m[m[k.BASE] + h] + m[m[k.SIZE] + h]
+    if slot != end:
+        settle(m, f, h, slot, m[m[k.HEAP] + end], f[m[k.KEY] + end])

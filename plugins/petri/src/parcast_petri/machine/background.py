@@ -37,7 +37,7 @@ class Background:
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.machine.laws import Law
-        from parcast_petri.machine.load import Turns
+        from parcast_petri.machine.turns import Turns
 
         if self.scheduling not in ("ps", "priority"):
             Turns.read(self.scheduling)
@@ -48,7 +48,7 @@ class Background:
                     f"{where} = {used:g} leaves a process no time; background jobs must use "
                     "less than 1 of each core"
                 )
-        for text in (self.demand, *(one.demand for one in self.classes)):
+        for text in (self.demand, *(job_class.demand for job_class in self.classes)):
             if not Law.read(text).mean > 0:
                 raise ParcastError(f"demand = {text!r}: background jobs need some CPU time")
         if not Law.read(self.arrivals, "1").mean > 0:

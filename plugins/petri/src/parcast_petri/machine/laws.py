@@ -39,15 +39,15 @@ class Law:
         ParcastError
             If there is none of that name, or a parameter has no meaning.
         """
-        name, _, rest = str(text).partition(":")
+        name, _, arguments = str(text).partition(":")
         if name not in _OWN:
             try:
-                found = Distribution.read(text, dimension)
+                distribution = Distribution.read(text, dimension)
             except ParcastError as error:
-                more = f" Also: {', '.join(_OWN)}." if "Known" in str(error) else ""
-                raise ParcastError(f"{error}{more}") from None
-            return cls(found.law, found.parameters)
-        names, values = _OWN[name], rest.split(",")
+                hint = f" Also: {', '.join(_OWN)}." if "Known" in str(error) else ""
+                raise ParcastError(f"{error}{hint}") from None
+            return cls(distribution.law, distribution.parameters)
+        names, values = _OWN[name], arguments.split(",")
         if len(values) != 2:
             raise ParcastError(f"{text!r} needs the form {name}:{','.join(names)}")
         try:
@@ -78,14 +78,14 @@ class Law:
                 return first
             case "pareto":
                 return 1 / (first * (first - 2)) if first > 2 else math.inf
-        found = Distribution(self.law, self.parameters)
-        return found.variance / found.mean**2 if found.mean else 0.0
+        distribution = Distribution(self.law, self.parameters)
+        return distribution.variance / distribution.mean**2 if distribution.mean else 0.0
 
     def scaled(self, factor: float) -> Law:
         """Return the law of ``factor`` times the time."""
         if self.law in LAWS:
-            found = Distribution(self.law, self.parameters).scaled(factor)
-            return Law(found.law, found.parameters)
+            distribution = Distribution(self.law, self.parameters).scaled(factor)
+            return Law(distribution.law, distribution.parameters)
         return Law(self.law, (self.parameters[0], factor * self.parameters[1]))
 
     def phases(self) -> tuple[Array, Array] | None:
@@ -117,6 +117,40 @@ class Law:
         root = math.sqrt(max(0.0, count * (1 + scv) - count**2 * scv))
         fewer = (count * scv - root) / (1 + scv)
         return count, mean / (count - fewer), fewer
+
+    def tail(self, u: Array) -> Array:
+        """Return the probability that a time is longer than each of these."""
+        from scipy import special
+
+        survival: Array
+        match self.law, self.parameters:
+            case "const" | "sampled", values:
+                ordered = np.sort(values)
+                survival = 1 - np.searchsorted(ordered, u, side="right") / len(ordered)
+            case "exp", (mean,):
+                survival = np.exp(-u / mean)
+            case "uniform", (least, most):
+                survival = np.clip((most - u) / max(most - least, 1e-300), 0, 1)
+            case "erlang" | "gamma", (shape, mean):
+                survival = special.gammaincc(shape, u * shape / mean)
+            case "lognormal", (mean, std):
+                spread = math.sqrt(math.log1p((std / mean) ** 2))
+                with np.errstate(divide="ignore"):
+                    z = (np.log(u) - math.log(mean) + spread**2 / 2) / spread
+                survival = special.ndtr(-z)
+            case "weibull", (shape, scale):
+                survival = np.exp(-((u / scale) ** shape))
+            case "pareto", (shape, mean):
+                scale = mean * (shape - 1) / shape
+                survival = np.where(u < scale, 1.0, (scale / np.maximum(u, scale)) ** shape)
+            case "hyper", _:
+                shares, means = self.branches()
+                survival = np.exp(-u[:, None] / means) @ shares
+            case _:
+                count, stage, fewer = self.stages()
+                short = special.gammaincc(max(count - 1, 1e-300), u / stage)
+                survival = fewer * short + (1 - fewer) * special.gammaincc(count, u / stage)
+        return survival
 
     def residual(self, draw: np.random.Generator, size: int) -> Array:
         """Return what is left of times that are under way at a random moment."""
@@ -151,8 +185,8 @@ class Law:
             case "stages", _:
                 count, stage, fewer = self.stages()
                 short = fewer * (count - 1)
-                less = draw.random(size) < short / (short + (1 - fewer) * count)
-                return draw.gamma(count + 1.0 - less, stage, size)
+                shorter = draw.random(size) < short / (short + (1 - fewer) * count)
+                return draw.gamma(count + 1.0 - shorter, stage, size)
         values = np.array(self.parameters)
         return draw.choice(values, size, p=values / values.sum())
 

@@ -9,51 +9,17 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.errors import ParcastError, UnitError, UnsupportedError
+from parcast.errors import ParcastError, UnsupportedError
 from parcast.model import Query
-from parcast.quantities import to_base
 from parcast_petri.machine.background import Background, JobClass
 from parcast_petri.machine.laws import Law
+from parcast_petri.machine.turns import Turns
 
 #: Of a distribution of numbers of jobs, left out; and how many there may be.
 _TAIL, _MOST_JOBS = 1e-13, 200_000
 #: Relaxation times of a queue that are enough to forget its number of jobs; scv that are taken as
 #: no greater.
-_SETTLING, _BURSTY = 6.0, 25.0
-
-
-@attrs.frozen
-class Turns:
-    """Round robin: seconds of a turn, and what each takes besides to begin."""
-
-    quantum: float
-    switch: float = 0.0
-
-    @classmethod
-    def read(cls, text: str) -> Turns:
-        """Return what ``rr:quantum[,switch]`` spells.
-
-        Raises
-        ------
-        ParcastError
-            If it spells nothing.
-        """
-        word, _, rest = text.partition(":")
-        values = rest.split(",")
-        if word != "rr" or len(values) > 2:
-            raise ParcastError(
-                f"scheduling = {text!r} must be ps, priority or rr:QUANTUM[,SWITCH], such as "
-                "rr:10ms,5us"
-            )
-        try:
-            found = cls(*(to_base(one, "s") for one in values))
-        except UnitError as error:
-            raise ParcastError(f"scheduling = {text!r}: {error}") from None
-        if not (0 < found.quantum < math.inf and 0 <= found.switch < math.inf):
-            raise ParcastError(
-                f"scheduling = {text!r}: the quantum must be above 0, and the switch 0 or more"
-            )
-        return found
+_RELAXATIONS, _BURSTY = 6.0, 25.0
 
 
 @attrs.frozen
@@ -101,24 +67,22 @@ class Load:
             free = np.maximum(self.cores - np.arange(len(left)), 0)
             return float(1 / (left @ np.minimum(1.0, free / own)))
         jobs = self.jobs(own)
-        every = np.arange(len(jobs)) + own
-        return float(1 / (jobs @ (np.minimum(every, self.cores) / every)))
+        total = np.arange(len(jobs)) + own
+        return float(1 / (jobs @ (np.minimum(total, self.cores) / total)))
 
-    def _felt(self) -> float:
+    def _utilization_with_switches(self) -> float:
         """Return the utilization of each core with the switches of its jobs."""
         return self._with_switches()[1] if self.turns and self.turns.switch else self.utilization
 
     def _with_switches(self) -> tuple[float, float]:
         """Return what a long demand grows to by switches, and the utilization with them."""
-        from parcast_petri.theory.spread import tail
-
         assert self.turns is not None
         quantum, switch = self.turns.quantum, self.turns.switch
         used = self.utilization
         for rate, law in zip(self.rates(), self.demands, strict=True):
             ends, number = quantum * np.arange(4096, dtype=np.float64), 0.0
             while True:  # the mean number of turns is the sum of P(demand > k quanta)
-                longer = tail(law, ends)
+                longer = law.tail(ends)
                 number += float(longer.sum())
                 if longer[-1] < 1e-6 or ends[-1] > 1e6 * quantum:
                     break
@@ -137,30 +101,30 @@ class Load:
         They depend on the laws of demands by their means alone (Kelly, Reversibility and
         Stochastic Networks, 1979, section 3.3).
         """
-        used, found, total = self.cores * self._felt(), [1.0], 1.0
-        while found[-1] > _TAIL * total or len(found) <= self.cores:
-            n = len(found)
+        used, terms, total = self.cores * self._utilization_with_switches(), [1.0], 1.0
+        while terms[-1] > _TAIL * total or len(terms) <= self.cores:
+            n = len(terms)
             if n > _MOST_JOBS:
                 raise UnsupportedError(
-                    f"background jobs use {self._felt():.9g} of each core, so near to all of it "
-                    f"that more than {_MOST_JOBS:,} of them may be there; give less"
+                    f"background jobs use {used / self.cores:.9g} of each core, so near to all of "
+                    f"it that more than {_MOST_JOBS:,} of them may be there; give less"
                 )
-            found.append(found[-1] * used * (n + own) / (n * min(n + own, self.cores)))
-            total += found[-1]
-        weights = np.array(found)
+            terms.append(terms[-1] * used * (n + own) / (n * min(n + own, self.cores)))
+            total += terms[-1]
+        weights = np.array(terms)
         normed: np.ndarray[tuple[int], np.dtype[np.float64]] = weights / weights.sum()
         return normed
 
     @property
-    def drawable(self) -> bool:
+    def memoryless(self) -> bool:
         """Whether the number of jobs in the steady state is known: arrivals have no memory."""
         return self.arrivals.law == "exp"
 
     @property
-    def settling(self) -> float:
+    def warm_up(self) -> float:
         """Seconds after which the number of jobs has forgotten what it was.
 
-        `_SETTLING` times the relaxation of a queue with such bursts: that of M/M/1 is the mean
+        `_RELAXATIONS` times the relaxation of a queue with such bursts: that of M/M/1 is the mean
         demand over (1 - sqrt(U))^2, and in heavy traffic it grows as the sum of both squared
         coefficients of variation (Abate & Whitt, Transient behavior of regulated Brownian motion,
         Advances in Applied Probability 19, 1987).
@@ -170,7 +134,7 @@ class Load:
         longest = max(law.mean for law in self.demands)
         bursts = 1 + min(max(1.0, self.arrivals.scv), _BURSTY)
         gap = min(1.0, self.cores * (1 - math.sqrt(self.utilization)) ** 2)
-        return _SETTLING * min(lasting, _BURSTY * longest) * bursts / 4 / gap
+        return _RELAXATIONS * min(lasting, _BURSTY * longest) * bursts / 4 / gap
 
     def spread(self, demand: float) -> float:
         """Return the standard deviation, for long demands, of the time on one core."""
@@ -204,11 +168,11 @@ def loads_of(query: Query, nodes: Sequence[int]) -> dict[int, Load]:
     """Return the loads of those of these nodes that have any."""
     background = query.machine.part("background", Background)
     cores = query.machine.nodes.cores
-    found = {node: load_of(background, node, cores) for node in sorted(set(nodes))}
-    return {node: load for node, load in found.items() if load is not None}
+    loads = {node: load_of(background, node, cores) for node in sorted(set(nodes))}
+    return {node: load for node, load in loads.items() if load is not None}
 
 
-def stated(
+def read_load(
     cores: int, utilization: float | None, laws: Sequence[str], arrivals: str, scheduling: str
 ) -> Load:
     """Return the load that a command line states.
@@ -229,13 +193,13 @@ def stated(
     ParcastError
         If a law is wrong, or the utilizations are missing, contradict each other or reach 1.
     """
-    parted = [text.rpartition("@") if "@" in text else (text, "", "") for text in laws]
-    if len(laws) > 1 and not all(share for _, _, share in parted):
+    pairs = [text.rpartition("@") if "@" in text else (text, "", "") for text in laws]
+    if len(laws) > 1 and not all(share for _, _, share in pairs):
         raise ParcastError(
             f"{len(laws)} classes of background jobs need each its utilization, such as exp:1@0.3"
         )
     try:
-        used = [float(share) for _, _, share in parted if share]
+        used = [float(share) for _, _, share in pairs if share]
     except ValueError:
         raise ParcastError(
             f"--background {laws}: write LAW@UTILIZATION, such as exp:1@0.3"
@@ -251,9 +215,11 @@ def stated(
         )
     classes = tuple(
         JobClass(share=share, demand=text)
-        for (text, _, _), share in zip(parted, used or [1.0], strict=True)
+        for (text, _, _), share in zip(pairs, used or [1.0], strict=True)
     )
-    made = Background(utilization=total, classes=classes, arrivals=arrivals, scheduling=scheduling)
-    load = load_of(made, 0, cores)
+    background = Background(
+        utilization=total, classes=classes, arrivals=arrivals, scheduling=scheduling
+    )
+    load = load_of(background, 0, cores)
     assert load is not None
     return load

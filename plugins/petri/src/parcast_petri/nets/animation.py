@@ -55,20 +55,20 @@ rect { scroll-margin: 70px 120px; }
 @media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; } }"""
 
 
-def lines(made: Arrays, steps: int) -> Iterator[str]:
+def lines(net_arrays: Arrays, steps: int) -> Iterator[str]:
     """Yield a line for each firing: number, time, transition, and the tokens that moved."""
-    changes = _changes(made)
-    for number, (time, name) in enumerate(islice(Play(made).events(), steps), 1):
+    changes = _changes(net_arrays)
+    for number, (time, name) in enumerate(islice(Play(net_arrays).events(), steps), 1):
         moved = ", ".join(f"{place} {by:+d}" for place, by in changes[name].items())
         yield f"{number:6d}  {float(time):14.9g} s  {name}  ({moved})"
 
 
-def page(made: Arrays, steps: int) -> str:
+def page(net_arrays: Arrays, steps: int) -> str:
     """Return an HTML page that plays the first steps; arrow keys go on and back."""
-    net = made.net
-    played = [(float(time), name) for time, name in islice(Play(made).events(), steps)]
+    net = net_arrays.net
+    firings = [(float(time), name) for time, name in islice(Play(net_arrays).events(), steps)]
     initial = {place: net.initial.get(place, 0) for place in net.places}
-    data = {"initial": initial, "changes": _changes(made), "steps": played}
+    data = {"initial": initial, "changes": _changes(net_arrays), "steps": firings}
     embedded = json.dumps(data).replace("<", "\\u003c")
     return (
         "<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>A net by steps</title>\n"
@@ -82,9 +82,5 @@ def page(made: Arrays, steps: int) -> str:
     )
 
 
-def _changes(made: Arrays) -> dict[str, dict[str, int]]:
-    found = {}
-    for one in made.net.transitions:
-        change = {p: one.post.get(p, 0) - one.pre.get(p, 0) for p in {**one.pre, **one.post}}
-        found[one.name] = {place: by for place, by in change.items() if by}
-    return found
+def _changes(net_arrays: Arrays) -> dict[str, dict[str, int]]:
+    return {transition.name: transition.change() for transition in net_arrays.net.transitions}

@@ -26,13 +26,13 @@ class Arcs:
     tokens: Whole
 
     @classmethod
-    def of(cls, listed: Sequence[Mapping[str, int]], places: Mapping[str, int]) -> Arcs:
+    def of(cls, by_transition: Sequence[Mapping[str, int]], places: Mapping[str, int]) -> Arcs:
         """Return the arcs of every transition, which each lists from places to tokens."""
-        counts = np.fromiter(map(len, listed), np.int64, len(listed))
-        names = map(places.__getitem__, chain.from_iterable(listed))
-        tokens = chain.from_iterable(map(methodcaller("values"), listed))
+        counts = np.fromiter(map(len, by_transition), np.int64, len(by_transition))
+        names = map(places.__getitem__, chain.from_iterable(by_transition))
+        tokens = chain.from_iterable(map(methodcaller("values"), by_transition))
         return cls(
-            np.repeat(np.arange(len(listed)), counts),
+            np.repeat(np.arange(len(by_transition)), counts),
             np.fromiter(names, np.int64, counts.sum()),
             np.fromiter(tokens, np.int64, counts.sum()),
         )
@@ -41,9 +41,9 @@ class Arcs:
         """Return where the arcs of each transition begin, and where the last ones end."""
         return _starts(self.transition, transitions)
 
-    def only(self, wanted: Any) -> Arcs:
+    def only(self, selection: Any) -> Arcs:
         """Return some of them."""
-        return Arcs(self.transition[wanted], self.place[wanted], self.tokens[wanted])
+        return Arcs(self.transition[selection], self.place[selection], self.tokens[selection])
 
 
 def arc_columns(
@@ -88,14 +88,14 @@ def _starts(owner: Whole, owners: int) -> Whole:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=owners))])
 
 
-def _joined(one: Arcs, other: Arcs, places: int) -> Arcs:
+def _joined(arcs: Arcs, added: Arcs, places: int) -> Arcs:
     """Return arcs with those of ``other`` behind, summed up by place and without zeros."""
-    if not len(other.place):
-        return one
-    transition = np.concatenate([one.transition, other.transition])
+    if not len(added.place):
+        return arcs
+    transition = np.concatenate([arcs.transition, added.transition])
     order = np.argsort(transition, kind="stable")
-    key = (transition * places + np.concatenate([one.place, other.place]))[order]
-    tokens = np.concatenate([one.tokens, other.tokens])[order]
+    key = (transition * places + np.concatenate([arcs.place, added.place]))[order]
+    tokens = np.concatenate([arcs.tokens, added.tokens])[order]
     unique, first, which = np.unique(key, return_index=True, return_inverse=True)
     total = np.zeros(len(unique), np.int64)
     np.add.at(total, which, tokens)

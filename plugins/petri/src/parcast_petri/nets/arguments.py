@@ -12,16 +12,16 @@ from parcast import Registry
 from parcast.comparison import lower
 from parcast.errors import FileError, UnknownNameError, did_you_mean
 from parcast.model import Query
-from parcast_petri.nets.arrays import Arrays, arrays
+from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import read_json
 from parcast_petri.nets.pnml.reading import read_pnml
 from parcast_petri.programs.folded import folded_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers.options import Options
-from parcast_petri.solvers.preparation import drawn, loads, playable
+from parcast_petri.solvers.preparation import build_program, loads, program_arrays
 
-_OPTIONS = [one.name for one in attrs.fields(Options)]
+_OPTIONS = [field.name for field in attrs.fields(Options)]
 _NETS = (".json", ".pnml", ".xml", ".tapn")
 
 #: The machine of a program's net where none is given.
@@ -38,7 +38,7 @@ class Subject:
     """A net, how it is played, and what is to be said about how it came to be."""
 
     net: Net
-    made: Arrays
+    arrays: Arrays
     notes: tuple[str, ...] = ()
     source: Path | None = None  #: the PNML file
 
@@ -63,28 +63,27 @@ def subject(
     if path.suffix.lower() in _NETS and path.exists():
         if folded:
             raise FileError(f"{path} is a net already: --folded is for programs; leave it out")
-        found = read_net(path)
-        return attrs.evolve(found, made=arrays(found.net, "plain"))
+        return read_net(path)
     notes = []
     if machine is None:
         notes.append("no --machine: 1 GFLOP/s, 1 us and 1 GB/s are assumed")
     query = query_of(registry, what, machine or ASSUMED, p, settings)
     if folded:
-        kept = folded_net(query)
-        net = attrs.evolve(kept.net, name=f"{kept.net.name} folded")
-        return Subject(net, arrays(net, "plain"), (*notes, *kept.notes))
-    program = drawn(query, Nodes(loads(query)))
-    return Subject(program.net, playable(query, program), tuple(notes))
+        folding = folded_net(query)
+        net = attrs.evolve(folding.net, name=f"{folding.net.name} folded")
+        return Subject(net, kernel_arrays(net, "plain"), (*notes, *folding.notes))
+    program = build_program(query, Nodes(loads(query)))
+    return Subject(program.net, program_arrays(query, program), tuple(notes))
 
 
 def read_net(path: Path) -> Subject:
     """Return the net of a file, by its suffix."""
     if path.suffix.lower() == ".json":
         net = read_json(path)
-        return Subject(net, arrays(net, "plain"))
+        return Subject(net, kernel_arrays(net, "plain"))
     if path.suffix.lower() in _NETS:
         document = read_pnml(path)
-        return Subject(document.net, arrays(document.net, "plain"), document.notes, path)
+        return Subject(document.net, kernel_arrays(document.net, "plain"), document.notes, path)
     raise FileError(f"{path}: nets are read from {', '.join(_NETS)}")
 
 
@@ -92,26 +91,26 @@ def query_of(
     registry: Registry, program: str, machine: Any, p: int, settings: Sequence[str]
 ) -> Query:
     """Return the query about a program on a machine, as `petri.mean` is asked it."""
-    workload, found = registry.workload(program), registry.machine(machine)
+    workload, target = registry.workload(program), registry.machine(machine)
     parameters: dict[str, Any] = {}
-    given: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     for text in settings:
         name, sign, value = text.partition("=")
         option = name.removeprefix("petri.")
         if name != option and option in _OPTIONS and sign:
-            given[option] = value
+            stated[option] = value
         elif name in workload.parameters and sign:
             parameters[name] = _number(name, value)
         else:
-            known = [*workload.parameters, *(f"petri.{one}" for one in _OPTIONS)]
-            hint = did_you_mean(name, known)
+            names = [*workload.parameters, *(f"petri.{key}" for key in _OPTIONS)]
+            hint = did_you_mean(name, names)
             raise UnknownNameError(
                 f"--set {text}: give NAME=VALUE of a parameter or an option of petri.{hint}"
             )
     from parcast.files import structure
 
-    options = structure(given, Options, "option", "petri")
-    query = Query(workload=workload, machine=found, p=p, d=found.storage.disks,
+    options = structure(stated, Options, "option", "petri")
+    query = Query(workload=workload, machine=target, p=p, d=target.storage.disks,
                   parameters=parameters, options=options)  # fmt: skip
     return lower(registry.lowerings, query, "program")[0]
 

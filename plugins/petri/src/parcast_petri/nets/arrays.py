@@ -66,17 +66,21 @@ class Arrays:
         real = [columns[at] for at in range(k.PRE_AT, k.HEADER) if at in k.REAL]
         if self.form == "compiled":
             return Memory(
-                np.concatenate([np.asarray(one, np.int64) for one in (m, *whole)]),
-                np.concatenate([np.asarray(one, np.float64) for one in (times, *real)]),
+                np.concatenate([np.asarray(column, np.int64) for column in (m, *whole)]),
+                np.concatenate([np.asarray(column, np.float64) for column in (times, *real)]),
                 sizes,
                 slots,
             )
-        exactly = Fraction if self.form == "exact" else float
-        listed, numbers = (
-            [x for one in ones for x in (one.tolist() if isinstance(one, np.ndarray) else one)]
-            for ones in (whole, real)
+        number = Fraction if self.form == "exact" else float
+        integers, reals = (
+            [
+                x
+                for column in group
+                for x in (column.tolist() if isinstance(column, np.ndarray) else column)
+            ]
+            for group in (whole, real)
         )
-        return Memory([*m, *listed], [*map(exactly, (*times, *numbers))], sizes, slots)
+        return Memory([*m, *integers], [*map(number, (*times, *reals))], sizes, slots)
 
     def grown(self, old: Memory) -> Memory:
         """Return a memory in the same state with room for twice as many timers."""
@@ -94,12 +98,12 @@ class Arrays:
             keys = old.column(k.KEY, int(start), int(start + size))
             new.f[new.m[k.KEY] + to : new.m[k.KEY] + to + size] = keys
             for position, item in enumerate(items, int(to)):
-                new.m[new.m[k.PLACE] + item] = position
-        end = old.sizes[k.PLACE]
-        free = [*range(new.sizes[k.PLACE] - 1, end - 1, -1)]
-        kept = old.column(k.FREE, 0, int(old.m[k.SPARE]))
-        new.fill(k.FREE, [*free, *kept])
-        new.m[k.SPARE] = len(free) + len(kept)
+                new.m[new.m[k.SLOT] + item] = position
+        end = old.sizes[k.SLOT]
+        free = [*range(new.sizes[k.SLOT] - 1, end - 1, -1)]
+        free_before = old.column(k.FREE, 0, int(old.m[k.SPARE]))
+        new.fill(k.FREE, [*free, *free_before])
+        new.m[k.SPARE] = len(free) + len(free_before)
         return new
 
     def _changed(self, slots: int, room: int) -> dict[int, Whole]:
@@ -114,37 +118,37 @@ class Arrays:
         sizes = [transitions + pools + slots, transitions, queues]
         sizes += [*(members[pool] + slots for pool in self.pools), *lines, *lines]
         base = np.cumsum([0, *sizes])
-        none = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
-        none |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
-        none |= dict.fromkeys((k.OPEN, k.LEFT_ON), len(self.net.links))
-        none |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)
-        none |= dict.fromkeys((k.HEAP, k.KEY), base[-1])
-        none |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
-        none |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
+        zeros = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
+        zeros |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
+        zeros |= dict.fromkeys((k.OPEN, k.LEFT_ON), len(self.net.links))
+        zeros |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)
+        zeros |= dict.fromkeys((k.HEAP, k.KEY), base[-1])
+        zeros |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
+        zeros |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
                  k.STACK: self.depth + 1}  # fmt: skip
-        away = dict.fromkeys((k.OLDER, k.YOUNGER, k.PLACE), items)
-        away |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
-        more = np.zeros(items - transitions, np.int64)
+        minus_ones = dict.fromkeys((k.OLDER, k.YOUNGER, k.SLOT), items)
+        minus_ones |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
+        padding = np.zeros(items - transitions, np.int64)
         return {
-            **{at: np.zeros(length, np.int64) for at, length in none.items()},
-            **{at: np.full(length, -1) for at, length in away.items()},
+            **{at: np.zeros(length, np.int64) for at, length in zeros.items()},
+            **{at: np.full(length, -1) for at, length in minus_ones.items()},
             k.MARKING: marking,
             k.SAVED: marking,
-            k.OWNER: np.append(np.arange(transitions), more - 1),
-            k.TIE: np.append(self.tie, more),
+            k.OWNER: np.append(np.arange(transitions), padding - 1),
+            k.TIE: np.append(self.tie, padding),
             k.FREE: np.arange(items - 1, fixed - 1, -1),
             k.BASE: base[:-1],
         }
 
     def _marking(self) -> Whole:
         net = self.net
-        found = np.zeros(len(net.places) + len(net.loads), np.int64)
+        marking = np.zeros(len(net.places) + len(net.loads), np.int64)
         for place, tokens in net.initial.items():
-            found[self.places[place]] = tokens
-        return found
+            marking[self.places[place]] = tokens
+        return marking
 
 
-def arrays(
+def kernel_arrays(
     net: Net,
     form: Form = "compiled",
     *,
@@ -178,22 +182,28 @@ def arrays(
     pools = tuple(dict.fromkeys(t.speed for _, t in special if t.speed is not None))
     queues = tuple(dict.fromkeys(t.queue for _, t in special if t.queue is not None))
     granted, tie = np.full(len(net.transitions), -1), np.arange(len(net.transitions))
-    for at, one in special:
-        if one.queue is not None:
-            granted[at] = places[one.queue]
-    if any(one.priority for _, one in special):
+    for at, transition in special:
+        if transition.queue is not None:
+            granted[at] = places[transition.queue]
+    if any(transition.priority for _, transition in special):
         tie[sorted(tie.tolist(), key=lambda t: (-net.transitions[t].priority, t))] = tie.copy()
-    codes = {at: code(one.delay, places) for at, one in special if isinstance(one.delay, Tokens)}
-    more = [code(number, places) for number in (*pools, *(link.capacity for link in net.links))]
-    codes |= dict(enumerate(more, len(net.transitions)))
+    codes = {
+        at: code(transition.delay, places)
+        for at, transition in special
+        if isinstance(transition.delay, Tokens)
+    }
+    rate_codes = [
+        code(number, places) for number in (*pools, *(link.capacity for link in net.links))
+    ]
+    codes |= dict(enumerate(rate_codes, len(net.transitions)))
     columns = {
         **arc_columns(net, places, granted),
         **_concerned(net, places, pools, queues),
         **_attributes(net, places, pools, form),
         **_shared(net, places),
-        k.CODE_AT: _starts(codes, len(net.transitions) + len(more)),
-        k.CODE: [op for one in codes.values() for op, _ in one],
-        k.OPERAND: [*(operand for one in codes.values() for _, operand in one), 0],
+        k.CODE_AT: _starts(codes, len(net.transitions) + len(rate_codes)),
+        k.CODE: [op for operations in codes.values() for op, _ in operations],
+        k.OPERAND: [*(operand for operations in codes.values() for _, operand in operations), 0],
     }
     return Arrays(
         net=net,
@@ -212,7 +222,9 @@ def arrays(
         places=places,
         tie=tie,
         depth=max(map(len, codes.values()), default=0),
-        plural=sum(_enabled(net, one) for _, one in special if one.servers != 1),
+        plural=sum(
+            _enabled(net, transition) for _, transition in special if transition.servers != 1
+        ),
         pools=pools,
         queues=queues,
     )
@@ -223,13 +235,17 @@ def _attributes(
 ) -> dict[int, Sequence[Any] | Whole]:
     count = len(net.transitions)
     index = {pool: at for at, pool in enumerate(pools)}
-    delays = [one.delay for one in net.transitions]
-    immediate = np.fromiter((one is None for one in delays), np.int64, count)
-    first: list[Any] = [0.0 if one is None else one for one in delays]
+    delays = [transition.delay for transition in net.transitions]
+    immediate = np.fromiter((delay is None for delay in delays), np.int64, count)
+    first: list[Any] = [0.0 if delay is None else delay for delay in delays]
     second: list[Any] = [0.0] * count
-    none, one, no = np.zeros(count, np.int64), np.ones(count, np.int64), np.full(count, -1)
-    kind, servers, age, plain = none.copy(), one.copy(), none.copy(), 1 - immediate
-    pool, load, tables = no.copy(), no.copy(), {}
+    zeros, unit, minus_ones = (
+        np.zeros(count, np.int64),
+        np.ones(count, np.int64),
+        np.full(count, -1),
+    )
+    kind, servers, age, plain = zeros.copy(), unit.copy(), zeros.copy(), 1 - immediate
+    pool, load, tables = minus_ones.copy(), minus_ones.copy(), {}
     for at in net.special:
         t = net.transitions[at]
         kind[at], first[at], second[at], tables[at] = law(t, exact=form == "exact")
@@ -252,11 +268,13 @@ def _attributes(
     }
 
 
-def _plain(one: Transition) -> int:
+def _plain(transition: Transition) -> int:
     """Return 1 where a transition's timer, constant or drawn, is all that it has."""
-    timer = one.delay is not None and not isinstance(one.delay, Tokens | Given)
-    beside = one.inhibitor or one.speed or one.load or one.memory == "age"
-    return int(timer and one.servers == 1 and not beside)
+    timer = transition.delay is not None and not isinstance(transition.delay, Tokens | Given)
+    extras = (
+        transition.inhibitor or transition.speed or transition.load or transition.memory == "age"
+    )
+    return int(timer and transition.servers == 1 and not extras)
 
 
 def _starts(lists: Mapping[int, Sized], count: int) -> Whole:
@@ -265,27 +283,27 @@ def _starts(lists: Mapping[int, Sized], count: int) -> Whole:
     Those that are not given are empty.
     """
     lengths = np.zeros(count + 1, np.int64)
-    for at, one in lists.items():
-        lengths[at + 1] = len(one)
+    for at, values in lists.items():
+        lengths[at + 1] = len(values)
     return np.cumsum(lengths)
 
 
 def _burst(net: Net) -> int:
     """Return how many timers one firing may start in transitions with several servers."""
     special = [net.transitions[at] for at in net.special]
-    if all(one.servers == 1 for one in special):
+    if all(transition.servers == 1 for transition in special):
         return 0
     takers: dict[str, int] = {}
-    for one in special:
-        for place in {**one.pre, **one.inhibitor} if one.servers != 1 else ():
+    for transition in special:
+        for place in {**transition.pre, **transition.inhibitor} if transition.servers != 1 else ():
             takers[place] = takers.get(place, 0) + 1
-    freed = sum(_enabled(net, one) for one in special if one.inhibitor)
+    freed = sum(_enabled(net, transition) for transition in special if transition.inhibitor)
     return (
         1
         + freed
         + max(
-            sum(tokens * takers.get(place, 0) for place, tokens in one.post.items())
-            for one in net.transitions
+            sum(tokens * takers.get(place, 0) for place, tokens in transition.post.items())
+            for transition in net.transitions
         )
     )
 
@@ -293,8 +311,8 @@ def _burst(net: Net) -> int:
 def _enabled(net: Net, transition: Transition) -> int:
     """Return how often a transition is enabled at first, inhibitors left aside."""
     least = [net.initial.get(place, 0) // weight for place, weight in transition.pre.items()]
-    found = min(least, default=1)
-    return found if transition.servers is None else min(found, transition.servers)
+    degree = min(least, default=1)
+    return degree if transition.servers is None else min(degree, transition.servers)
 
 
 def _concerned(
@@ -306,15 +324,15 @@ def _concerned(
         for name in net.read_by(pool):
             stirred[places[name]].append(index)
     number = {queue: at for at, queue in enumerate(queues)}
-    grants, of = np.full(len(places), -1), np.full(len(net.transitions), -1)
+    grants, queue_of = np.full(len(places), -1), np.full(len(net.transitions), -1)
     for queue, at in number.items():
         grants[places[queue]] = at
     for at in net.special:
-        of[at] = number.get(net.transitions[at].queue or "", -1)
+        queue_of[at] = number.get(net.transitions[at].queue or "", -1)
     return {
-        k.STIR_AT: _starts(stirred, len(places)),
-        k.STIR: [pool for place in sorted(stirred) for pool in stirred[place]],
-        k.QUEUE: of,
+        k.READER_AT: _starts(stirred, len(places)),
+        k.READER: [pool for place in sorted(stirred) for pool in stirred[place]],
+        k.QUEUE: queue_of,
         k.RESOURCE: [places[queue] for queue in queues],
         k.GRANTS: grants,
     }
@@ -324,8 +342,8 @@ def _shared(net: Net, places: Mapping[str, int]) -> dict[int, Sequence[Any] | Wh
     """Return the columns of links: what is on them, and the other way round."""
     members = {at: [places[name] for name in link.loads] for at, link in enumerate(net.links)}
     on: dict[int, list[int]] = defaultdict(list)
-    for at, ones in members.items():
-        for place in dict.fromkeys(ones):
+    for at, positions in members.items():
+        for place in dict.fromkeys(positions):
             on[place].append(at)
     return {
         k.MEMBER_AT: _starts(members, len(members)),

@@ -24,11 +24,11 @@ class Ending:
 
     @cached_property
     def _producers(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {place: [] for place in self.net.places}
-        for one in self.net.transitions:
-            for place in one.post:
-                found[place].append(one.name)
-        return found
+        producers: dict[str, list[str]] = {place: [] for place in self.net.places}
+        for transition in self.net.transitions:
+            for place in transition.post:
+                producers[place].append(transition.name)
+        return producers
 
     def missing(self, transition: Transition) -> list[str]:
         """Return the input places in which a transition lacks tokens."""
@@ -41,9 +41,9 @@ class Ending:
         grew = True
         while grew:
             grew = False
-            for one in self.net.transitions:
-                if one.name not in starved and self._starves(one, starved):
-                    starved.add(one.name)
+            for transition in self.net.transitions:
+                if transition.name not in starved and self._starves(transition, starved):
+                    starved.add(transition.name)
                     grew = True
         return frozenset(starved)
 
@@ -54,11 +54,11 @@ class Ending:
     def blocked(self) -> tuple[str, ...]:
         """The transitions that have some of their tokens and wait in a circle for the others."""
         return tuple(
-            one.name
-            for one in self.net.transitions
-            if one.name not in self.starved
-            and self.missing(one)
-            and any(self.marking.get(place, 0) for place in one.pre)
+            transition.name
+            for transition in self.net.transitions
+            if transition.name not in self.starved
+            and self.missing(transition)
+            and any(self.marking.get(place, 0) for place in transition.pre)
         )
 
     @cached_property
@@ -66,24 +66,26 @@ class Ending:
         """A cyclic wait: transitions, each with the place that it waits for the next to fill."""
         if not self.blocked:
             return ()
-        named = {one.name: one for one in self.net.transitions}
+        by_name = {transition.name: transition for transition in self.net.transitions}
         path: list[tuple[str, str]] = []
         seen: dict[str, int] = {}
         name = self.blocked[0]
         while name not in seen:
             seen[name] = len(path)
-            lacking = self.missing(named[name])
+            lacking = self.missing(by_name[name])
             if not lacking:  # held back by an inhibitor only
                 return ()
             path.append((name, lacking[0]))
-            name = next(one for one in self._producers[lacking[0]] if one not in self.starved)
+            name = next(
+                producer for producer in self._producers[lacking[0]] if producer not in self.starved
+            )
         return tuple(path[seen[name] :])
 
     def sentence(self) -> str:
         """Return the deadlock in words, or nothing where there is none."""
         if not self.blocked:
             return ""
-        shown = ", ".join(map(repr, self.blocked[:5])) + " and others" * (len(self.blocked) > 5)
+        names = ", ".join(map(repr, self.blocked[:5])) + " and others" * (len(self.blocked) > 5)
         ring = ", ".join(f"{name!r} for {place!r}" for name, place in self.cycle)
         waits = f"; they wait in a circle, {ring}" if ring else ""
-        return f"deadlock: {shown} have some of their tokens and can never get the others{waits}"
+        return f"deadlock: {names} have some of their tokens and can never get the others{waits}"

@@ -27,12 +27,12 @@ def code(tokens: Tokens, places: Mapping[str, int]) -> list[tuple[int, Any]]:
         if expr.f == FAIR:
             (member,) = names_in(expr)
             return [(k.FAIR, places[member])]
-        found = of(expr.args[0])
+        operations = of(expr.args[0])
         if len(expr.args) == 1:
-            return [*found, (_OPS["neg" if expr.f == "-" else expr.f], 0)]
+            return [*operations, (_OPS["neg" if expr.f == "-" else expr.f], 0)]
         for argument in expr.args[1:]:
-            found += [*of(argument), (_OPS[expr.f], 0)]
-        return found
+            operations += [*of(argument), (_OPS[expr.f], 0)]
+        return operations
 
     return of(tokens.expr)
 
@@ -50,7 +50,7 @@ def law(transition: Transition, *, exact: bool) -> tuple[int, Any, Any, Sequence
     if isinstance(delay, Tokens):
         return k.MARKED, 0, 0, ()
     if isinstance(delay, Given):
-        return k.GIVEN, 0, 0, (0.0,) * delay.most
+        return k.GIVEN, 0, 0, (0.0,) * delay.limit
     if not isinstance(delay, Law):
         return k.CONST, delay, 0, ()
     if delay.law == "const":

@@ -37,14 +37,16 @@ def dot(net: Net) -> str:
         tokens = net.initial.get(place, 0)
         text = _quoted(f"{place}\n{tokens or ''}".strip())
         lines.append(f"  {_quoted('p ' + place)} [shape=circle label={text}];")
-    for one in net.transitions:
-        text = _quoted(f"{one.name}\n{timing(one)}")
-        lines.append(f"  {_quoted('t ' + one.name)} [shape=box label={text}];")
+    for transition in net.transitions:
+        text = _quoted(f"{transition.name}\n{timing(transition)}")
+        lines.append(f"  {_quoted('t ' + transition.name)} [shape=box label={text}];")
         for arcs, way, style in (
-            (one.pre, "in", ""), (one.inhibitor, "in", " arrowhead=odot"), (one.post, "out", "")
-        ):  # fmt: skip
+            (transition.pre, "in", ""),
+            (transition.inhibitor, "in", " arrowhead=odot"),
+            (transition.post, "out", ""),
+        ):
             for place, weight in arcs.items():
-                ends = [_quoted("p " + place), _quoted("t " + one.name)]
+                ends = [_quoted("p " + place), _quoted("t " + transition.name)]
                 tail, head = ends if way == "in" else reversed(ends)
                 label = f'label="{weight}"' if weight != 1 else ""
                 lines.append(f"  {tail} -> {head} [{label}{style}];")
@@ -56,23 +58,23 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def timing(one: Transition) -> str:
+def timing(transition: Transition) -> str:
     """Return when a transition fires, in a few words."""
-    delay = one.delay
+    delay = transition.delay
     match delay:
         case None:
-            said = "at once"
+            text = "at once"
         case Tokens():
-            said = f"{delay.text} s"
+            text = f"{delay.text} s"
         case Law():
-            said = f"{delay.law} {delay.mean:.4g} s"
+            text = f"{delay.law} {delay.mean:.4g} s"
         case Given():
-            said = "given"
+            text = "given"
         case _:
-            said = f"{float(delay):.6g} s"
-    if one.speed is not None:
-        said += f" at {one.speed.text}"
-    return said
+            text = f"{float(delay):.6g} s"
+    if transition.speed is not None:
+        text += f" at {transition.speed.text}"
+    return text
 
 
 def svg(net: Net) -> str:
@@ -104,12 +106,12 @@ def svg(net: Net) -> str:
             'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
         ),
     ]
-    for one in net.transitions:
-        lines += _arcs(one, at)
+    for transition in net.transitions:
+        lines += _arcs(transition, at)
     for place in net.places:
         lines += _place(place, net.initial.get(place, 0), at["place", place])
-    for one in net.transitions:
-        lines += _transition(one, at["transition", one.name])
+    for transition in net.transitions:
+        lines += _transition(transition, at["transition", transition.name])
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -119,13 +121,13 @@ _Node = tuple[str, str]
 def _positions(net: Net) -> dict[_Node, tuple[int, int]]:
     """Return where each node stands."""
     following: dict[_Node, list[_Node]] = defaultdict(list)
-    for one in net.transitions:
-        transition = ("transition", one.name)
-        for place in one.pre:
-            following["place", place].append(transition)
-        following[transition] += [("place", place) for place in one.post]
+    for transition in net.transitions:
+        box = ("transition", transition.name)
+        for place in transition.pre:
+            following["place", place].append(box)
+        following[box] += [("place", place) for place in transition.post]
     nodes: list[_Node] = [("place", place) for place in net.places]
-    nodes += [("transition", one.name) for one in net.transitions]
+    nodes += [("transition", transition.name) for transition in net.transitions]
     layer: dict[_Node, int] = {}
     marked = [node for node in nodes if node[0] == "place" and net.initial.get(node[1])]
     for start in [*marked, *nodes]:
@@ -151,33 +153,35 @@ def _spread(
     for node in nodes:
         layers[layer[node]].append(node)
     before: dict[_Node, list[int]] = defaultdict(list)
-    found = {}
+    positions = {}
     for depth in sorted(layers):
         members = sorted(layers[depth], key=lambda node: _mean(before[node]))
         for number, node in enumerate(members):
-            found[node] = (_ACROSS * number + _LEFT, _DOWN * depth + _DOWN // 2)
+            positions[node] = (_ACROSS * number + _LEFT, _DOWN * depth + _DOWN // 2)
             for after in following.get(node, ()):
                 if layer[after] > depth:
                     before[after].append(number)
-    return found
+    return positions
 
 
 def _mean(numbers: Sequence[int]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
-def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
-    here = at["transition", one.name]
+def _arcs(transition: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
+    box = at["transition", transition.name]
     lines = []
     for arcs, inward, dash in (
-        (one.pre, True, ""), (one.inhibitor, True, ' stroke-dasharray="3"'), (one.post, False, "")
-    ):  # fmt: skip
+        (transition.pre, True, ""),
+        (transition.inhibitor, True, ' stroke-dasharray="3"'),
+        (transition.post, False, ""),
+    ):
         for place, weight in arcs.items():
-            there = at["place", place]
-            (x1, y1), (x2, y2) = (there, here) if inward else (here, there)
+            circle = at["place", place]
+            (x1, y1), (x2, y2) = (circle, box) if inward else (box, circle)
             sign = (y2 > y1) - (y2 < y1)
             leave, reach = (12, 7) if inward else (7, 12)
-            aside = max(-16, min(16, (there[0] - here[0]) // 8))  # on the nearer part of the bar
+            aside = max(-16, min(16, (circle[0] - box[0]) // 8))  # on the nearer part of the bar
             x1, x2 = (x1, x2 + aside) if inward else (x1 + aside, x2)
             lines.append(
                 f'<line x1="{x1}" y1="{y1 + sign * leave}" x2="{x2}" y2="{y2 - sign * reach}" '
@@ -190,25 +194,25 @@ def _arcs(one: Transition, at: Mapping[_Node, tuple[int, int]]) -> list[str]:
 
 def _place(name: str, tokens: int, where: tuple[int, int]) -> list[str]:
     x, y = where
-    named = f"data-name={quoteattr(name)}"
+    name_attribute = f"data-name={quoteattr(name)}"
     marked = " marked" if tokens else ""
     return [
-        f'<circle class="place{marked}" {named} cx="{x}" cy="{y}" r="12"/>',
-        f'<text class="tokens" {named} x="{x}" y="{y + 4}">{tokens or ""}</text>',
+        f'<circle class="place{marked}" {name_attribute} cx="{x}" cy="{y}" r="12"/>',
+        f'<text class="tokens" {name_attribute} x="{x}" y="{y + 4}">{tokens or ""}</text>',
         f'<text class="name" x="{x + 16}" y="{y + 3}">{escape(name)}</text>',
     ]
 
 
-def _transition(one: Transition, where: tuple[int, int]) -> list[str]:
+def _transition(transition: Transition, where: tuple[int, int]) -> list[str]:
     x, y = where
-    kind = "immediate" if one.delay is None else "timed"
+    kind = "immediate" if transition.delay is None else "timed"
     return [
         (
-            f'<rect class="transition {kind}" data-name={quoteattr(one.name)} x="{x - 20}" '
+            f'<rect class="transition {kind}" data-name={quoteattr(transition.name)} x="{x - 20}" '
             f'y="{y - 7}" width="40" height="14"/>'
         ),
         (
-            f'<text class="name" x="{x + 24}" y="{y - 1}">{escape(one.name)}</text>'
-            f'<text class="timing" x="{x + 24}" y="{y + 9}">{escape(timing(one))}</text>'
+            f'<text class="name" x="{x + 24}" y="{y - 1}">{escape(transition.name)}</text>'
+            f'<text class="timing" x="{x + 24}" y="{y + 9}">{escape(timing(transition))}</text>'
         ),
     ]

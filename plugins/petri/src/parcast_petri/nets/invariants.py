@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from parcast_petri.nets.markings import Search, searched
+from parcast_petri.nets.markings import Search, search_markings
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.siphons import Halting, halting
 
@@ -32,12 +32,12 @@ class Proof:
     @property
     def bounds(self) -> dict[str, int]:
         """How many tokens a place may have at most, where an invariant says so."""
-        found: dict[str, int] = {}
+        bounds: dict[str, int] = {}
         for invariant in self.place_invariants or ():
             total = sum(self.net.initial.get(place, 0) * n for place, n in invariant.items())
             for place, weight in invariant.items():
-                found[place] = min(found.get(place, total // weight), total // weight)
-        return found
+                bounds[place] = min(bounds.get(place, total // weight), total // weight)
+        return bounds
 
     @property
     def unbounded(self) -> tuple[str, ...]:
@@ -45,10 +45,14 @@ class Proof:
         return tuple(place for place in self.net.places if place not in self.bounds)
 
     @property
-    def unfed(self) -> tuple[str, ...]:
+    def dead_transitions(self) -> tuple[str, ...]:
         """The transitions that can never fire: they need tokens that nobody ever gives."""
         empty = set(self.siphon)
-        return tuple(one.name for one in self.net.transitions if empty.intersection(one.pre))
+        return tuple(
+            transition.name
+            for transition in self.net.transitions
+            if empty.intersection(transition.pre)
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -61,10 +65,10 @@ class Proof:
             "bounded": not self.unbounded if self.place_invariants is not None else None,
             "bounds": self.bounds,
             "unbounded": list(self.unbounded),
-            "never_fire": list(self.unfed),
+            "never_fire": list(self.dead_transitions),
             "deadlock_excluded": (self.search or self.halting).excluded,
             "markings": self.search.markings if self.search else None,
-            "halts_after": self.search.way if self.search else None,
+            "halts_after": self.search.firing_sequence if self.search else None,
             "may_wait": [list(pair) for pair in (self.search or self.halting).waits],
         }
 
@@ -72,24 +76,26 @@ class Proof:
         """Return the same for people."""
         lines = [(f"{self.net.name}: {len(self.net.places)} places, "
                  f"{len(self.net.transitions)} transitions")]  # fmt: skip
-        listed = {
+        sections = {
             "places keep": self.place_invariants,
             "transitions repeat": self.transition_invariants,
         }
-        for word, found in listed.items():
-            if found is None:
+        for word, rows in sections.items():
+            if rows is None:
                 large = len(self.net.places) + len(self.net.transitions) > _MOST_NODES
                 why = f"a net of more than {_MOST_NODES:,} places and transitions"
                 lines.append(f"{word}: not looked for in {why}" if large else
                              f"{word}: too many invariants to list")  # fmt: skip
                 continue
-            lines.append(f"{word}: {len(found)} invariant{'s' * (len(found) != 1)}")
-            lines += [f"  {_sum(one)}" for one in found[:10]]
-            lines += [f"  and {len(found) - 10} more"] * (len(found) > 10)
+            lines.append(f"{word}: {len(rows)} invariant{'s' * (len(rows) != 1)}")
+            lines += [f"  {_sum(invariant)}" for invariant in rows[:10]]
+            lines += [f"  and {len(rows) - 10} more"] * (len(rows) > 10)
         if self.place_invariants is not None:
-            some = ", ".join(self.unbounded[:5]) + " and others" * (len(self.unbounded) > 5)
-            lines.append(f"not bounded by invariants: {some}" if some else "bounded")
-        names = ", ".join(map(repr, self.unfed[:5])) + " and others" * (len(self.unfed) > 5)
+            unbounded = ", ".join(self.unbounded[:5]) + " and others" * (len(self.unbounded) > 5)
+            lines.append(f"not bounded by invariants: {unbounded}" if unbounded else "bounded")
+        names = ", ".join(map(repr, self.dead_transitions[:5])) + " and others" * (
+            len(self.dead_transitions) > 5
+        )
         lines.append(f"can never fire: {names}" if names else "every transition may get its tokens")
         lines.append(self._deadlock())
         return "\n".join(lines)
@@ -98,12 +104,12 @@ class Proof:
         """Return in words whether it may come to a halt, and what was looked at."""
         if self.search is None:
             return self.halting.sentence()
-        if self.search.complete or self.search.way is not None:
+        if self.search.complete or self.search.firing_sequence is not None:
             return self.search.sentence()
-        takers = Counter(place for one in self.net.transitions for place in one.pre)
-        several = next((place for place, count in takers.items() if count > 1), None)
-        open_ = f"who takes the token in {several!r}, as several may, is open to them; "
-        why = open_ if several is not None and self.halting.excluded is False else ""
+        takers = Counter(place for transition in self.net.transitions for place in transition.pre)
+        shared = next((place for place, count in takers.items() if count > 1), None)
+        choice = f"who takes the token in {shared!r}, as several may, is open to them; "
+        why = choice if shared is not None and self.halting.excluded is False else ""
         return f"{self.halting.sentence()}; {why}{self.search.sentence()}"
 
 
@@ -112,25 +118,24 @@ def _sum(invariant: dict[str, int]) -> str:
     return " + ".join(terms[:8]) + (f" + {len(terms) - 8} more" if len(terms) > 8 else "")
 
 
-def prove(net: Net, each: Collection[str] = ()) -> Proof:
+def prove(net: Net, joins: Collection[str] = ()) -> Proof:
     """Return what the structure of a net proves, in exact integers (see `halting`)."""
     index = {place: number for number, place in enumerate(net.places)}
     by_transition: list[Row] = []
     by_place: list[Row] = [{} for _ in net.places]
-    for number, one in enumerate(net.transitions):
-        change = {index[p]: one.post.get(p, 0) - one.pre.get(p, 0) for p in {**one.pre, **one.post}}
-        row = {place: by for place, by in change.items() if by}
+    for number, transition in enumerate(net.transitions):
+        row = {index[place]: by for place, by in transition.change().items()}
         by_transition.append(row)
         for place, by in row.items():
             by_place[place][number] = by
-    structure = halting(net, each)
+    structure = halting(net, joins)
     return Proof(
         net,
         _named(invariants(by_place, len(net.transitions)), net.places),
-        _named(invariants(by_transition, len(net.places)), [one.name for one in net.transitions]),
+        _named(invariants(by_transition, len(net.places)), [t.name for t in net.transitions]),
         _empty_siphon(net),
         structure,
-        None if structure.excluded else searched(net, each),
+        None if structure.excluded else search_markings(net, joins),
     )
 
 
@@ -151,16 +156,16 @@ def invariants(rows: Sequence[Row], columns: int) -> list[Row] | None:
     state = [(dict(row), {number: 1}) for number, row in enumerate(rows)]
     left = set(range(columns))
     while left:
-        column = min(left, key=lambda one: _work(state, one))
+        column = min(left, key=lambda candidate: _work(state, candidate))
         left.remove(column)
         state = _eliminated(state, column)
         if len(state) > _MOST_ROWS:
             return None
-    supports = [frozenset(made) for _, made in state]
+    supports = [frozenset(combination) for _, combination in state]
     return [
-        made
-        for (_, made), support in zip(state, supports, strict=True)
-        if not any(other < support for other in supports)
+        combination
+        for (_, combination), support in zip(state, supports, strict=True)
+        if not any(smaller < support for smaller in supports)
     ]
 
 
@@ -174,31 +179,31 @@ def _work(state: _State, column: int) -> int:
 
 
 def _eliminated(state: _State, column: int) -> _State:
-    kept = [one for one in state if not one[0].get(column)]
-    plus = [one for one in state if one[0].get(column, 0) > 0]
-    minus = [one for one in state if one[0].get(column, 0) < 0]
-    made = []
+    remaining = [entry for entry in state if not entry[0].get(column)]
+    plus = [entry for entry in state if entry[0].get(column, 0) > 0]
+    minus = [entry for entry in state if entry[0].get(column, 0) < 0]
+    combined = []
     for up, of_up in plus:
         for down, of_down in minus:
             a, b = -down[column], up[column]
             row, of = _added(up, a, down, b), _added(of_up, a, of_down, b)
             divisor = gcd(*row.values(), *of.values())
-            made.append(({k: v // divisor for k, v in row.items()},
+            combined.append(({k: v // divisor for k, v in row.items()},
                          {k: v // divisor for k, v in of.items()}))  # fmt: skip
-    supports = [frozenset(of) for _, of in kept]
-    for one in sorted(made, key=lambda one: len(one[1])):
-        support = frozenset(one[1])
+    supports = [frozenset(of) for _, of in remaining]
+    for entry in sorted(combined, key=lambda entry: len(entry[1])):
+        support = frozenset(entry[1])
         if len(supports) > _MOST_ROWS:
             break
-        if not any(other <= support for other in supports):
-            kept.append(one)
+        if not any(smaller <= support for smaller in supports):
+            remaining.append(entry)
             supports.append(support)
-    return kept
+    return remaining
 
 
-def _added(one: Row, a: int, other: Row, b: int) -> Row:
-    total = {key: a * value for key, value in one.items()}
-    for key, value in other.items():
+def _added(left: Row, a: int, right: Row, b: int) -> Row:
+    total = {key: a * value for key, value in left.items()}
+    for key, value in right.items():
         total[key] = total.get(key, 0) + b * value
     return {key: value for key, value in total.items() if value}
 
@@ -209,8 +214,8 @@ def _empty_siphon(net: Net) -> tuple[str, ...]:
     changed = True
     while changed:
         changed = False
-        for one in net.transitions:
-            if empty.isdisjoint(one.pre) and not empty.isdisjoint(one.post):
-                empty -= one.post.keys()
+        for transition in net.transitions:
+            if empty.isdisjoint(transition.pre) and not empty.isdisjoint(transition.post):
+                empty -= transition.post.keys()
                 changed = True
     return tuple(place for place in net.places if place in empty)

@@ -56,8 +56,8 @@ class Tokens:
         NetError
             If it is no arithmetic, or uses more than `OPERATORS`.
         """
-        if found := _FAIR.fullmatch(text.strip()):
-            return cls.fair(found[1])
+        if share := _FAIR.fullmatch(text.strip()):
+            return cls.fair(share[1])
         try:
             expr = parse(text)
         except ParcastError as error:
@@ -80,7 +80,7 @@ def calls(expr: Expr) -> Iterator[Call]:
 class Given:
     """Delays that are given one after another before each run, up to so many."""
 
-    most: int
+    limit: int
 
 
 Delay = Number | Tokens | Law | Given
@@ -107,6 +107,12 @@ class Transition:
     memory: Memory = "enabling"  #: ``age``: work done is kept while disabled
     load: str | None = None  #: a name that counts how often transitions with it are enabled
     queue: str | None = None  #: an input place granted in order of request (immediate only)
+
+    def change(self) -> dict[str, int]:
+        """Return by how many tokens each place changes when it fires, where it does."""
+        places = {**self.pre, **self.post}
+        changes = {place: self.post.get(place, 0) - self.pre.get(place, 0) for place in places}
+        return {place: tokens for place, tokens in changes.items() if tokens}
 
 
 @attrs.frozen
@@ -143,14 +149,16 @@ class Net:
 
     @special.default
     def _special(self) -> tuple[int, ...]:
-        return tuple(at for at, one in enumerate(self.transitions) if not _ordinary(one))
+        return tuple(
+            at for at, transition in enumerate(self.transitions) if not _ordinary(transition)
+        )
 
     def __attrs_post_init__(self) -> None:
         _refuse_twice("place", self.places)
-        _refuse_twice("transition", tuple(one.name for one in self.transitions))
+        _refuse_twice("transition", tuple(transition.name for transition in self.transitions))
         places = frozenset(self.places)
         _check_tokens("the initial marking", self.initial, places, least=0)
-        known = {*places, *self.loads}
+        names = {*places, *self.loads}
         for clash in places.intersection(self.loads):
             raise NetError(f"{clash!r} is a place and a load; give them different names")
         if _have_meaning(self.transitions, places):
@@ -158,31 +166,35 @@ class Net:
         else:
             checked = [*self.transitions]
         for transition in checked:
-            _check(transition, places, known)
+            _check(transition, places, names)
             if transition.speed is not None:
                 self._check_share(transition.name, transition.speed)
         for number, link in enumerate(self.links):
-            if unknown := {*link.loads, *names_in(link.capacity.expr)} - known:
+            if unknown := {*link.loads, *names_in(link.capacity.expr)} - names:
                 raise NetError(f"links[{number}] names no place {min(unknown)!r}")
 
+    def inputs(self) -> set[str]:
+        """Return the places that some transition takes tokens from."""
+        return {place for transition in self.transitions for place in transition.pre}
+
     def _check_share(self, name: str, speed: Tokens) -> None:
-        shares = [one for one in calls(speed.expr) if one.f == FAIR]
+        shares = [call for call in calls(speed.expr) if call.f == FAIR]
         if shares and not any(names_in(speed.expr) <= {*link.loads} for link in self.links):
             raise NetError(f"transition {name!r}: {speed.text} is on none of the net's links")
 
     def read_by(self, tokens: Tokens) -> set[str]:
         """Return the places and loads that a number depends on."""
-        found = set(names_in(tokens.expr))
-        if any(one.f == FAIR for one in calls(tokens.expr)):
+        names = set(names_in(tokens.expr))
+        if any(call.f == FAIR for call in calls(tokens.expr)):
             for link in self.links:
-                found |= {*link.loads, *names_in(link.capacity.expr)}
-        return found
+                names |= {*link.loads, *names_in(link.capacity.expr)}
+        return names
 
     @property
     def loads(self) -> tuple[str, ...]:
         """The names that count enablings, in the order of the transitions."""
-        found = (self.transitions[at].load for at in self.special)
-        return tuple(dict.fromkeys(load for load in found if load))
+        loads = (self.transitions[at].load for at in self.special)
+        return tuple(dict.fromkeys(load for load in loads if load))
 
     @property
     def random(self) -> bool:
@@ -190,11 +202,11 @@ class Net:
         return any(isinstance(self.transitions[at].delay, Law | Given) for at in self.special)
 
 
-def _refuse_twice(what: str, names: tuple[str, ...]) -> None:
+def _refuse_twice(kind: str, names: tuple[str, ...]) -> None:
     seen: set[str] = set()
     for name in names if len(set(names)) < len(names) else ():
         if name in seen:
-            raise NetError(f"there are two {what}s {name!r}; names must differ")
+            raise NetError(f"there are two {kind}s {name!r}; names must differ")
         seen.add(name)
 
 
@@ -210,12 +222,19 @@ def _have_meaning(transitions: tuple[Transition, ...], places: frozenset[str]) -
     )
 
 
-def _ordinary(one: Transition) -> bool:
+def _ordinary(transition: Transition) -> bool:
     """Tell whether a transition has arcs and a constant delay or none, and nothing besides."""
-    timed = type(one.delay) is float and 0 <= one.delay < float("inf")
-    alone = one.servers == 1 and one.speed is None and one.queue is None and one.load is None
-    plain = not one.inhibitor and one.memory == "enabling" and one.priority == 0
-    return alone and plain and (timed or one.delay is None)
+    timed = type(transition.delay) is float and 0 <= transition.delay < float("inf")
+    alone = (
+        transition.servers == 1
+        and transition.speed is None
+        and transition.queue is None
+        and transition.load is None
+    )
+    plain = (
+        not transition.inhibitor and transition.memory == "enabling" and transition.priority == 0
+    )
+    return alone and plain and (timed or transition.delay is None)
 
 
 def _check_tokens(
@@ -232,17 +251,17 @@ def _check_tokens(
             raise NetError(f"{where}: {place!r} has {tokens} tokens; give fewer than 2^62")
 
 
-def _check(transition: Transition, places: frozenset[str], known: set[str]) -> None:
+def _check(transition: Transition, places: frozenset[str], names: set[str]) -> None:
     where = f"transition {transition.name!r}"
     for arcs in (transition.pre, transition.post, transition.inhibitor):
         _check_tokens(where, arcs, places)
     for number in (transition.delay, transition.speed):
-        if isinstance(number, Tokens) and (unknown := names_in(number.expr) - known):
+        if isinstance(number, Tokens) and (unknown := names_in(number.expr) - names):
             name = min(unknown)
-            hint = did_you_mean(name, known)
+            hint = did_you_mean(name, names)
             raise NetError(f"{where}: {number.text!r} names no place {name!r}.{hint}")
     if isinstance(transition.delay, Tokens) and any(
-        one.f == FAIR for one in calls(transition.delay.expr)
+        call.f == FAIR for call in calls(transition.delay.expr)
     ):
         raise NetError(f"{where}: {transition.delay.text} is a speed, no delay")
     if transition.servers is not None and transition.servers < 1:

@@ -32,10 +32,10 @@ def _subject(
 ) -> Subject:
     from parcast_petri.nets.arguments import subject
 
-    found = subject(context.obj, what, machine, p, settings or [], folded=folded)
-    for note in found.notes:
+    net_subject = subject(context.obj, what, machine, p, settings or [], folded=folded)
+    for note in net_subject.notes:
         typer.echo(f"parcast: note: {note}", err=True)
-    return found
+    return net_subject
 
 
 def net(
@@ -63,18 +63,18 @@ def net(
     suffix = output.suffix.lower()
     if suffix not in (".svg", ".dot", ".pnml", ".json"):
         raise FileError(f"{output}: end the name in .svg, .dot, .pnml or .json")
-    found = _subject(context, what, machine, p, settings, folded=folded)
+    subject = _subject(context, what, machine, p, settings, folded=folded)
     try:
         if suffix == ".svg":
-            output.write_text(drawing.svg(found.net), encoding="utf-8")
+            output.write_text(drawing.svg(subject.net), encoding="utf-8")
         elif suffix == ".dot":
-            output.write_text(drawing.dot(found.net), encoding="utf-8")
+            output.write_text(drawing.dot(subject.net), encoding="utf-8")
         elif suffix == ".json":
-            output.write_text(json.dumps(net_data(found.net), indent=1) + "\n", encoding="utf-8")
-        elif found.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
-            output.write_bytes(found.source.read_bytes())
+            output.write_text(json.dumps(net_data(subject.net), indent=1) + "\n", encoding="utf-8")
+        elif subject.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
+            output.write_bytes(subject.source.read_bytes())
         else:
-            write_pnml(found.net, output)
+            write_pnml(subject.net, output)
     except OSError as error:
         raise FileError(f"{output} cannot be written: {error.strerror}") from None
 
@@ -99,9 +99,9 @@ def animate(
     from parcast.errors import FileError
     from parcast_petri.nets import animation
 
-    found = _subject(context, what, machine, p, settings)
+    subject = _subject(context, what, machine, p, settings)
     if output is None:
-        for line in animation.lines(found.made, steps):
+        for line in animation.lines(subject.arrays, steps):
             typer.echo(line)
             if wait:
                 input()
@@ -109,7 +109,7 @@ def animate(
     if output.suffix.lower() not in (".html", ".htm"):
         raise FileError(f"{output}: the animation is an HTML page; end the name in .html")
     try:
-        output.write_text(animation.page(found.made, steps), encoding="utf-8")
+        output.write_text(animation.page(subject.arrays, steps), encoding="utf-8")
     except OSError as error:
         raise FileError(f"{output} cannot be written: {error.strerror}") from None
 
@@ -127,8 +127,8 @@ def prove(
     from parcast_petri.nets import invariants as proof
     from parcast_petri.programs.lowering import END
 
-    found = proof.prove(_subject(context, what, machine, p, settings).net, {END})
-    typer.echo(json.dumps(found.as_json()) if as_json else found.report())
+    result = proof.prove(_subject(context, what, machine, p, settings).net, {END})
+    typer.echo(json.dumps(result.as_json()) if as_json else result.report())
 
 
 def add(app: typer.Typer) -> None:

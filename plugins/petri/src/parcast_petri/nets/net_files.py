@@ -54,13 +54,13 @@ def net_of(data: object) -> Net:
         data = data["net"]
     table = _table(data, "the net", _NET)
     places = table.get("places", [])
-    if not isinstance(places, list) or not all(isinstance(one, str) for one in places):
+    if not isinstance(places, list) or not all(isinstance(name, str) for name in places):
         raise FileError("places must be a list of names")
     listed = table.get("transitions")
     if not isinstance(listed, list):
         raise FileError("transitions must be a list of objects")
     marking = _arcs(table, "initial_marking", "the net")
-    transitions = tuple(_transition(one, f"transitions[{i}]") for i, one in enumerate(listed))
+    transitions = tuple(_transition(entry, f"transitions[{i}]") for i, entry in enumerate(listed))
     name = table.get("name", "net")
     try:
         return Net(
@@ -69,7 +69,9 @@ def net_of(data: object) -> Net:
             initial=marking,
             name=str(name),
             same=_same(table.get("same", 0)),
-            links=tuple(_link(one, f"links[{i}]") for i, one in enumerate(table.get("links", ()))),
+            links=tuple(
+                _link(entry, f"links[{i}]") for i, entry in enumerate(table.get("links", ()))
+            ),
         )
     except ParcastError as error:
         raise FileError(str(error)) from None
@@ -88,32 +90,32 @@ def _same(value: object) -> float:
 def _link(data: object, where: str) -> Link:
     table = _table(data, where, frozenset({"capacity", "loads"}))
     loads = table.get("loads")
-    if not isinstance(loads, list) or not all(isinstance(one, str) for one in loads):
+    if not isinstance(loads, list) or not all(isinstance(name, str) for name in loads):
         raise FileError(f"{where}: loads must be a list of names")
     return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads))
 
 
-def _table(data: object, where: str, known: frozenset[str]) -> Mapping[str, Any]:
+def _table(data: object, where: str, keys: frozenset[str]) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise FileError(f"{where} must be an object, not {shorten(json.dumps(data, default=str))}")
     for key in data:
-        if key not in known:
-            hint = did_you_mean(key, known) or f" Known: {', '.join(sorted(known))}."
+        if key not in keys:
+            hint = did_you_mean(key, keys) or f" Known: {', '.join(sorted(keys))}."
             raise FileError(f"{where} has an unknown key {key!r}.{hint}")
     return data
 
 
 def _arcs(table: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    found = table.get(key) or {}
-    if not isinstance(found, Mapping):
+    arcs = table.get(key) or {}
+    if not isinstance(arcs, Mapping):
         raise FileError(f"{where}: {key} must be an object from places to tokens")
-    for place, tokens in found.items():
+    for place, tokens in arcs.items():
         if isinstance(tokens, bool) or not isinstance(tokens, int):
             raise FileError(
                 f"{where}: {key}.{place} is {shorten(tokens)}; tokens are whole numbers"
             )
     # an arc of no tokens is none
-    return {place: tokens for place, tokens in found.items() if tokens}
+    return {place: tokens for place, tokens in arcs.items() if tokens}
 
 
 def _transition(data: object, where: str) -> Transition:
@@ -141,10 +143,10 @@ def _transition(data: object, where: str) -> Transition:
 
 
 def _choice(table: Mapping[str, Any], key: str, words: tuple[str, ...], where: str) -> str:
-    found = table.get(key) or words[0]
-    if found not in words:
-        raise FileError(f"{where}: {key} {found!r} must be one of {', '.join(words)}")
-    return str(found)
+    word = table.get(key) or words[0]
+    if word not in words:
+        raise FileError(f"{where}: {key} {word!r} must be one of {', '.join(words)}")
+    return str(word)
 
 
 def _servers(value: object, where: str) -> int | None:
@@ -156,25 +158,25 @@ def _servers(value: object, where: str) -> int | None:
 
 
 def _delay(table: Mapping[str, Any], where: str) -> Delay | None:
-    given = table.get("delay")
-    kind = table.get("kind") or ("immediate" if given is None else "deterministic")
+    delay = table.get("delay")
+    kind = table.get("kind") or ("immediate" if delay is None else "deterministic")
     if kind not in _KINDS:
         raise FileError(f"{where}: kind {kind!r} must be one of {', '.join(_KINDS)}")
     if kind == "immediate":
-        if given is not None and given != 0:
-            raise FileError(f"{where} is immediate and has a delay of {given}; leave one out")
+        if delay is not None and delay != 0:
+            raise FileError(f"{where} is immediate and has a delay of {delay}; leave one out")
         return None
-    if given is None:
+    if delay is None:
         raise FileError(f"{where} needs a delay")
     if kind == "random":
         try:
-            return Law.read(given)
+            return Law.read(delay)
         except ParcastError as error:
             raise FileError(f"{where}: delay {error}") from None
-    return number(given, f"{where}: delay")
+    return number(delay, f"{where}: delay")
 
 
-def number(given: object, where: str) -> Fraction | Tokens:
+def number(value: object, where: str) -> Fraction | Tokens:
     """Return an exact number, or arithmetic on tokens, as a file spells it.
 
     Raises
@@ -182,55 +184,61 @@ def number(given: object, where: str) -> Fraction | Tokens:
     FileError
         If it is neither.
     """
-    if isinstance(given, Fraction | int) and not isinstance(given, bool):
-        return Fraction(given)
+    if isinstance(value, Fraction | int) and not isinstance(value, bool):
+        return Fraction(value)
     try:
-        return Fraction(str(given))
+        return Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         pass
     try:
-        return Tokens.read(str(given))
+        return Tokens.read(str(value))
     except ParcastError as error:
         raise FileError(f"{where} {error}") from None
 
 
 def net_data(net: Net) -> dict[str, Any]:
     """Return a net as `net_of` reads it, every number exact."""
-    links = [{"capacity": one.capacity.text, "loads": list(one.loads)} for one in net.links]
+    links = [{"capacity": link.capacity.text, "loads": list(link.loads)} for link in net.links]
     return {
         **({"links": links} if links else {}),
         **({"same": net.same} if net.same else {}),
         "name": net.name,
         "places": list(net.places),
         "initial_marking": dict(net.initial),
-        "transitions": [transition_data(one) for one in net.transitions],
+        "transitions": [transition_data(transition) for transition in net.transitions],
     }
 
 
-def transition_data(one: Transition) -> dict[str, Any]:
+def transition_data(transition: Transition) -> dict[str, Any]:
     """Return a transition as an object of a file, without what is as it is by default."""
-    said: dict[str, Any] = {"name": one.name, "pre": dict(one.pre), "post": dict(one.post)}
-    if one.inhibitor:
-        said["inhibitor"] = dict(one.inhibitor)
-    if one.delay is not None:
-        said |= _delay_data(one)
-    if one.speed is not None:
-        said |= {"policy": "ps", "speed": one.speed.text}
-    if one.servers != 1:
-        said["servers"] = one.servers or "infinite"
+    data: dict[str, Any] = {
+        "name": transition.name,
+        "pre": dict(transition.pre),
+        "post": dict(transition.post),
+    }
+    if transition.inhibitor:
+        data["inhibitor"] = dict(transition.inhibitor)
+    if transition.delay is not None:
+        data |= _delay_data(transition)
+    if transition.speed is not None:
+        data |= {"policy": "ps", "speed": transition.speed.text}
+    if transition.servers != 1:
+        data["servers"] = transition.servers or "infinite"
     default = {"priority": 0, "memory": "enabling", "load": None, "queue": None}
-    return said | {k: getattr(one, k) for k, v in default.items() if getattr(one, k) != v}
+    return data | {
+        k: getattr(transition, k) for k, v in default.items() if getattr(transition, k) != v
+    }
 
 
-def _delay_data(one: Transition) -> dict[str, Any]:
-    delay = one.delay
+def _delay_data(transition: Transition) -> dict[str, Any]:
+    delay = transition.delay
     if isinstance(delay, Law):
         return {"kind": "random", "delay": f"{delay.law}:{','.join(map(repr, delay.parameters))}"}
     if isinstance(delay, Tokens):
         return {"delay": delay.text}
     if isinstance(delay, Given):
         raise NetError(
-            f"transition {one.name!r} is given its delays by a solver; no file says them"
+            f"transition {transition.name!r} is given its delays by a solver; no file says them"
         )
     assert delay is not None
     exact = Fraction(delay)
@@ -239,12 +247,12 @@ def _delay_data(one: Transition) -> dict[str, Any]:
 
 def _speed(table: Mapping[str, Any], where: str) -> Tokens | None:
     policy = _choice(table, "policy", ("fixed", "ps"), where)
-    given = table.get("speed")
-    if given is None:
+    speed = table.get("speed")
+    if speed is None:
         if policy == "ps":
             raise FileError(f"{where} is drained at a speed (policy 'ps'); give the speed")
         return None
     try:
-        return Tokens.read(str(given))
+        return Tokens.read(str(speed))
     except ParcastError as error:
         raise FileError(f"{where}: speed {error}") from None

@@ -13,8 +13,8 @@ from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays
 from parcast_petri.nets.memory import Memory
 from parcast_petri.nets.token_game import Play
-from parcast_petri.programs.background_net import Others
-from parcast_petri.programs.nodes import Old, Renewals
+from parcast_petri.programs.background_net import BackgroundNet
+from parcast_petri.programs.nodes import InitialJobs, Renewals
 from parcast_petri.programs.round_robin import Slots
 from parcast_petri.programs.traffic import Source
 
@@ -27,8 +27,8 @@ class Replay:
 
     Parameters
     ----------
-    made
-        The net, as `arrays` gives it in its compiled or plain form.
+    net_arrays
+        The net, as `kernel_arrays` gives it in its compiled or plain form.
     prepare
         What is drawn before a run, such as the jobs that are there at first.
     seed
@@ -37,10 +37,10 @@ class Replay:
         How many jobs there is room for at first.
     """
 
-    def __init__(self, made: Arrays, prepare: Prepare, seed: int, slots: int = 0) -> None:
-        self.made, self.prepare, self.seed = made, prepare, seed
-        self.template = made.memory(slots=slots)
-        self.memory = made.memory(slots=slots)
+    def __init__(self, net_arrays: Arrays, prepare: Prepare, seed: int, slots: int = 0) -> None:
+        self.net_arrays, self.prepare, self.seed = net_arrays, prepare, seed
+        self.template = net_arrays.memory(slots=slots)
+        self.memory = net_arrays.memory(slots=slots)
         self.firings = 0
 
     def times(self, number: int) -> Sequence[float]:
@@ -53,11 +53,11 @@ class Replay:
         draw = generator(self.seed, number)
         self.memory.copy_from(self.template)
         self.prepare(self.memory, draw)
-        play = Play(self.made, draw, memory=self.memory)
+        play = Play(self.net_arrays, draw, memory=self.memory)
         play.end()
         if play.memory is not self.memory:  # it has grown
             self.memory = play.memory
-            self.template = self.made.memory(slots=self.memory.slots)
+            self.template = self.net_arrays.memory(slots=self.memory.slots)
         self.firings += play.firings
 
 
@@ -65,27 +65,27 @@ class Replay:
 class Beginnings:
     """Draws the jobs and messages of others that are there when a run begins."""
 
-    made: Arrays
-    others: Others
+    net_arrays: Arrays
+    background: BackgroundNet
     beside: int = 0  #: processes that always compute on each node, besides one that begins
     _numbers: dict[int | str, NDArray[np.float64]] = attrs.field(factory=dict, init=False)
     _place: dict[str, int] = attrs.field(init=False)
 
     @_place.default
     def _places(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.made.net.places)}
+        return {name: index for index, name in enumerate(self.net_arrays.net.places)}
 
     def room(self) -> int:
         """Return how many jobs there may be everywhere together."""
-        return sum(len(self._jobs(where)) for where in self.others.loads)
+        return sum(len(self._jobs(where)) for where in self.background.loads)
 
     def _jobs(self, where: int | str) -> NDArray[np.float64]:
         if where not in self._numbers:
-            load = self.others.loads[where]
-            found = load.jobs(self.beside)
+            load = self.background.loads[where]
+            probabilities = load.jobs(self.beside)
             if load.scheduling == "priority":
-                found = load.jobs(0)
-            self._numbers[where] = np.cumsum(found)
+                probabilities = load.jobs(0)
+            self._numbers[where] = np.cumsum(probabilities)
         return self._numbers[where]
 
     def draw(self, memory: Memory, draw: np.random.Generator) -> None:
@@ -94,57 +94,59 @@ class Beginnings:
         The numbers are those of arrivals at random; arrivals with a memory have the time before
         the outset to come to theirs.
         """
-        if settling := self.others.settling:
-            memory.f[k.CLOCK] = memory.f[k.SINCE] = memory.f[k.UNTIL] = -settling.seconds
-            self._mark(memory, settling.before, 1)
-            for place in settling.outset:
+        if warm_up := self.background.warm_up:
+            memory.f[k.CLOCK] = memory.f[k.SINCE] = memory.f[k.UNTIL] = -warm_up.seconds
+            self._mark(memory, warm_up.before, 1)
+            for place in warm_up.outset:
                 self._mark(memory, place, 0)
-        for where in self.others.loads:
+        for where in self.background.loads:
             count = int(np.searchsorted(self._jobs(where), draw.random()))
-            old = [one for one in self.others.old if one.where == where]
-            slots = [one for one in self.others.slots if one.node == where]
-            shares = [*(one.share for one in old), *(one.share for one in slots)]
+            initial = [jobs for jobs in self.background.initial_jobs if jobs.where == where]
+            slots = [turns for turns in self.background.slots if turns.node == where]
+            shares = [*(group.share for group in initial), *(group.share for group in slots)]
             numbers = draw.multinomial(count, shares).tolist()
-            for one, number in zip(old, numbers, strict=False):
-                self._put_old(memory, draw, one, number)
-            for turns, number in zip(slots, numbers[len(old) :], strict=True):
+            for jobs, number in zip(initial, numbers, strict=False):
+                self._put_initial_jobs(memory, draw, jobs, number)
+            for turns, number in zip(slots, numbers[len(initial) :], strict=True):
                 self._put_in_turns(memory, draw, turns, number)
-        waits = [one.arrivals for one in self.others.old]
-        for wait in [*waits, *(one.arrivals for one in self.others.slots)]:
+        waits = [jobs.arrivals for jobs in self.background.initial_jobs]
+        for wait in [*waits, *(turns.arrivals for turns in self.background.slots)]:
             if wait is not None:
                 self._put_first(memory, draw, wait)
-        for source in self.others.sources:
+        for source in self.background.sources:
             self._put_source(memory, draw, source)
 
-    def _put_old(self, memory: Memory, draw: np.random.Generator, one: Old, number: int) -> None:
-        at = int(memory.m[k.TABLE]) + self._table(memory, one.transition)
-        memory.f[at : at + number] = one.law.residual(draw, number)
-        self._mark(memory, one.place, number)
+    def _put_initial_jobs(
+        self, memory: Memory, draw: np.random.Generator, jobs: InitialJobs, number: int
+    ) -> None:
+        at = int(memory.m[k.TABLE]) + self._table(memory, jobs.transition)
+        memory.f[at : at + number] = jobs.law.residual(draw, number)
+        self._mark(memory, jobs.place, number)
 
     def _put_in_turns(
-        self, memory: Memory, draw: np.random.Generator, one: Slots, number: int
+        self, memory: Memory, draw: np.random.Generator, turns: Slots, number: int
     ) -> None:
-        taken = one.slots[:number]
-        left = one.law.residual(draw, len(taken)).tolist()
-        for slot, work in zip(taken, left, strict=True):
+        slots = turns.slots[:number]
+        remaining = turns.law.residual(draw, len(slots)).tolist()
+        for slot, work in zip(slots, remaining, strict=True):
             self._mark(memory, slot.free, 0)
             self._mark(memory, slot.waiting, 1)
             memory.f[int(memory.m[k.LEFT]) + slot.work] = work
-        self._mark(memory, one.come, number - len(taken))
+        self._mark(memory, turns.come, number - len(slots))
 
-    def _put_first(self, memory: Memory, draw: np.random.Generator, one: Renewals) -> None:
-        self._mark(memory, one.more, 0)
-        self._mark(memory, one.first, 1)
-        first = self._table(memory, one.transition)
-        memory.f[int(memory.m[k.TABLE]) + first] = one.law.residual(draw, 1)[0]
+    def _put_first(self, memory: Memory, draw: np.random.Generator, renewals: Renewals) -> None:
+        self._mark(memory, renewals.later, 0)
+        self._mark(memory, renewals.first, 1)
+        first = self._table(memory, renewals.transition)
+        memory.f[int(memory.m[k.TABLE]) + first] = renewals.law.residual(draw, 1)[0]
 
-    def _put_source(self, memory: Memory, draw: np.random.Generator, one: Source) -> None:
-        quiet, burst = (law.mean for law in one.laws)
+    def _put_source(self, memory: Memory, draw: np.random.Generator, source: Source) -> None:
+        quiet, burst = (law.mean for law in source.laws)
         state = int(draw.random() < burst / (quiet + burst))
-        self._mark(memory, one.quiet, 0)
-        self._mark(memory, one.first[state], 1)
-        first = self._table(memory, one.ends[state])
-        memory.f[int(memory.m[k.TABLE]) + first] = one.laws[state].residual(draw, 1)[0]
+        self._mark(memory, source.quiet, 0)
+        self._mark(memory, source.first[state], 1)
+        first = self._table(memory, source.ends[state])
+        memory.f[int(memory.m[k.TABLE]) + first] = source.laws[state].residual(draw, 1)[0]
 
     def _mark(self, memory: Memory, place: str, tokens: int) -> None:
         memory.m[int(memory.m[k.MARKING]) + self._place[place]] = tokens

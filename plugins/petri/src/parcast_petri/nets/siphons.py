@@ -33,43 +33,47 @@ class Halting:
             return f"siphons and traps: not looked at, for {self.reason}"
         if self.excluded:
             return "no deadlock: no siphon can run dry before the end"
-        shown = ", ".join(f"{name!r} for {place!r}" for name, place in self.waits[:5])
-        more = " and others" * (len(self.waits) > 5)
-        waiting = f": {shown}{more} may wait for ever" if shown else ""
+        pairs = ", ".join(f"{name!r} for {place!r}" for name, place in self.waits[:5])
+        ellipsis = " and others" * (len(self.waits) > 5)
+        waiting = f": {pairs}{ellipsis} may wait for ever" if pairs else ""
         return f"a deadlock is not excluded by siphons and traps{waiting}"
 
 
-def halting(net: Net, each: Collection[str] = ()) -> Halting:
+def halting(net: Net, joins: Collection[str] = ()) -> Halting:
     """Return whether a net may halt while a place that nothing takes from has no token.
 
     Parameters
     ----------
     net
         The net.
-    each
+    joins
         Places that are to get a token from every transition that feeds them.
     """
-    arcs = [weight for one in net.transitions for weight in (*one.pre.values(), *one.post.values())]
+    arcs = [
+        weight
+        for transition in net.transitions
+        for weight in (*transition.pre.values(), *transition.post.values())
+    ]
     if any(weight > 1 for weight in arcs):
         return Halting(None, "arcs of weight 2 and more")
-    if any(one.inhibitor for one in net.transitions):
+    if any(transition.inhibitor for transition in net.transitions):
         return Halting(None, "inhibitor arcs")
-    if any(not one.pre for one in net.transitions):
+    if any(not transition.pre for transition in net.transitions):
         return Halting(excluded=True)
     if len(net.transitions) > _MOST_TRANSITIONS:
         return Halting(None, f"{len(net.transitions):,} transitions are too many")
-    return _Siphon(net, frozenset(each)).found()
+    return _Siphon(net, frozenset(joins)).conclude()
 
 
 class _Siphon:
     """The empty places of a halt: those that are surely among them, and those that are not."""
 
-    def __init__(self, net: Net, each: frozenset[str]) -> None:
-        self.names = [one.name for one in net.transitions]
-        self.pre = [{*one.pre} for one in net.transitions]
-        self.post = [_apart(one, each) for one in net.transitions]
-        taken: set[str] = set().union(*self.pre)
-        ends = {place for post in self.post for place in post} - taken
+    def __init__(self, net: Net, joins: frozenset[str]) -> None:
+        self.names = [transition.name for transition in net.transitions]
+        self.pre = [{*transition.pre} for transition in net.transitions]
+        self.post = [_apart(transition, joins) for transition in net.transitions]
+        inputs = net.inputs()
+        ends = {place for post in self.post for place in post} - inputs
         if ends:  # the end goes on for ever, so that it is no halt
             self.names.append("")
             self.pre.append(ends)
@@ -85,22 +89,22 @@ class _Siphon:
         #: In no trap of empty places
         self.loose = {place for place, tokens in net.initial.items() if tokens}
         self.passed: set[int] = set()
-        few = len(self.takers) <= _FEW
-        self.tried = [*self.takers] if few else [*self.loose & taken, *ends]
+        small = len(self.takers) <= _FEW
+        self.tried = [*self.takers] if small else [*self.loose & inputs, *ends]
 
-    def found(self) -> Halting:
+    def conclude(self) -> Halting:
         while True:
             if self._impossible():
                 return Halting(excluded=True)
-            more = {
+            excluded = {
                 place
                 for place in self.tried
                 if place not in self.within | self.outside
                 and self._trap({*self.within, place}) & self.loose
             }
-            if not more:
+            if not excluded:
                 return Halting(excluded=False, waits=self._waits())
-            self.outside |= more
+            self.outside |= excluded
 
     def _impossible(self) -> bool:
         """Draw conclusions; tell whether they contradict each other."""
@@ -114,7 +118,7 @@ class _Siphon:
                 if len(left) == 1 and not left <= self.within:
                     self.within |= left
                     grew = True
-                loose = all(one in self.loose and len(self.takers[one]) == 1 for one in left)
+                loose = all(place in self.loose and len(self.takers[place]) == 1 for place in left)
                 if at not in self.passed and loose:
                     self.passed.add(at)
                     self.loose |= self.post[at]
@@ -125,27 +129,29 @@ class _Siphon:
         """Return the largest trap in some places."""
         trap = set(places)
         takers = {at for place in trap for at in self.takers[place]}
-        given = {at: len(self.post[at] & trap) for at in takers}
-        dry = [at for at, number in given.items() if not number]
+        outputs_in_trap = {at: len(self.post[at] & trap) for at in takers}
+        dry = [at for at, number in outputs_in_trap.items() if not number]
         while dry:
             for place in self.pre[dry.pop()] & trap:
                 trap.remove(place)
                 for at in self.givers[place]:
-                    if at in given:
-                        given[at] -= 1
-                        if not given[at]:
+                    if at in outputs_in_trap:
+                        outputs_in_trap[at] -= 1
+                        if not outputs_in_trap[at]:
                             dry.append(at)
         return trap
 
     def _waits(self) -> tuple[tuple[str, str], ...]:
-        found = []
+        waits = []
         for name, pre in zip(self.names, self.pre, strict=True):
             missing = sorted(pre - self.loose)
             if name and missing and pre & self.loose:
-                found.append((name, missing[0]))
-        return tuple(found)
+                waits.append((name, missing[0]))
+        return tuple(waits)
 
 
-def _apart(one: Transition, each: frozenset[str]) -> set[str]:
+def _apart(transition: Transition, joins: frozenset[str]) -> set[str]:
     """Return what a transition gives tokens to, some places apart from those of others."""
-    return {f"{place} of {one.name}" if place in each else place for place in one.post}
+    return {
+        f"{place} of {transition.name}" if place in joins else place for place in transition.post
+    }

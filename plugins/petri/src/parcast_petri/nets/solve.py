@@ -8,11 +8,17 @@ from typing import Any, Literal
 import attrs
 
 from parcast.quantities import generator
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.deadlock import Ending
 from parcast_petri.nets.net import Net, NetError
+from parcast_petri.nets.steady_state import (
+    LEAST_STEADY,
+    MOST_STEADY,
+    SteadyState,
+    never_ends,
+    steady_state,
+)
 from parcast_petri.nets.token_game import MOST_FIRINGS, MOST_TOKENS, Play, Run
-from parcast_petri.steady import LEAST_STEADY, MOST_STEADY, Steady, never_ends, steady
 
 #: A net is played with fractions up to so many firings; longer runs are given again in floats.
 MOST_EXACT = 200_000
@@ -38,7 +44,10 @@ class Solution:
             "evaluation": self.evaluation,
             "completion_time": {"exact": exact, "value": float(time)},
             "firings": self.run.firings,
-            "fired": {one.name: self.run.fired.get(one.name, 0) for one in self.net.transitions},
+            "fired": {
+                transition.name: self.run.fired.get(transition.name, 0)
+                for transition in self.net.transitions
+            },
             "final_marking": dict(self.run.marking),
             "deadlock": bool(self.ending.blocked),
             "blocked": list(self.ending.blocked),
@@ -64,11 +73,11 @@ def solution(
     bound: int = MOST_TOKENS,
     firings: int = MOST_FIRINGS,
     seed: int = 0,
-) -> Solution | Steady:
+) -> Solution | SteadyState:
     """Play a net until nothing is enabled: with fractions, or with floats where delays are drawn.
 
     Runs of more than `MOST_EXACT` firings are played with floats too, which the answer says by
-    having no exact time. The long run of a net that never ends is found instead, see `steady`.
+    having no exact time. Of a net that never ends it is the long run, see `steady_state`.
 
     Raises
     ------
@@ -77,23 +86,25 @@ def solution(
     """
     exact = not net.random
     shape: Any = {"evaluation": evaluation, "bound": bound}
-    play = Play(arrays(net, "exact" if exact else "compiled", **shape), generator(seed, 0))
+    play = Play(kernel_arrays(net, "exact" if exact else "compiled", **shape), generator(seed, 0))
     run = _finished(play, min(SOON, MOST_EXACT), firings)
     if run is None and firings >= LEAST_STEADY and never_ends(net):
-        found = steady(arrays(net, "compiled", **shape), seed, min(firings, MOST_STEADY))
-        if found is not None:
-            return found
+        long_run = steady_state(
+            kernel_arrays(net, "compiled", **shape), seed, min(firings, MOST_STEADY)
+        )
+        if long_run is not None:
+            return long_run
     if run is None and exact:
         run = _finished(play, MOST_EXACT, firings)
     if run is None:
-        made = arrays(net, "compiled", **shape)
-        run = Play(made, generator(seed, 0), firings).finish()
+        net_arrays = kernel_arrays(net, "compiled", **shape)
+        run = Play(net_arrays, generator(seed, 0), firings).finish()
     return Solution(net, run, Ending(net, run.marking), evaluation)
 
 
 def _finished(play: Play, soon: int, firings: int) -> Run | None:
     """Return a run that goes on and ends after so many firings in all; None where it does not."""
-    play.most = min(soon, firings)
+    play.most_firings = min(soon, firings)
     try:
         return play.finish()
     except NetError:

@@ -12,7 +12,7 @@ import numpy as np
 from parcast.quantities import generator
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arrays import Arrays, Form, arrays
+from parcast_petri.nets.arrays import Arrays, Form, kernel_arrays
 from parcast_petri.nets.memory import Memory
 from parcast_petri.nets.net import Net, NetError
 
@@ -40,11 +40,11 @@ class Play:
 
     Parameters
     ----------
-    made
-        The net, as `arrays` gives it.
+    net_arrays
+        The net, as `kernel_arrays` gives it.
     draw
         Random numbers, for nets with random delays.
-    most
+    most_firings
         How many firings there may be.
     memory
         Where it starts from; None: the net's initial marking.
@@ -52,21 +52,21 @@ class Play:
 
     def __init__(
         self,
-        made: Arrays,
+        net_arrays: Arrays,
         draw: Any = None,
-        most: int = MOST_FIRINGS,
+        most_firings: int = MOST_FIRINGS,
         memory: Memory | None = None,
     ) -> None:
-        self.made, self.most = made, most
+        self.net_arrays, self.most_firings = net_arrays, most_firings
         self.draw = generator(0, 0) if draw is None else draw
-        self.memory = memory or made.memory()
+        self.memory = memory or net_arrays.memory()
 
     def events(self) -> Iterator[tuple[Any, str]]:
         """Yield time and transition of each firing from the start, as they happen."""
-        self.memory = self.made.memory(room=_BUFFER)
-        names = [one.name for one in self.made.net.transitions]
+        self.memory = self.net_arrays.memory(room=_BUFFER)
+        names = [transition.name for transition in self.net_arrays.net.transitions]
         while True:
-            code = self._advance(self.most)
+            code = self._advance(self.most_firings)
             count = int(self.memory.m[k.TRACES])
             times = self.memory.column(k.TRACE_TIME, 0, count)
             which = self.memory.column(k.TRACE, 0, count)
@@ -99,13 +99,13 @@ class Play:
 
     def end(self) -> int:
         """Run to the end as `finish` does, and return how it came, one of the kernel's words."""
-        code = self._advance(self.most)
+        code = self._advance(self.most_firings)
         self._check(code)
         return code
 
     def result(self, *, stopped: bool = False) -> Run:
         """Return how things stand now."""
-        net, count = self.made.net, len(self.made.net.transitions)
+        net, count = self.net_arrays.net, len(self.net_arrays.net.transitions)
         last = self.memory.column(k.LAST, 0, count)
         numbers = self.memory.column(k.FIRED, 0, count)
         fired = {t.name: int(n) for t, n in zip(net.transitions, numbers, strict=True) if n}
@@ -131,7 +131,7 @@ class Play:
 
     def _advance(self, firings: int) -> int:
         run: Callable[..., int] = game.run
-        if self.made.form == "compiled":
+        if self.net_arrays.form == "compiled":
             from parcast_petri.compilation import compiled
 
             run = compiled()
@@ -143,11 +143,11 @@ class Play:
                 raise NetError(f"{culprit} divides by 0 at time {_shown(self.now)}") from None
             if code != k.FULL:
                 return int(code)
-            self.memory = self.made.grown(self.memory)
+            self.memory = self.net_arrays.grown(self.memory)
 
     def _culprit(self) -> str:
         index = int(self.memory.m[k.CULPRIT])
-        transitions = self.made.net.transitions
+        transitions = self.net_arrays.net.transitions
         if index < len(transitions):
             return f"the delay of transition {transitions[index].name!r}"
         pool = index - len(transitions)
@@ -155,13 +155,13 @@ class Play:
         return f"the speed {speeds[pool].text!r}"
 
     def _check(self, code: int) -> None:
-        net, now = self.made.net, _shown(self.now)
+        net, now = self.net_arrays.net, _shown(self.now)
         firings = int(self.memory.m[k.FIRINGS])
         if code == k.NEGATIVE:
             raise NetError(f"{self._culprit()} is negative or no number at time {now}; mend it")
         if code == k.UNBOUNDED:
             place = net.places[int(self.memory.m[k.CULPRIT])]
-            bound = self.made.options[k.BOUND]
+            bound = self.net_arrays.options[k.BOUND]
             raise NetError(
                 f"place {place!r} has more than {bound:,} tokens at time {now}, after {firings:,} "
                 "firings; the net seems to have no bound: mend it, or give a larger --bound"
@@ -183,10 +183,10 @@ class Play:
         self.memory.m[k.INSTANT] = 0  # play on without looking for a loop
         self._advance(int(self.memory.m[k.FIRINGS]) + 4 * len(before) + 64)
         after = self.memory.column(k.FIRED)
-        changes = zip(self.made.net.transitions, before, after, strict=True)
-        names = [repr(one.name) for one, old, new in changes if new > old]
-        more = " and others" if len(names) > 5 else ""
-        return f"{', '.join(names[:5])}{more} {'fires' if len(names) == 1 else 'fire'}"
+        changes = zip(self.net_arrays.net.transitions, before, after, strict=True)
+        names = [repr(transition.name) for transition, old, new in changes if new > old]
+        ellipsis = " and others" if len(names) > 5 else ""
+        return f"{', '.join(names[:5])}{ellipsis} {'fires' if len(names) == 1 else 'fire'}"
 
 
 def _shown(seconds: Any) -> str:
@@ -198,8 +198,10 @@ def play(
     form: Form = "compiled",
     *,
     evaluation: Literal["batch", "sequential"] = "batch",
-    most: int = MOST_FIRINGS,
+    most_firings: int = MOST_FIRINGS,
     bound: int = MOST_TOKENS,
 ) -> Run:
-    """Return what a net comes to by itself (see `arrays` and `Play`)."""
-    return Play(arrays(net, form, evaluation=evaluation, bound=bound), most=most).finish()
+    """Return what a net comes to by itself (see `kernel_arrays` and `Play`)."""
+    return Play(
+        kernel_arrays(net, form, evaluation=evaluation, bound=bound), most_firings=most_firings
+    ).finish()

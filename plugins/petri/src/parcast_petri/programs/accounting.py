@@ -54,9 +54,9 @@ class Records:
         """Note a wait: each message's moment (None: its arrival) and its send."""
         self._waits.append((rank, since, until, list(ends)))
 
-    def offer(self, inbox: Inbox, send: int, taken: int, there: int) -> None:
+    def offer(self, inbox: Inbox, send: int, choice: int, available: int) -> None:
         """Note when a message that a receive of any may take is taken, and is there."""
-        self._offers[inbox].append((taken, there, send))
+        self._offers[inbox].append((choice, available, send))
 
     def take(self, inbox: Inbox, rank: int, since: int, until: int) -> None:
         """Note a receive of whichever message is first."""
@@ -65,7 +65,7 @@ class Records:
     def read(self, fired: Sequence[float]) -> Account:
         """Return the account of a run from when each transition fired."""
         times = np.append(np.asarray(fired, float), 0.0)  # and the outset
-        start = max((float(times[one]) for one in self.starts), default=0.0)
+        start = max((float(times[moment]) for moment in self.starts), default=0.0)
         ends = times[self.ends]
         spent = np.zeros((len(self.ends), len(_PARTS)))
         ledger = _Ledger(spent, start)
@@ -121,7 +121,7 @@ class Records:
     def _charge_wild(
         self, inbox: Inbox, receives: Sequence[tuple[int, int, int]], times: Times, ledger: _Ledger
     ) -> None:
-        offers = [(times[taken], times[at], send) for taken, at, send in self._offers[inbox]]
+        offers = [(times[choice], times[at], send) for choice, at, send in self._offers[inbox]]
         for (rank, since, until), send in zip(receives, _in_order(offers), strict=True):
             begun = times[since]
             ended = max(begun, times[self.arrival[send]])
@@ -146,9 +146,9 @@ def _in_order(offers: Sequence[tuple[float, float, int]]) -> list[int]:
     """
     order: list[tuple[int, int]] = []
     group, now, until = 0, -1.0, -1.0
-    for taken, there, send in sorted(offers):
-        if taken > now or there > until:
-            group, now, until = group + 1, taken, end_of_instant(there)
+    for choice, available, send in sorted(offers):
+        if choice > now or available > until:
+            group, now, until = group + 1, choice, end_of_instant(available)
         order.append((group, send))
     return [send for _, send in sorted(order)]
 

@@ -9,47 +9,47 @@ import attrs
 
 from parcast.model import Query
 from parcast_petri.machine.load import Load
-from parcast_petri.programs.net_builder import Sketch
-from parcast_petri.programs.nodes import Nodes, Old, draw_node
+from parcast_petri.programs.net_builder import NetBuilder
+from parcast_petri.programs.nodes import InitialJobs, Nodes, build_node
 from parcast_petri.programs.rates import Rates
-from parcast_petri.programs.round_robin import Slots, draw_slots
-from parcast_petri.programs.traffic import Source, draw_messages, draw_sources
-from parcast_petri.programs.warm_up import Settling, draw_settling
+from parcast_petri.programs.round_robin import Slots, build_slots
+from parcast_petri.programs.traffic import Source, build_messages, build_sources
+from parcast_petri.programs.warm_up import WarmUp, build_warm_up
 
 
 @attrs.frozen
-class Others:
+class BackgroundNet:
     """What of others may be there when a run begins, by node and link."""
 
     loads: Mapping[Any, Load] = attrs.field(factory=dict)
-    old: tuple[Old, ...] = ()
+    initial_jobs: tuple[InitialJobs, ...] = ()
     slots: tuple[Slots, ...] = ()
     sources: tuple[Source, ...] = ()
-    settling: Settling | None = None
+    warm_up: WarmUp | None = None
 
 
-def draw_others(
-    sketch: Sketch, query: Query, nodes: Nodes, rates: Rates, computing: Container[int]
-) -> Others:
-    """Draw the jobs and messages of others, where they are part of the net.
+def build_background(
+    builder: NetBuilder, query: Query, nodes: Nodes, rates: Rates, computing: Container[int]
+) -> BackgroundNet:
+    """Build the jobs and messages of others, where they are part of the net.
 
     Jobs of a node on which the program never computes take nothing from it; only those of
-    nodes in ``computing`` are drawn.
+    nodes in ``computing`` are built.
     """
     if not nodes.explicit:
-        return Others()
+        return BackgroundNet()
     loads: dict[Any, Load] = {node: load for node, load in nodes.loads.items() if node in computing}
-    old, slots, sources = [], [], []
+    initial_jobs, slots, sources = [], [], []
     for node, load in list(loads.items()):
         if load.turns is None:
-            old += draw_node(sketch, node, load)
+            initial_jobs += build_node(builder, node, load)
         else:
-            slots += draw_slots(sketch, node, load)
+            slots += build_slots(builder, node, load)
     if rates.others:
-        messages, more = draw_messages(sketch, query, rates)
-        old += messages
-        loads |= more
-    elif any("burst" in taken for taken in rates.taken.values()):
-        sources = draw_sources(sketch, query, rates)
-    settling = draw_settling(sketch, loads.values())
-    return Others(loads, tuple(old), tuple(slots), tuple(sources), settling)
+        messages, link_loads = build_messages(builder, query, rates)
+        initial_jobs += messages
+        loads |= link_loads
+    elif any("burst" in share for share in rates.reserved.values()):
+        sources = build_sources(builder, query, rates)
+    warm_up = build_warm_up(builder, loads.values())
+    return BackgroundNet(loads, tuple(initial_jobs), tuple(slots), tuple(sources), warm_up)

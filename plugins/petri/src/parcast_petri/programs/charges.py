@@ -11,7 +11,7 @@ import numpy as np
 from parcast.model import Costs
 from parcast.program.matching import Columns
 from parcast.program.source import SENDS
-from parcast_petri.programs.networks import Wires, taken
+from parcast_petri.programs.networks import Wires, network_numbers
 
 
 @attrs.frozen(eq=False)
@@ -30,22 +30,22 @@ class Charges:
     def of(cls, table: Columns, costs: Costs, rank: Any) -> Charges:
         """Return the charges of operations; ``rank`` is who does each, or all."""
         rank = np.broadcast_to(rank, len(table.op))
-        cpu, whole = np.zeros((2, len(table.op)))
+        cpu, seconds = np.zeros((2, len(table.op)))
         at = np.flatnonzero(table.among(("compute",)))
         if len(at):
             memory = 0.0 if table.memory is None else table.memory[at]
             cpu[at] = table.amount[at] / (costs.rate * costs.placement.speed[rank[at]])
-            whole[at] = costs.compute(rank[at], table.amount[at], memory)
+            seconds[at] = costs.compute(rank[at], table.amount[at], memory)
         at = np.flatnonzero(table.among(("elapse",)))
-        cpu[at] = whole[at] = costs.elapse(rank[at], table.amount[at])
+        cpu[at] = seconds[at] = costs.elapse(rank[at], table.amount[at])
         at = np.flatnonzero(table.among(SENDS))
-        whole[at] = costs.sending(table.amount[at])
-        moved = None if table.memory is None else table.memory.tolist()
-        return cls(table, cpu.tolist(), whole.tolist(), moved)
+        seconds[at] = costs.sending(table.amount[at])
+        memory_bytes = None if table.memory is None else table.memory.tolist()
+        return cls(table, cpu.tolist(), seconds.tolist(), memory_bytes)
 
 
 @attrs.frozen(eq=False)
-class Ways:
+class Routes:
     """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
 
     network: Any
@@ -53,12 +53,12 @@ class Ways:
     transfer: Any
 
     @classmethod
-    def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Ways:
-        """Return the ways of messages of ``size`` bytes between these ranks."""
+    def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
+        """Return the routes of messages of ``size`` bytes between these ranks."""
         node, within = costs.placement.node, costs.placement.same_node(src, dst)
-        network = taken(networks, node[src], node[dst])
-        startup = np.array([one.startup for one in networks])[network]
-        per_byte = np.array([one.per_byte for one in networks])[network]
+        network = network_numbers(networks, node[src], node[dst])
+        startup = np.array([wires.startup for wires in networks])[network]
+        per_byte = np.array([wires.per_byte for wires in networks])[network]
         return cls(
             network,
             np.where(within, costs.local_startup, startup),

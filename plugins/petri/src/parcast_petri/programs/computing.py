@@ -8,9 +8,9 @@ import attrs
 
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.net import Tokens
-from parcast_petri.programs.net_builder import Sketch, timed
-from parcast_petri.programs.nodes import Nodes, own, own_speed
-from parcast_petri.programs.round_robin import core, draw_turns
+from parcast_petri.programs.net_builder import NetBuilder, timed
+from parcast_petri.programs.nodes import Nodes, computing_load, process_speed
+from parcast_petri.programs.round_robin import build_turns, core_place
 
 #: How the names of loads begin that count a node's processes whose bytes move.
 MOVING = "moving_"
@@ -36,43 +36,43 @@ class Work:
     cpu: float  #: of a whole core
     seconds: float  #: with memory divided once by the processes of the node
     traffic: float  #: of memory traffic at the node's bandwidth; 0: it is not shared anew
-    drawing: float  #: how many processes have to draw before they are in each other's way
+    saturation: float  #: how many processes saturate the node's memory bandwidth
     processes: int  #: of the program on the node
 
 
 @attrs.define(eq=False)
 class Computations:
-    """Draws the computations of a program."""
+    """Build the computations of a program."""
 
-    sketch: Sketch
+    builder: NetBuilder
     nodes: Nodes
-    drawn: list[Computing] = attrs.field(factory=list)
+    built: list[Computing] = attrs.field(factory=list)
 
-    def draw(self, work: Work, before: str) -> tuple[str, int]:
-        """Draw a computation; return the place after it, and its moment."""
+    def build(self, work: Work, before: str) -> tuple[str, int]:
+        """Build a computation; return the place after it, and its moment."""
         after = f"{work.word} done {work.name}"
         load = self.nodes.loads.get(work.node) if work.cpu else None
         moving = self._moving(work, load)
         if moving is None:
-            moment = done = self._work(work, load, before, after)
+            moment = joined = self._work(work, load, before, after)
         else:
             begun, traffic, worked, moved = (
-                f"{one} {work.name}" for one in ("work of", "traffic", "worked", "moved")
+                f"{step} {work.name}" for step in ("work of", "traffic", "worked", "moved")
             )
-            self.sketch.transition(f"fork {work.name}", {before: 1}, {begun: 1, traffic: 1})
-            self.sketch.transition(f"move {work.name}", {traffic: 1}, {moved: 1}, **moving)
+            self.builder.transition(f"fork {work.name}", {before: 1}, {begun: 1, traffic: 1})
+            self.builder.transition(f"move {work.name}", {traffic: 1}, {moved: 1}, **moving)
             moment = self._work(work, load, begun, worked)
-            done = self.sketch.transition(f"join {work.name}", {worked: 1, moved: 1}, {after: 1})
+            joined = self.builder.transition(f"join {work.name}", {worked: 1, moved: 1}, {after: 1})
         if load is not None:
             memory = work.seconds if moving is None else 0.0
-            self.drawn.append(Computing(moment, work.node, work.cpu, memory))
-        return after, done
+            self.built.append(Computing(moment, work.node, work.cpu, memory))
+        return after, joined
 
     def _moving(self, work: Work, load: Load | None) -> dict[str, Any] | None:
-        """Return how the memory traffic is drawn beside the work, or None where it is not."""
+        """Return how the memory traffic is built beside the work, or None where it is not."""
         if work.traffic:
             moving = f"{MOVING}{work.node}"
-            speed = Tokens.read(f"1/max({work.drawing!r}, {moving})")
+            speed = Tokens.read(f"1/max({work.saturation!r}, {moving})")
             return {"delay": work.traffic, "load": moving, "speed": speed}
         if load is not None and self.nodes.explicit and work.seconds > work.cpu:
             return timed(work.seconds)
@@ -83,14 +83,19 @@ class Computations:
         pre, post = {before: 1}, {after: 1}
         if load is None:
             seconds = work.cpu if work.traffic else work.seconds
-            return self.sketch.transition(name, pre, post, **timed(seconds))
+            return self.builder.transition(name, pre, post, **timed(seconds))
         if not self.nodes.explicit:
             seconds = work.cpu * load.factor(work.processes)
             least = 0.0 if work.traffic else work.seconds
-            return self.sketch.transition(name, pre, post, delay=max(seconds, least))
+            return self.builder.transition(name, pre, post, delay=max(seconds, least))
         if load.turns is not None:
-            cores = core(self.sketch, work.node, load)
-            return draw_turns(self.sketch, name, pre, post, cores, load.turns, work.cpu)
-        return self.sketch.transition(
-            name, pre, post, delay=work.cpu, load=own(work.node), speed=own_speed(work.node, load)
+            cores = core_place(self.builder, work.node, load)
+            return build_turns(self.builder, name, pre, post, cores, load.turns, work.cpu)
+        return self.builder.transition(
+            name,
+            pre,
+            post,
+            delay=work.cpu,
+            load=computing_load(work.node),
+            speed=process_speed(work.node, load),
         )

@@ -14,7 +14,7 @@ from parcast.program.matching import NOTHING, OPS, TIMING, matched
 from parcast_petri.machine.load import loads_of
 from parcast_petri.nets.net import Net
 from parcast_petri.paper import Loop, Segment, Send, paper_net
-from parcast_petri.programs.charges import Charges, Ways
+from parcast_petri.programs.charges import Charges, Routes
 from parcast_petri.programs.networks import networks_of
 from parcast_petri.solvers.options import Options
 
@@ -23,14 +23,14 @@ _LONGEST = 64
 
 
 @attrs.frozen
-class Folded:
+class FoldedNet:
     """A program's folded net, and what of the program it may tell otherwise."""
 
     net: Net
     notes: tuple[str, ...] = ()
 
 
-def folded_net(query: Query) -> Folded:
+def folded_net(query: Query) -> FoldedNet:
     """Return the net of a program with its loops kept (Anglano 1998, section 3.1).
 
     Raises
@@ -39,17 +39,17 @@ def folded_net(query: Query) -> Folded:
         If the program or the machine has what the paper's nets have no way to say.
     """
     options: Options = query.options or Options()
-    drawing = _Drawing(query, options)
-    processes = [folded(drawing.segments(rank)) for rank in range(query.p)]
-    sharing = options.sharing if drawing.costs.contention == "bus" else "none"
+    segmentation = _Segmentation(query, options)
+    processes = [fold_loops(segmentation.segments(rank)) for rank in range(query.p)]
+    sharing = options.sharing if segmentation.costs.contention == "bus" else "none"
     servers = 1 if options.servers == "single" else None
     net, _ = paper_net(processes, sharing, servers)  # type: ignore[arg-type]
-    return Folded(attrs.evolve(net, name=query.workload.name), tuple(drawing.notes()))
+    return FoldedNet(attrs.evolve(net, name=query.workload.name), tuple(segmentation.notes()))
 
 
-def folded(segments: Sequence[Segment]) -> list[Segment | Loop]:
+def fold_loops(segments: Sequence[Segment]) -> list[Segment | Loop]:
     """Return segments with those that come again and again as loops, the longest stretch first."""
-    found: list[Segment | Loop] = []
+    items: list[Segment | Loop] = []
     at = 0
     while at < len(segments):
         count, length = 1, 1
@@ -60,21 +60,21 @@ def folded(segments: Sequence[Segment]) -> list[Segment | Loop]:
             if times > 1 and times * period > count * length:
                 count, length = times, period
         if count == 1:
-            found.append(segments[at])
+            items.append(segments[at])
         else:
-            found.append(Loop(count, tuple(segments[at : at + length])))
+            items.append(Loop(count, tuple(segments[at : at + length])))
         at += count * length
-    return found
+    return items
 
 
-class _Drawing:
+class _Segmentation:
     """What the operations of each process are as segments."""
 
     def __init__(self, query: Query, options: Options) -> None:
-        found = matched(query, pools=True)
+        program = matched(query, pools=True)
         self.sharing = options.sharing
-        self.table, self.matching = found.columns, found.matching
-        self.costs = Costs.of(query, found.unrolled.needs())
+        self.table, self.matching = program.columns, program.matching
+        self.costs = Costs.of(query, program.unrolled.needs())
         _refuse_words(options, self.costs)
         self.node = self.costs.placement.node
         self.loads = loads_of(query, self.node.tolist())
@@ -85,7 +85,7 @@ class _Drawing:
         if len(networks) > 1:
             raise UnsupportedError("the folded net has one network; leave links.networks out")
         targets = np.maximum(self.table.dst, 0)
-        self.ways = Ways.of(self.costs, networks, self.ranks, targets, self.table.amount)
+        self.routes = Routes.of(self.costs, networks, self.ranks, targets, self.table.amount)
         self.requests: dict[int, list[int]] = defaultdict(list)
         for wait, request in zip(self.table.wait_op, self.table.wait_request, strict=True):
             self.requests[int(wait)].append(int(request))
@@ -95,55 +95,55 @@ class _Drawing:
         sizes: dict[str, set[float]] = defaultdict(set)
         for id_ in np.flatnonzero(self.table.dst >= 0).tolist():
             sizes[self._buffer(id_)].add(float(self.table.amount[id_]))
-        found = []
-        if any(len(one) > 1 for one in sizes.values()):
-            found.append(
+        notes = []
+        if any(len(lengths) > 1 for lengths in sizes.values()):
+            notes.append(
                 "tokens have no names: of messages of unequal lengths from one process to another, "
                 "one that overtakes is taken for the one before it; the net without --folded "
                 "tells them apart"
             )
         if self.sharing == "fixed_batch" and self.costs.contention == "bus":
-            found.append(
+            notes.append(
                 "messages that begin at one time, some of them only because others have begun, may "
                 "be counted as other batches than without --folded"
             )
         if self.sharing == "fixed_sequential" and self.costs.contention == "bus":
-            found.append(
+            notes.append(
                 "messages that begin at one time are counted in the net's order, which is another "
                 "without --folded; play the file with --evaluation sequential"
             )
-        return found
+        return notes
 
     def segments(self, rank: int) -> list[Segment]:
         """Return the segments of a process."""
-        found = [Segment(work=0.0)]
+        segments = [Segment(work=0.0)]
         for id_ in range(int(self.table.offsets[rank]), int(self.table.offsets[rank + 1])):
-            self._operation(found, rank, id_)
-        if len(found) > 1 and found[0] == Segment(work=0.0):
-            return found[1:]
-        return found
+            self._operation(segments, rank, id_)
+        if len(segments) > 1 and segments[0] == Segment(work=0.0):
+            return segments[1:]
+        return segments
 
-    def _operation(self, found: list[Segment], rank: int, id_: int) -> None:
+    def _operation(self, segments: list[Segment], rank: int, id_: int) -> None:
         overhead = float(self.costs.overhead_receive)
         match OPS[self.table.op[id_]]:
             case "compute" | "elapse":
-                _work(found, self._seconds(rank, id_))
+                _work(segments, self._seconds(rank, id_))
             case "send" | "isend":
-                self._send(found, rank, id_)
+                self._send(segments, rank, id_)
             case "sendrecv":
                 if overhead:
                     self._refuse(id_, "a sendrecv where network.overhead_receive is not 0")
-                self._send(found, rank, id_)
-                self._receive(found, id_, 0.0)
+                self._send(segments, rank, id_)
+                self._receive(segments, id_, 0.0)
             case "recv":
-                self._receive(found, id_, overhead)
+                self._receive(segments, id_, overhead)
             case "irecv":
-                _work(found, overhead)
+                _work(segments, overhead)
             case "wait" | "waitall":
                 for request in self.requests[id_]:
                     if self.matching.received_from[request] != NOTHING:
-                        self._receive(found, request, 0.0)
-                _work(found, overhead)
+                        self._receive(segments, request, 0.0)
+                _work(segments, overhead)
             case "region" | "start":
                 pass
             case word:
@@ -151,47 +151,47 @@ class _Drawing:
 
     def _seconds(self, rank: int, id_: int) -> float:
         """Return what a computation takes, as `petri.mean` has it."""
-        whole, load = self.charges.seconds[id_], self.loads.get(int(self.node[rank]))
+        seconds, load = self.charges.seconds[id_], self.loads.get(int(self.node[rank]))
         if load is None or not self.charges.cpu[id_]:
-            return whole
-        own = int(self.costs.placement.sharing[rank])
-        cpu = self.charges.cpu[id_] * min(1.0, self.cores / own)
-        return max(cpu * load.factor(own), whole)
+            return seconds
+        processes = int(self.costs.placement.sharing[rank])
+        cpu = self.charges.cpu[id_] * min(1.0, self.cores / processes)
+        return max(cpu * load.factor(processes), seconds)
 
-    def _send(self, found: list[Segment], rank: int, id_: int) -> None:
+    def _send(self, segments: list[Segment], rank: int, id_: int) -> None:
         if self.table.amount[id_] > self.costs.eager_limit:
             self._refuse(id_, "a message over network.eager_limit")
         if self.costs.contention != "none" and self.node[rank] == self.node[self.table.dst[id_]]:
             self._refuse(id_, "a message within a node, beside a bus,")
-        _work(found, self.charges.seconds[id_])
+        _work(segments, self.charges.seconds[id_])
         send = Send(
-            self._buffer(id_), float(self.ways.startup[id_]), float(self.ways.transfer[id_])
+            self._buffer(id_), float(self.routes.startup[id_]), float(self.routes.transfer[id_])
         )
-        found[-1] = attrs.evolve(found[-1], sends=(*found[-1].sends, send))
+        segments[-1] = attrs.evolve(segments[-1], sends=(*segments[-1].sends, send))
 
-    def _receive(self, found: list[Segment], id_: int, overhead: float) -> None:
+    def _receive(self, segments: list[Segment], id_: int, overhead: float) -> None:
         send = int(self.matching.received_from[id_])
         if send == TIMING:
             self._refuse(id_, "a receive of any message")
-        found.append(Segment(work=overhead, receives=self._buffer(send)))
+        segments.append(Segment(work=overhead, receives=self._buffer(send)))
 
     def _buffer(self, send: int) -> str:
         tag = int(self.table.tag[send])
         return f"buf {self.table.dst[send]} from {self.ranks[send]}" + f" tag {tag}" * (tag != 0)
 
-    def _refuse(self, id_: int, what: str) -> None:
+    def _refuse(self, id_: int, operation: str) -> None:
         raise UnsupportedError(
-            f"{self.table.line(id_)}: {what} is not in the paper's nets; leave --folded out"
+            f"{self.table.line(id_)}: {operation} is not in the paper's nets; leave --folded out"
         )
 
 
-def _work(found: list[Segment], seconds: float) -> None:
+def _work(segments: list[Segment], seconds: float) -> None:
     """Let a process compute, before what the segment sends, or in a new one."""
     if not seconds:
         return
-    if found[-1].sends:
-        found.append(Segment(work=0.0))
-    found[-1] = attrs.evolve(found[-1], work=found[-1].work + seconds)
+    if segments[-1].sends:
+        segments.append(Segment(work=0.0))
+    segments[-1] = attrs.evolve(segments[-1], work=segments[-1].work + seconds)
 
 
 def _refuse_words(options: Options, costs: Costs) -> None:

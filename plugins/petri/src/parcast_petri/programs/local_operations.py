@@ -15,8 +15,8 @@ from parcast_petri.solvers.options import Options
 
 
 @attrs.define(eq=False)
-class Alone:
-    """Draws the operations that meet no other process but at disks."""
+class LocalOperations:
+    """Build the operations that meet no other process but at disks."""
 
     costs: Costs
     options: Options
@@ -26,7 +26,7 @@ class Alone:
     cores: int  #: of each node
 
     def work(self, process: Process, charges: Charges, id_: int, word: str, name: str) -> None:
-        """Draw a computation."""
+        """Build a computation."""
         since, rank = process.moment, process.rank
         cpu, node, sharing = charges.cpu[id_], self.node[rank], self.sharing[rank]
         if node in self.computations.nodes.loads:
@@ -38,10 +38,10 @@ class Alone:
             cpu=cpu,
             seconds=charges.seconds[id_],
             traffic=self._traffic(charges, id_, sharing),
-            drawing=self._drawing(),
+            saturation=self._saturation(),
             processes=sharing,
         )
-        process.at, process.moment = self.computations.draw(work, process.at)
+        process.at, process.moment = self.computations.build(work, process.at)
         process.records.busy(rank, "compute", since, process.moment)
 
     def _traffic(self, charges: Charges, id_: int, sharing: int) -> float:
@@ -53,24 +53,24 @@ class Alone:
             return 0.0
         return float(charges.memory[id_] / bandwidth)
 
-    def _drawing(self) -> float:
-        """Return how many cores draw what memory their node has, at least one."""
+    def _saturation(self) -> float:
+        """Return how many cores saturate their node's memory bandwidth, at least one."""
         of_node, of_core = self.costs.memory_bandwidth, self.costs.core_bandwidth
         return 1.0 if of_node is None or of_core is None else max(1.0, of_node / of_core)
 
     def access(self, process: Process, charges: Charges, id_: int, word: str, name: str) -> None:
-        """Draw an access to a file: a piece to each of its disks."""
-        since, table, sketch = process.moment, charges.table, process.sketch
+        """Build an access to a file: a piece to each of its disks."""
+        since, table, builder = process.moment, charges.table, process.builder
         block = table.unrolled.blocks[int(table.order[id_])]
         file = str(block.arguments["file"])
-        disks = [sketch.place(f"disk {n}", 1) for n in self.costs.disks_of(process.rank, file)]
+        disks = [builder.place(f"disk {n}", 1) for n in self.costs.disks_of(process.rank, file)]
         seconds = float(self.costs.piece(float(table.amount[id_]), file))
         process.step("ask", name, post=[f"piece {name} {disk}" for disk in disks])
         for disk in disks:
-            piece, held = f"piece {name} {disk}", f"held {name} {disk}"
-            sketch.transition(f"take {name} {disk}", {piece: 1, disk: 1}, {held: 1}, queue=disk)
-            sketch.transition(
-                f"serve {name} {disk}", {held: 1}, {disk: 1, f"done {name} {disk}": 1},
+            piece, holding = f"piece {name} {disk}", f"held {name} {disk}"
+            builder.transition(f"take {name} {disk}", {piece: 1, disk: 1}, {holding: 1}, queue=disk)
+            builder.transition(
+                f"serve {name} {disk}", {holding: 1}, {disk: 1, f"done {name} {disk}": 1},
                 **timed(seconds),
             )  # fmt: skip
         process.step(word, name, [f"done {name} {disk}" for disk in disks])

@@ -14,19 +14,19 @@ from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
 from parcast_petri.programs.accounting import Inbox, Records
-from parcast_petri.programs.background_net import Others, draw_others
-from parcast_petri.programs.charges import Charges, Ways
+from parcast_petri.programs.background_net import BackgroundNet, build_background
+from parcast_petri.programs.charges import Charges, Routes
 from parcast_petri.programs.computing import Computations, Computing
-from parcast_petri.programs.local_operations import Alone
-from parcast_petri.programs.net_builder import Sketch, timed
-from parcast_petri.programs.networks import Wires, networks_of, taken
+from parcast_petri.programs.local_operations import LocalOperations
+from parcast_petri.programs.net_builder import NetBuilder, timed
+from parcast_petri.programs.networks import Wires, network_numbers, networks_of
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import Pools
 from parcast_petri.programs.process import Process
 from parcast_petri.programs.rates import Rates
-from parcast_petri.programs.traffic import shared_with_others
-from parcast_petri.programs.transfers import Letter, Transfers
-from parcast_petri.programs.wildcards import Wildcards, got, met
+from parcast_petri.programs.traffic import with_other_traffic
+from parcast_petri.programs.transfers import Message, Transfers
+from parcast_petri.programs.wildcards import Wildcards, inbox_place, meeting_place
 from parcast_petri.solvers.options import Options
 
 #: The place that every process ends in.
@@ -40,7 +40,7 @@ class ProgramNet:
     net: Net
     records: Records
     computing: tuple[Computing, ...]
-    others: Others  #: jobs and messages of others
+    background: BackgroundNet  #: jobs and messages of others
 
 
 def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> ProgramNet:
@@ -60,42 +60,46 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
     UnsupportedError
         If the machine lacks a number, or the net has no way to say what the program does.
     """
-    return _Lowering(query, options, nodes or Nodes()).made()
+    return _Lowering(query, options, nodes or Nodes()).program_net()
 
 
 class _Lowering:
     def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
-        found = matched(query, pools=True)
+        program = matched(query, pools=True)
         self.query, self.nodes, self.options = query, nodes, options
-        self.table, self.matching = found.columns, found.matching
-        self.costs = Costs.of(query, found.unrolled.needs())
+        self.table, self.matching = program.columns, program.matching
+        self.costs = Costs.of(query, program.unrolled.needs())
         self.node = self.costs.placement.node.tolist()
-        self.sketch, self.records, self.wildcards = Sketch(), Records(), Wildcards()
+        self.builder, self.records, self.wildcards = NetBuilder(), Records(), Wildcards()
         self.overhead = float(self.costs.overhead_receive)
         networks = networks_of(query, self.costs)
-        self._listed(networks)
+        self._note_lists(networks)
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
-        self.rates = shared_with_others(
+        self.rates = with_other_traffic(
             query, options, self._rates(networks), explicit=nodes.explicit
         )
-        self.transfers = Transfers(self.sketch, options, self.rates)
-        self.computations = Computations(self.sketch, nodes)
+        self.transfers = Transfers(self.builder, options, self.rates)
+        self.computations = Computations(self.builder, nodes)
         sharing = self.costs.placement.sharing.tolist()
         cores = query.machine.nodes.cores
-        self.alone = Alone(self.costs, options, self.computations, self.node, sharing, cores)
-        self.pools = Pools(self.costs, networks, self.transfers, self.alone)
+        self.local = LocalOperations(
+            self.costs, options, self.computations, self.node, sharing, cores
+        )
+        self.pools = Pools(self.costs, networks, self.transfers, self.local)
 
-    def _listed(self, networks: Sequence[Wires]) -> None:
+    def _note_lists(self, networks: Sequence[Wires]) -> None:
         """Note the columns as lists, which are faster to look up one by one than arrays."""
         table, counts = self.table, np.diff(self.table.offsets)
         ranks = np.repeat(np.arange(len(counts)), counts)
         self.charges = Charges.of(table, self.costs, ranks)
         self.offsets = table.offsets.tolist()
-        places = (np.arange(len(ranks)) - table.offsets[ranks]).tolist()
-        self.names = [f"{at}.{place}" for at, place in zip(ranks.tolist(), places, strict=True)]
+        positions = (np.arange(len(ranks)) - table.offsets[ranks]).tolist()
+        self.names = [
+            f"{rank}.{position}" for rank, position in zip(ranks.tolist(), positions, strict=True)
+        ]
         self.words = [OPS[code] for code in table.op.tolist()]
         self.site = table.site.tolist()
         self.dst, self.tag = table.dst.tolist(), table.tag.tolist()
@@ -103,50 +107,50 @@ class _Lowering:
         self.sent_to = self.matching.sent_to.tolist()
         self.received_from = self.matching.received_from.tolist()
         targets = np.maximum(table.dst, 0)  # of what sends nothing any
-        ways = Ways.of(self.costs, networks, ranks, targets, table.amount)
-        self.network = ways.network.tolist()
-        self.startup, self.transfer = ways.startup.tolist(), ways.transfer.tolist()
+        routes = Routes.of(self.costs, networks, ranks, targets, table.amount)
+        self.network = routes.network.tolist()
+        self.startup, self.transfer = routes.startup.tolist(), routes.transfer.tolist()
 
     def _rates(self, networks: Sequence[Wires]) -> list[Rates]:
         """Return the links of each network between the nodes that send on it."""
         table, node = self.table, self.costs.placement.node
         sends = np.flatnonzero(table.dst >= 0)
         fetches = np.flatnonzero(table.op == CODE["pool"])
-        here = node[np.append(table.rank_of(sends), np.zeros_like(fetches))]
-        there = node[np.append(table.dst[sends], table.rank_of(fetches))]
-        network = taken(networks, here, there)
-        found = []
+        src = node[np.append(table.rank_of(sends), np.zeros_like(fetches))]
+        dst = node[np.append(table.dst[sends], table.rank_of(fetches))]
+        network = network_numbers(networks, src, dst)
+        rates = []
         for wires in networks:
-            on = (network == wires.number) & (here != there)
-            pairs = frozenset(zip(here[on].tolist(), there[on].tolist(), strict=True))
+            selected = (network == wires.number) & (src != dst)
+            pairs = frozenset(zip(src[selected].tolist(), dst[selected].tolist(), strict=True))
             waiting = self.options.servers == "single"
             fair = self.options.sharing == "max_min" and wires.contention != "none"
-            found.append(Rates(wires, pairs, waiting=waiting, fair=fair))
-        return found
+            rates.append(Rates(wires, pairs, waiting=waiting, fair=fair))
+        return rates
 
-    def made(self) -> ProgramNet:
+    def program_net(self) -> ProgramNet:
         offsets = self.offsets
         for rank in range(self.query.p):
-            process = Process(self.sketch, self.records, rank, f"start {rank}")
-            self.sketch.give(process.moment, process.at)
+            process = Process(self.builder, self.records, rank, f"start {rank}")
+            self.builder.give(process.moment, process.at)
             for id_ in range(offsets[rank], offsets[rank + 1]):
                 self._operation(process, id_)
-            self.sketch.transition(f"end {rank}", {process.at: 1}, {END: 1})
+            self.builder.transition(f"end {rank}", {process.at: 1}, {END: 1})
             self.records.ends.append(process.moment)
-        self.wildcards.draw(self.sketch, self.records)
-        others = draw_others(
-            self.sketch, self.query, self.nodes, self.rates[0],
-            {one.node for one in self.computations.drawn},
+        self.wildcards.build(self.builder, self.records)
+        background = build_background(
+            self.builder, self.query, self.nodes, self.rates[0],
+            {computation.node for computation in self.computations.built},
         )  # fmt: skip
         for rates in self.rates:
-            self.sketch.links += rates.net_links()
-        net = self.sketch.net(self.query.workload.name, SAME_INSTANT)
-        return ProgramNet(net, self.records, tuple(self.computations.drawn), others)
+            self.builder.links += rates.net_links()
+        net = self.builder.net(self.query.workload.name, SAME_INSTANT)
+        return ProgramNet(net, self.records, tuple(self.computations.built), background)
 
     def _operation(self, process: Process, id_: int) -> None:
         match self.words[id_]:
             case "compute" | "elapse" as word:
-                self.alone.work(process, self.charges, id_, word, self.names[id_])
+                self.local.work(process, self.charges, id_, word, self.names[id_])
             case "send" | "isend" as word:
                 self._send(process, id_, word)
             case "recv":
@@ -160,7 +164,7 @@ class _Lowering:
             case "sendrecv":
                 self._exchange(process, id_)
             case "read" | "write" as word:
-                self.alone.access(process, self.charges, id_, word, self.names[id_])
+                self.local.access(process, self.charges, id_, word, self.names[id_])
             case "pool":
                 self._tasks(process, id_)
             case "start":
@@ -169,42 +173,42 @@ class _Lowering:
     def _tasks(self, process: Process, id_: int) -> None:
         unrolled = self.table.unrolled
         number = unrolled.blocks[int(self.table.order[id_])].arguments["pool"]
-        self.pools.draw(process, number, unrolled.pools[number], self.names[id_])
+        self.pools.build(process, number, unrolled.pools[number], self.names[id_])
 
     def _leave(self, process: Process, id_: int, word: str) -> None:
-        """Draw the sender's own time, and the message's way from there."""
+        """Build the sender's own time, and the message's way from there."""
         name, seconds = self.names[id_], self.charges.seconds[id_]
         ready = f"ready {name}"
         if seconds:
             process.busy(word, name, seconds, post=[ready])
         else:
-            self.sketch.give(process.moment, ready)
+            self.builder.give(process.moment, ready)
         timing, late = self.sent_to[id_] == TIMING, self.late[id_]
         self.records.flight[id_] = since = process.moment
-        begun = {ready: 1}
+        origin = {ready: 1}
         if late:
-            begun = {met(name): 1}
+            origin = {meeting_place(name): 1}
             if not timing:
-                self.records.flight[id_] = self.sketch.transition(
-                    f"meet {name}", {ready: 1, f"posted {name}": 1}, begun
+                self.records.flight[id_] = self.builder.transition(
+                    f"meet {name}", {ready: 1, f"posted {name}": 1}, origin
                 )
         arrived = {self._arrived(id_): 1}
         if timing and not late:
             arrived = {f"there {name}": 1}
         if self._waits(id_, word):
             arrived[f"sent {name}"] = 1
-        self.records.arrival[id_] = self._carry(process.rank, id_, name, begun, arrived)
+        self.records.arrival[id_] = self._carry(process.rank, id_, name, origin, arrived)
         if timing:
-            there = ready if late else f"there {name}"
+            available = ready if late else f"there {name}"
             since = since if late else self.records.arrival[id_]
-            self.wildcards.offer(self._inbox(id_), id_, name, there, since, late=late)
+            self.wildcards.offer(self._inbox(id_), id_, name, available, since, late=late)
 
     def _carry(
         self, rank: int, id_: int, name: str, ready: dict[str, int], arrived: dict[str, int]
     ) -> int:
-        """Draw a message's way; return the moment of its arrival."""
+        """Build a message's way; return the moment of its arrival."""
         src, dst = self.node[rank], self.node[self.dst[id_]]
-        letter = Letter(
+        message = Message(
             name=name,
             statement=f"{rank}.{self.site[id_]}",
             ready=ready,
@@ -215,7 +219,7 @@ class _Lowering:
             transfer=self.transfer[id_],
             network=None if src == dst else self.network[id_],
         )
-        return self.transfers.draw(letter)
+        return self.transfers.build(message)
 
     def _waits(self, id_: int, word: str) -> bool:
         """Tell whether a sender, or the wait for its request, awaits the arrival."""
@@ -226,7 +230,7 @@ class _Lowering:
 
     def _arrived(self, send: int) -> str:
         if self.sent_to[send] == TIMING:
-            return got(self._inbox(send))
+            return inbox_place(self._inbox(send))
         return f"arrived {self.names[send]}"
 
     def _send(self, process: Process, id_: int, word: str) -> None:
@@ -237,7 +241,7 @@ class _Lowering:
             self.records.wait(process.rank, since, [(None, id_)], None)
 
     def _post(self, process: Process, id_: int) -> None:
-        """Draw the posting of a receive, where its message waits for it."""
+        """Build the posting of a receive, where its message waits for it."""
         send = self.received_from[id_]
         if send >= 0 and self.late[send]:
             process.step("post", self.names[id_], post=[f"posted {self.names[send]}"])
@@ -266,11 +270,11 @@ class _Lowering:
         process.step("wait", self.names[id_], places, **timed(self.overhead))
         self.records.wait(process.rank, since, awaited, process.moment)
 
-    def _refuse_timing(self, receive: int, what: str) -> None:
+    def _refuse_timing(self, receive: int, operation: str) -> None:
         if self.received_from[receive] == TIMING:
             raise UnsupportedError(
-                f"{self.table.line(receive)}: {what} is matched by timing, which petri takes from "
-                "recv(ANY) only"
+                f"{self.table.line(receive)}: {operation} is matched by timing, which petri takes "
+                "from recv(ANY) only"
             )
 
     def _exchange(self, process: Process, id_: int) -> None:
@@ -280,13 +284,13 @@ class _Lowering:
         self._post(process, id_)
         since = process.moment
         received = f"received {name}"
-        moment = self.sketch.transition(
+        moment = self.builder.transition(
             f"receive {name}",
             {self._arrived(send): 1},
             {received: 1},
             **timed(self.overhead),
         )
-        own = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
-        process.step("exchanged", name, [received, *own])
-        awaited = [(moment, send), *([(None, id_)] if own else [])]
+        sent = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
+        process.step("exchanged", name, [received, *sent])
+        awaited = [(moment, send), *([(None, id_)] if sent else [])]
         self.records.wait(process.rank, since, awaited, None)

@@ -1,4 +1,4 @@
-"""A net being drawn: places and transitions as they come up."""
+"""A net under construction: places and transitions as they come up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTSET = -1
 
 
 @attrs.define(eq=False)
-class Sketch:
+class NetBuilder:
     """Places and transitions so far; a moment is when a transition fires."""
 
     places: dict[str, int] = attrs.field(factory=dict)  #: with their tokens at first
@@ -28,7 +28,7 @@ class Sketch:
         return name
 
     def transition(
-        self, name: str, pre: Mapping[str, int], post: Mapping[str, int], **rest: Any
+        self, name: str, pre: Mapping[str, int], post: Mapping[str, int], **fields: Any
     ) -> int:
         """Add a transition and the places that it names; return its moment."""
         places = self.places
@@ -36,7 +36,7 @@ class Sketch:
             for place in arcs:
                 if place not in places:
                     places[place] = 0
-        self.transitions.append(Transition(name=name, pre=pre, post=post, **rest))
+        self.transitions.append(Transition(name=name, pre=pre, post=post, **fields))
         return len(self.transitions) - 1
 
     def give(self, moment: int, place: str) -> None:
@@ -50,7 +50,7 @@ class Sketch:
         post[place] = 1
 
     def net(self, name: str, same: float = 0.0) -> Net:
-        """Return what has been drawn; ``same`` as in `Net`."""
+        """Return the net so far; ``same`` as in `Net`."""
         initial = {place: tokens for place, tokens in self.places.items() if tokens}
         return Net(
             name=name,

@@ -45,8 +45,8 @@ def networks_of(query: Query, costs: Costs) -> tuple[Wires, ...]:
             "links.networks have messages on their way, and with network.paid_by = 'sender' there "
             "are none; set network.paid_by to 'wire'"
         )
-    others = [_other(at, one, main) for at, one in enumerate(links.networks, 1)]
-    return (main, *others)
+    further = [_other(at, stated, main) for at, stated in enumerate(links.networks, 1)]
+    return (main, *further)
 
 
 def _other(number: int, stated: OtherNetwork, main: Wires) -> Wires:
@@ -87,7 +87,7 @@ def _wires(
     )
 
 
-def taken(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
+def network_numbers(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
     """Return the number of the network that each message from node to node takes.
 
     Parameters
@@ -97,9 +97,9 @@ def taken(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
     src, dst
         Arrays of nodes.
     """
-    found = np.zeros(len(src), np.int64)
-    for one in reversed(networks[1:]):
-        assert one.nodes is not None
-        nodes = list(one.nodes)
-        found[np.isin(src, nodes) & np.isin(dst, nodes)] = one.number
-    return found
+    numbers = np.zeros(len(src), np.int64)
+    for wires in reversed(networks[1:]):
+        assert wires.nodes is not None
+        nodes = list(wires.nodes)
+        numbers[np.isin(src, nodes) & np.isin(dst, nodes)] = wires.number
+    return numbers

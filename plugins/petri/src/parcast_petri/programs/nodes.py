@@ -9,7 +9,7 @@ import attrs
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.net import Given, Tokens
-from parcast_petri.programs.net_builder import Sketch
+from parcast_petri.programs.net_builder import NetBuilder
 
 
 @attrs.frozen
@@ -25,13 +25,13 @@ class Renewals:
     """Arrivals with a memory, the first of which a run begins in the midst of."""
 
     first: str  #: the place that waits for the first
-    more: str  #: and for the next ones
+    later: str  #: and for the next ones
     transition: int  #: that ends the wait for the first
     law: Law
 
 
 @attrs.frozen
-class Old:
+class InitialJobs:
     """Jobs that are there when a run begins: their place, who ends them, and their law."""
 
     where: int | str  #: a node, or a link
@@ -42,63 +42,68 @@ class Old:
     arrivals: Renewals | None = None  #: of jobs like these
 
 
-def own(node: int) -> str:
+def computing_load(node: int) -> str:
     """Return the name of the load that counts a node's computing processes."""
     return f"computing_{node}"
 
 
-def own_speed(node: int, load: Load, others: int = 0) -> Tokens:
+def process_speed(node: int, load: Load, others: int = 0) -> Tokens:
     """Return the speed of a process on a node, beside ``others`` that always compute."""
-    mine, jobs = (own(node) if not others else f"{own(node)} + {others}"), f"jobs_{node}"
+    mine, jobs = (
+        (computing_load(node) if not others else f"{computing_load(node)} + {others}"),
+        f"jobs_{node}",
+    )
     if load.scheduling == "priority":
         return Tokens.read(f"min(1, max(0, {load.cores} - {jobs})/max(1, {mine}))")
     return Tokens.read(f"min(1, {load.cores}/max(1, {mine} + {jobs}))")
 
 
-def draw_node(sketch: Sketch, node: int, load: Load, others: int = 0) -> list[Old]:
-    """Draw the background jobs of a node; return those that are there at first.
+def build_node(builder: NetBuilder, node: int, load: Load, others: int = 0) -> list[InitialJobs]:
+    """Build the background jobs of a node; return those that are there at first.
 
     Parameters
     ----------
-    sketch
+    builder
         The net so far.
     node, load
         The node, which has a load.
     others
         Processes that compute all the time.
     """
-    speed = own_speed(node, load, others)
+    speed = process_speed(node, load, others)
     if load.scheduling == "priority":
         speed = Tokens.read(f"min(1, {load.cores}/max(1, jobs_{node}))")
-    return draw_jobs(sketch, node, load, f"jobs_{node}", speed, others)
+    return build_jobs(builder, node, load, f"jobs_{node}", speed, others)
 
 
-def draw_jobs(
-    sketch: Sketch, where: int | str, load: Load, count: str, speed: Tokens, others: int = 0
-) -> list[Old]:
-    """Draw jobs that come at random to a node or a link; return those that are there at first."""
-    found, most_old = [], len(load.jobs(others))
+def build_jobs(
+    builder: NetBuilder, where: int | str, load: Load, count: str, speed: Tokens, others: int = 0
+) -> list[InitialJobs]:
+    """Build jobs that come at random to a node or a link; return those that are there at first."""
+    initial, most_old = [], len(load.jobs(others))
     running = {"load": count, "speed": speed, "servers": None}
     classes = zip(load.rates(), load.demands, load.shares, strict=True)
     for number, (rate, law, share) in enumerate(classes):
         name = f"{where} class {number}"
-        jobs = sketch.place(f"jobs {name}")
-        arrivals = draw_arrivals(sketch, name, load.arrivals.scaled(1 / rate), jobs)
-        sketch.transition(f"work {name}", {jobs: 1}, {}, delay=law, **running)
-        old = sketch.place(f"old jobs {name}")
-        moment = sketch.transition(f"finish {name}", {old: 1}, {}, delay=Given(most_old), **running)
-        found.append(Old(where, old, moment, law, share, arrivals))
-    return found
+        jobs = builder.place(f"jobs {name}")
+        arrivals = build_arrivals(builder, name, load.arrivals.scaled(1 / rate), jobs)
+        builder.transition(f"work {name}", {jobs: 1}, {}, delay=law, **running)
+        place = builder.place(f"old jobs {name}")
+        moment = builder.transition(
+            f"finish {name}", {place: 1}, {}, delay=Given(most_old), **running
+        )
+        initial.append(InitialJobs(where, place, moment, law, share, arrivals))
+    return initial
 
 
-def draw_arrivals(sketch: Sketch, name: str, law: Law, come: str) -> Renewals | None:
-    """Draw what brings tokens to a place; return what it is in the midst of when a run begins."""
+def build_arrivals(builder: NetBuilder, name: str, law: Law, come: str) -> Renewals | None:
+    """Build what brings tokens to a place; return what it is in the midst of when a run begins."""
     if law.law == "exp":
-        sketch.transition(f"arrive {name}", {}, {come: 1}, delay=law)
+        builder.transition(f"arrive {name}", {}, {come: 1}, delay=law)
         return None
-    first, more = sketch.place(f"first {name}"), sketch.place(f"more {name}", 1)
-    moment = sketch.transition(
-        f"first arrives {name}", {first: 1}, {come: 1, more: 1}, delay=Given(1)
+    first, later = builder.place(f"first {name}"), builder.place(f"more {name}", 1)
+    moment = builder.transition(
+        f"first arrives {name}", {first: 1}, {come: 1, later: 1}, delay=Given(1)
     )
-    sketch.transition(f"arrive {name}", {more: 1}, {come: 1, more: 1}, delay=law)
-    return Renewals(first, more, moment, law)
+    builder.transition(f"arrive {name}", {later: 1}, {come: 1, later: 1}, delay=law)
+    return Renewals(first, later, moment, law)

@@ -16,112 +16,112 @@ from parcast.model import Costs
 from parcast.program import Unrolled
 from parcast.program.matching import OPS, Columns, operation_columns
 from parcast.program.unroll import Pool
-from parcast_petri.programs.charges import Charges, Ways
-from parcast_petri.programs.local_operations import Alone
-from parcast_petri.programs.net_builder import Sketch, timed
+from parcast_petri.programs.charges import Charges, Routes
+from parcast_petri.programs.local_operations import LocalOperations
+from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.process import Process
-from parcast_petri.programs.transfers import Letter, Transfers
+from parcast_petri.programs.transfers import Message, Transfers
 
 
-def drawn_operations(unrolled: Unrolled) -> int:
+def net_operations(unrolled: Unrolled) -> int:
     """Return how many operations the net of a program has: every task is one of each process."""
-    own = sum(len(unrolled.ranks_of(block)) for block in unrolled.blocks)
+    count = sum(len(unrolled.ranks_of(block)) for block in unrolled.blocks)
     for block in unrolled.blocks:
         if block.op == "pool":
             work = unrolled.pools[block.arguments["pool"]].work
-            own += len(unrolled.ranks_of(block)) * (work.count() + work.size)
-    return own
+            count += len(unrolled.ranks_of(block)) * (work.count() + work.size)
+    return count
 
 
 @attrs.define(eq=False)
 class Pools:
-    """Draws all that processes do for the tasks of pools, which are kept at rank 0."""
+    """Build all that processes do for the tasks of pools, which are kept at rank 0."""
 
     costs: Costs
     networks: Sequence[Wires]
     transfers: Transfers
-    alone: Alone
+    local: LocalOperations
     _tables: dict[int, Columns] = attrs.field(factory=dict, init=False)
 
-    def draw(self, process: Process, number: int, pool: Pool, name: str) -> None:
-        """Draw all tasks that a process may take of the pool of this number."""
+    def build(self, process: Process, number: int, pool: Pool, name: str) -> None:
+        """Build all tasks that a process may take of the pool of this number."""
         rank, since, word = process.rank, process.moment, f"pool {number}"
         if number not in self._tables:
             self._tables[number] = operation_columns(pool.work)
-            _draw_pool(process.sketch, word, pool.tasks)
+            _build_pool(process.builder, word, pool.tasks)
         charges = Charges.of(self._tables[number], self.costs, rank)
         sizes = np.append(np.broadcast_to(pool.bytes, pool.tasks), 0.0)
         source, target = np.zeros_like(sizes, int), np.full_like(sizes, rank, int)
-        ways = Ways.of(self.costs, self.networks, source, target, sizes)
+        routes = Routes.of(self.costs, self.networks, source, target, sizes)
         for task in range(pool.tasks + 1):
-            self._ask(process, word, name, task, ways)
-            _choose(process.sketch, word, name, task, last=task == pool.tasks)
-            self._fetch(process, name, task, ways)
+            self._ask(process, word, name, task, routes)
+            _choose(process.builder, word, name, task, last=task == pool.tasks)
+            self._fetch(process, name, task, routes)
             if task < pool.tasks:
                 self._work(process, charges, task, f"{name}.{task}")
         process.records.busy(rank, "communication", since, process.moment)
 
-    def _ask(self, process: Process, word: str, name: str, task: int, ways: Ways) -> None:
-        """Draw the question, until the pool attends to the process."""
-        for step, seconds in ("ask", self.costs.sending(0)), ("question", ways.startup[task]):
+    def _ask(self, process: Process, word: str, name: str, task: int, routes: Routes) -> None:
+        """Build the question, until the pool attends to the process."""
+        for step, seconds in ("ask", self.costs.sending(0)), ("question", routes.startup[task]):
             if seconds:
                 process.step(step, f"{name}.{task}", delay=float(seconds))
         looking = {f"looking {name}.{task}": 1}
-        process.sketch.transition(
+        process.builder.transition(
             f"turn {name}.{task}", {process.at: 1, word: 1}, looking, queue=word
         )
 
-    def _fetch(self, process: Process, name: str, task: int, ways: Ways) -> None:
-        """Draw the answer, and that the process takes it."""
-        one, arrived = f"{name}.{task}", f"fetched {name}.{task}"
-        src, dst = (self.alone.node[rank] for rank in (0, process.rank))
-        letter = Letter(
-            name=one,
+    def _fetch(self, process: Process, name: str, task: int, routes: Routes) -> None:
+        """Build the answer, and that the process takes it."""
+        task_name, arrived = f"{name}.{task}", f"fetched {name}.{task}"
+        src, dst = (self.local.node[rank] for rank in (0, process.rank))
+        message = Message(
+            name=task_name,
             statement=name,
-            ready={f"answer {one}": 1},
+            ready={f"answer {task_name}": 1},
             arrived={arrived: 1},
             src=src,
             dst=dst,
-            startup=float(ways.startup[task]),
-            transfer=float(ways.transfer[task]),
-            network=None if src == dst else int(ways.network[task]),
+            startup=float(routes.startup[task]),
+            transfer=float(routes.transfer[task]),
+            network=None if src == dst else int(routes.network[task]),
         )
-        self.transfers.draw(letter)
+        self.transfers.build(message)
         process.at = arrived
-        process.step("fetch", one, **timed(float(self.costs.overhead_receive)))
+        process.step("fetch", task_name, **timed(float(self.costs.overhead_receive)))
 
     def _work(self, process: Process, charges: Charges, task: int, name: str) -> None:
-        """Draw a task, whose time is none of fetching."""
+        """Build a task, whose time is none of fetching."""
         table, since = charges.table, process.moment
-        for place, id_ in enumerate(range(table.offsets[task], table.offsets[task + 1])):
+        for position, id_ in enumerate(range(table.offsets[task], table.offsets[task + 1])):
             match OPS[table.op[id_]]:
                 case "compute" | "elapse" as word:
-                    self.alone.work(process, charges, id_, word, f"{name}.{place}")
+                    self.local.work(process, charges, id_, word, f"{name}.{position}")
                 case "read" | "write" as word:
-                    self.alone.access(process, charges, id_, word, f"{name}.{place}")
+                    self.local.access(process, charges, id_, word, f"{name}.{position}")
         process.records.busy(process.rank, "communication", process.moment, since)
 
 
-def _draw_pool(sketch: Sketch, word: str, tasks: int) -> None:
-    """Draw what of a pool is there once: its attention, and which tasks are left."""
-    sketch.place(word, 1)
+def _build_pool(builder: NetBuilder, word: str, tasks: int) -> None:
+    """Build what of a pool is there once: its attention, and which tasks are left."""
+    builder.place(word, 1)
     for task in range(tasks):
-        left = sketch.place(f"{word} left {task}", 1)
+        left = builder.place(f"{word} left {task}", 1)
         giving, past = {f"{word} giving {task}": 1, left: 1}, {f"{word} past {task}": 1, word: 1}
-        sketch.transition(f"{word} give {task}", giving, past)
+        builder.transition(f"{word} give {task}", giving, past)
 
 
-def _choose(sketch: Sketch, word: str, name: str, task: int, *, last: bool) -> None:
-    """Draw that a process takes a task that is left, or passes it."""
+def _choose(builder: NetBuilder, word: str, name: str, task: int, *, last: bool) -> None:
+    """Build that a process takes a task that is left, or passes it."""
     looking, answer = f"looking {name}.{task}", f"answer {name}.{task}"
     if last:
-        sketch.transition(f"end {name}", {looking: 1}, {answer: 1, word: 1})
+        builder.transition(f"end {name}", {looking: 1}, {answer: 1, word: 1})
         return
     left, past, further = f"{word} left {task}", f"{word} past {task}", f"looking {name}.{task + 1}"
-    sketch.transition(
+    builder.transition(
         f"take {name}.{task}",
         {looking: 1, left: 1},
         {left: 1, answer: 1, f"{word} giving {task}": 1},
     )
-    sketch.transition(f"pass {name}.{task}", {looking: 1, past: 1}, {further: 1, past: 1})
+    builder.transition(f"pass {name}.{task}", {looking: 1, past: 1}, {further: 1, past: 1})

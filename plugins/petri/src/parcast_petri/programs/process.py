@@ -1,4 +1,4 @@
-"""A process being drawn: where its token is, and when it came there."""
+"""A process as its net is built: where its token is, and when it came there."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 import attrs
 
 from parcast_petri.programs.accounting import Records
-from parcast_petri.programs.net_builder import OUTSET, Sketch, timed
+from parcast_petri.programs.net_builder import OUTSET, NetBuilder, timed
 
 
 @attrs.define(eq=False)
 class Process:
-    """Draws what a process does, one step after another."""
+    """Build what a process does, one step after another."""
 
-    sketch: Sketch
+    builder: NetBuilder
     records: Records
     rank: int
     at: str  #: the place of its token
     moment: int = OUTSET  #: when the token came there
 
     def step(
-        self, word: str, name: str, pre: Iterable[str] = (), post: Iterable[str] = (), **rest: Any
+        self, word: str, name: str, pre: Iterable[str] = (), post: Iterable[str] = (), **fields: Any
     ) -> int:
-        """Draw what the process does next; return the moment it is done."""
+        """Build what the process does next; return the moment it is done."""
         after = f"{word} done {name}"
-        self.moment = self.sketch.transition(
+        self.moment = self.builder.transition(
             f"{word} {name}",
             {self.at: 1, **dict.fromkeys(pre, 1)},
             {after: 1, **dict.fromkeys(post, 1)},
-            **rest,
+            **fields,
         )
         self.at = after
         return self.moment
@@ -43,7 +43,7 @@ class Process:
         pre: Iterable[str] = (),
         post: Iterable[str] = (),
     ) -> None:
-        """Draw what the process does for a message, and note its time."""
+        """Build what the process does for a message, and note its time."""
         since = self.moment
         self.step(word, name, pre, post, **timed(seconds))
         self.records.busy(self.rank, "communication", since, self.moment)

@@ -24,14 +24,14 @@ class Link:
 class Rates:
     """The links of one network, and the speeds of messages on them.
 
-    ``others`` counts what of other traffic is on each link, and ``taken`` says what share of it
+    ``others`` counts what of other traffic is on each link, and ``reserved`` says what share of it
     is taken off the top; both are arithmetic of tokens.
     """
 
     wires: Wires
     pairs: frozenset[tuple[int, int]]  #: nodes between which messages go on this network
     others: dict[str, str] = attrs.field(factory=dict)
-    taken: dict[str, str] = attrs.field(factory=dict)
+    reserved: dict[str, str] = attrs.field(factory=dict)
     waiting: bool = False  #: whether messages that wait for their turn count too
     fair: bool = False  #: max-min, not the least of equal shares
     _speeds: dict[tuple[int, int], Tokens] = attrs.field(factory=dict)
@@ -61,16 +61,18 @@ class Rates:
             return [Link(wires.name("bus"), 1.0, (self.load(src, dst),))]
         pairs = sorted(self.pairs)
         if wires.duplex == "half":
-            ends = [(f"port_{node}", [one for one in pairs if node in one]) for node in (src, dst)]
+            ends = [
+                (f"port_{node}", [pair for pair in pairs if node in pair]) for node in (src, dst)
+            ]
         else:
             ends = [
-                (f"out_{src}", [one for one in pairs if one[0] == src]),
-                (f"into_{dst}", [one for one in pairs if one[1] == dst]),
+                (f"out_{src}", [pair for pair in pairs if pair[0] == src]),
+                (f"into_{dst}", [pair for pair in pairs if pair[1] == dst]),
             ]
-        found = [Link(wires.name(name), 1.0, self._loads(ones)) for name, ones in ends]
+        links = [Link(wires.name(name), 1.0, self._loads(link_pairs)) for name, link_pairs in ends]
         if wires.backbone is not None:
-            found.append(Link(wires.name("backbone"), wires.backbone, self._loads(pairs)))
-        return found
+            links.append(Link(wires.name("backbone"), wires.backbone, self._loads(pairs)))
+        return links
 
     def _loads(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, ...]:
         return tuple(self.load(*pair) for pair in pairs)
@@ -107,11 +109,11 @@ class Rates:
         return (self.others[link.name],) if link.name in self.others else ()
 
     def _share(self, links: list[Link]) -> str:
-        if not self.taken and all(link.capacity == 1 for link in links):
+        if not self.reserved and all(link.capacity == 1 for link in links):
             return f"1/max(1, {', '.join(map(self.count, links))})"
         shares = (f"{self._left(link)}/max(1, {self.count(link)})" for link in links)
         return f"min(1, {', '.join(shares)})"
 
     def _left(self, link: Link) -> str:
-        taken = self.taken.get(link.name)
-        return repr(link.capacity) if taken is None else f"{link.capacity!r}*(1 - {taken})"
+        share = self.reserved.get(link.name)
+        return repr(link.capacity) if share is None else f"{link.capacity!r}*(1 - {share})"

@@ -11,9 +11,10 @@ import math
 import attrs
 
 from parcast_petri.machine.laws import Law
-from parcast_petri.machine.load import Load, Turns
-from parcast_petri.programs.net_builder import Sketch
-from parcast_petri.programs.nodes import Renewals, draw_arrivals
+from parcast_petri.machine.load import Load
+from parcast_petri.machine.turns import Turns
+from parcast_petri.programs.net_builder import NetBuilder
+from parcast_petri.programs.nodes import Renewals, build_arrivals
 
 #: Background jobs are in the turns up to a number that is exceeded with this probability; the
 #: others wait before them, so that no work is lost.
@@ -41,25 +42,25 @@ class Slots:
     arrivals: Renewals | None = None  #: of its jobs
 
 
-def core(sketch: Sketch, node: int, load: Load) -> str:
+def core_place(builder: NetBuilder, node: int, load: Load) -> str:
     """Return the place with a token for each free core of a node."""
-    return sketch.place(f"cores {node}", load.cores)
+    return builder.place(f"cores {node}", load.cores)
 
 
-def draw_turns(
-    sketch: Sketch,
+def build_turns(
+    builder: NetBuilder,
     name: str,
     waiting: dict[str, int],
-    done: dict[str, int],
+    completed: dict[str, int],
     cores: str,
     turns: Turns,
     work: Law | float,
 ) -> int:
-    """Draw work that is done in turns; return the moment it is done.
+    """Build work that is done in turns; return the moment it is done.
 
     Parameters
     ----------
-    sketch
+    builder
         The net so far.
     name
         Of the work.
@@ -70,36 +71,36 @@ def draw_turns(
     work
         Seconds of a core.
     """
-    running, taken = {f"runs {name}": 1}, {cores: 1}
-    begun = {f"begins {name}": 1} if turns.switch else running
-    sketch.transition(f"take core {name}", {**waiting, **taken}, begun, queue=cores)
+    running, free_core = {f"runs {name}": 1}, {cores: 1}
+    begins = {f"begins {name}": 1} if turns.switch else running
+    builder.transition(f"take core {name}", {**waiting, **free_core}, begins, queue=cores)
     if turns.switch:
-        sketch.transition(f"switch {name}", begun, running, delay=turns.switch)
-    moment = sketch.transition(
-        f"work {name}", running, {**done, **taken}, delay=work, memory="age", priority=1
+        builder.transition(f"switch {name}", begins, running, delay=turns.switch)
+    moment = builder.transition(
+        f"work {name}", running, {**completed, **free_core}, delay=work, memory="age", priority=1
     )
-    sketch.transition(f"expire {name}", running, {**waiting, **taken}, delay=turns.quantum)
+    builder.transition(f"expire {name}", running, {**waiting, **free_core}, delay=turns.quantum)
     return moment
 
 
-def draw_slots(sketch: Sketch, node: int, load: Load) -> list[Slots]:
-    """Draw the background jobs of a node, which come at random and take turns."""
+def build_slots(builder: NetBuilder, node: int, load: Load) -> list[Slots]:
+    """Build the background jobs of a node, which come at random and take turns."""
     assert load.turns is not None
-    cores, found = core(sketch, node, load), []
+    cores, slots_by_class = core_place(builder, node, load), []
     classes = zip(load.rates(), load.demands, load.shares, strict=True)
     for number, (rate, law, share) in enumerate(classes):
         name = f"{node} class {number}"
-        come = sketch.place(f"came {name}")
-        arrivals = draw_arrivals(sketch, name, load.arrivals.scaled(1 / rate), come)
+        come = builder.place(f"came {name}")
+        arrivals = build_arrivals(builder, name, load.arrivals.scaled(1 / rate), come)
         slots = []
-        for at in range(_room(load)):
-            job = f"{name} job {at}"
-            free, waiting = sketch.place(f"no {job}", 1), f"waits {job}"
-            sketch.transition(f"admit {job}", {come: 1, free: 1}, {waiting: 1})
-            moment = draw_turns(sketch, job, {waiting: 1}, {free: 1}, cores, load.turns, law)
+        for index in range(_room(load)):
+            job = f"{name} job {index}"
+            free, waiting = builder.place(f"no {job}", 1), f"waits {job}"
+            builder.transition(f"admit {job}", {come: 1, free: 1}, {waiting: 1})
+            moment = build_turns(builder, job, {waiting: 1}, {free: 1}, cores, load.turns, law)
             slots.append(Slot(free, waiting, moment))
-        found.append(Slots(node, law, share, come, tuple(slots), arrivals))
-    return found
+        slots_by_class.append(Slots(node, law, share, come, tuple(slots), arrivals))
+    return slots_by_class
 
 
 def _room(load: Load) -> int:

@@ -12,8 +12,8 @@ from parcast_petri.machine.laws import Law
 from parcast_petri.machine.links import Traffic
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.net import Given
-from parcast_petri.programs.net_builder import Sketch
-from parcast_petri.programs.nodes import Old, draw_jobs
+from parcast_petri.programs.net_builder import NetBuilder
+from parcast_petri.programs.nodes import InitialJobs, build_jobs
 from parcast_petri.programs.rates import Link, Rates
 from parcast_petri.programs.transfers import DRAINED
 from parcast_petri.solvers.options import Options
@@ -29,7 +29,7 @@ class Source:
     laws: tuple[Law, Law]
 
 
-def shared_with_others(
+def with_other_traffic(
     query: Query, options: Options, rates: Sequence[Rates], *, explicit: bool
 ) -> list[Rates]:
     """Return the rates of each network with the traffic of others on the first.
@@ -60,36 +60,38 @@ def shared_with_others(
         return [attrs.evolve(main, others={name: f"others_{name}" for name in names}), *rates[1:]]
     if explicit and traffic.on is not None:
         share = repr(traffic.rate)
-        taken = {name: f"{share}*(burst_{name} + first_burst_{name})" for name in names}
+        shares = {name: f"{share}*(burst_{name} + first_burst_{name})" for name in names}
     else:
-        taken = dict.fromkeys(names, repr(traffic.utilization))
-    return [attrs.evolve(main, taken=taken), *rates[1:]]
+        shares = dict.fromkeys(names, repr(traffic.utilization))
+    return [attrs.evolve(main, reserved=shares), *rates[1:]]
 
 
 def _traffic(query: Query) -> Traffic | None:
-    found = query.machine.part("traffic", Traffic)
-    return found if found is not None and found.utilization > 0 else None
+    traffic = query.machine.part("traffic", Traffic)
+    return traffic if traffic is not None and traffic.utilization > 0 else None
 
 
 def random_traffic(query: Query) -> bool:
     """Tell whether others send at random on the machine's network."""
-    found = _traffic(query)
-    return found is not None and (found.message is not None or found.on is not None)
+    traffic = _traffic(query)
+    return traffic is not None and (traffic.message is not None or traffic.on is not None)
 
 
-def draw_messages(sketch: Sketch, query: Query, rates: Rates) -> tuple[list[Old], dict[str, Load]]:
-    """Draw the messages of others on each link; return those at first, and the links' loads."""
+def build_messages(
+    builder: NetBuilder, query: Query, rates: Rates
+) -> tuple[list[InitialJobs], dict[str, Load]]:
+    """Build the messages of others on each link; return those at first, and the links' loads."""
     traffic = _traffic(query)
     assert traffic is not None
-    old, loads = [], {}
+    initial, loads = [], {}
     for link in rates.all_links():
         if link.name in rates.others:
             load = _load(traffic, rates.wires.per_byte)
             loads[link.name] = load
-            old += draw_jobs(
-                sketch, link.name, load, rates.others[link.name], rates.other_speed(link)
+            initial += build_jobs(
+                builder, link.name, load, rates.others[link.name], rates.other_speed(link)
             )
-    return old, loads
+    return initial, loads
 
 
 def _load(traffic: Traffic, per_byte: float) -> Load:
@@ -98,22 +100,24 @@ def _load(traffic: Traffic, per_byte: float) -> Load:
     return Load(1, traffic.utilization, (law,), (1.0,), arrivals.scaled(1 / arrivals.mean))
 
 
-def draw_sources(sketch: Sketch, query: Query, rates: Rates) -> list[Source]:
-    """Draw a source of bursts on each link."""
+def build_sources(builder: NetBuilder, query: Query, rates: Rates) -> list[Source]:
+    """Build a source of bursts on each link."""
     traffic = _traffic(query)
     assert traffic is not None
     laws = Law.read(traffic.off), Law.read(traffic.on)
-    return [_source(sketch, link, laws) for link in rates.all_links() if link.name in rates.taken]
+    return [
+        _source(builder, link, laws) for link in rates.all_links() if link.name in rates.reserved
+    ]
 
 
-def _source(sketch: Sketch, link: Link, laws: tuple[Law, Law]) -> Source:
+def _source(builder: NetBuilder, link: Link, laws: tuple[Law, Law]) -> Source:
     name = link.name
-    quiet, burst = sketch.place(f"quiet_{name}", 1), sketch.place(f"burst_{name}")
-    first = (sketch.place(f"first_quiet_{name}"), sketch.place(f"first_burst_{name}"))
-    sketch.transition(f"begin burst {name}", {quiet: 1}, {burst: 1}, delay=laws[0])
-    sketch.transition(f"end burst {name}", {burst: 1}, {quiet: 1}, delay=laws[1])
+    quiet, burst = builder.place(f"quiet_{name}", 1), builder.place(f"burst_{name}")
+    first = (builder.place(f"first_quiet_{name}"), builder.place(f"first_burst_{name}"))
+    builder.transition(f"begin burst {name}", {quiet: 1}, {burst: 1}, delay=laws[0])
+    builder.transition(f"end burst {name}", {burst: 1}, {quiet: 1}, delay=laws[1])
     ends = tuple(
-        sketch.transition(f"end {before}", {before: 1}, {after: 1}, delay=Given(1))
+        builder.transition(f"end {before}", {before: 1}, {after: 1}, delay=Given(1))
         for before, after in zip(first, (burst, quiet), strict=True)
     )
     return Source(quiet, first, (ends[0], ends[1]), laws)

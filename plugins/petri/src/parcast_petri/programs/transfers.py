@@ -9,7 +9,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast_petri.nets.net import Tokens
-from parcast_petri.programs.net_builder import Sketch, timed
+from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.rates import Rates
 from parcast_petri.solvers.options import Options
@@ -19,7 +19,7 @@ DRAINED = ("ps_all", "ps_transfer", "max_min")
 
 
 @attrs.frozen
-class Letter:
+class Message:
     """A message: where it comes up, where it goes, and what a network of its own takes."""
 
     name: str
@@ -35,9 +35,9 @@ class Letter:
 
 @attrs.define(eq=False)
 class Transfers:
-    """Draws the transfer of each message on a machine's networks."""
+    """Build the transfer of each message on a machine's networks."""
 
-    sketch: Sketch
+    builder: NetBuilder
     options: Options
     rates: Sequence[Rates]  #: by network
 
@@ -47,117 +47,121 @@ class Transfers:
             if reason := _refusal(rates.wires, self.options):
                 raise UnsupportedError(f"petri.sharing = {sharing!r} {reason}")
 
-    def draw(self, letter: Letter) -> int:
-        """Draw a message's way from ready to arrived; return the moment of its arrival."""
+    def build(self, message: Message) -> int:
+        """Build a message's way from ready to arrived; return the moment of its arrival."""
         sharing = self.options.sharing
-        if letter.network is None or sharing == "none":
-            return self._alone(letter)
-        rates = self.rates[letter.network]
+        if message.network is None or sharing == "none":
+            return self._uncontended(message)
+        rates = self.rates[message.network]
         if rates.wires.contention == "none":
-            return self._alone(letter)
+            return self._uncontended(message)
         if sharing == "fcfs":
             on_bus = rates.wires.contention == "bus"
-            return (self._bus if on_bus else self._endpoint)(letter, rates.wires)
-        return (self._drained if sharing in DRAINED else self._fixed)(letter, rates)
+            return (self._bus if on_bus else self._endpoint)(message, rates.wires)
+        return (self._drained if sharing in DRAINED else self._fixed)(message, rates)
 
-    def _alone(self, letter: Letter) -> int:
-        seconds = letter.startup + letter.transfer
-        return self._served("carry", letter, letter.ready, letter.arrived, None, **timed(seconds))
+    def _uncontended(self, message: Message) -> int:
+        seconds = message.startup + message.transfer
+        return self._served(
+            "carry", message, message.ready, message.arrived, None, **timed(seconds)
+        )
 
     def _step(
         self,
         word: str,
-        letter: Letter,
+        message: Message,
         pre: Mapping[str, int],
         post: Mapping[str, int],
-        **rest: Any,
+        **fields: Any,
     ) -> int:
-        return self.sketch.transition(f"{word} {letter.name}", pre, post, **rest)
+        return self.builder.transition(f"{word} {message.name}", pre, post, **fields)
 
     def _served(
         self,
         word: str,
-        letter: Letter,
+        message: Message,
         pre: Mapping[str, int],
         post: Mapping[str, int],
         queued: str | None,
-        **rest: Any,
+        **fields: Any,
     ) -> int:
-        """Draw what takes time: at once, or by the one server of the statement.
+        """Build what takes time: at once, or by the one server of the statement.
 
         ``queued`` names a place that counts those who wait for it.
         """
-        if self.options.servers == "single" and "delay" in rest:
-            server = self.sketch.place(f"server {word} {letter.statement}", 1)
-            served = {f"served {word} {letter.name}": 1}
+        if self.options.servers == "single" and "delay" in fields:
+            server = self.builder.place(f"server {word} {message.statement}", 1)
+            served = {f"served {word} {message.name}": 1}
             if queued is not None:
-                asking = {f"asking {word} {letter.name}": 1, queued: 1}
-                self._step(f"ask {word}", letter, pre, asking)
+                asking = {f"asking {word} {message.name}": 1, queued: 1}
+                self._step(f"ask {word}", message, pre, asking)
                 pre = asking
-            self._step(f"turn {word}", letter, {**pre, server: 1}, served, queue=server)
+            self._step(f"turn {word}", message, {**pre, server: 1}, served, queue=server)
             pre, post = served, {**post, server: 1}
-        return self._step(word, letter, pre, post, **rest)
+        return self._step(word, message, pre, post, **fields)
 
-    def _fixed(self, letter: Letter, rates: Rates) -> int:
-        """Draw the paper's way: the bandwidth is divided once, by the messages at the start."""
-        (link,) = rates.links(letter.src, letter.dst)
-        count, load = rates.count(link), rates.load(letter.src, letter.dst)
-        text = f"{letter.startup!r} + {letter.transfer!r}*({count})"
+    def _fixed(self, message: Message, rates: Rates) -> int:
+        """Build the paper's way: the bandwidth is divided once, by the messages at the start."""
+        (link,) = rates.links(message.src, message.dst)
+        count, load = rates.count(link), rates.load(message.src, message.dst)
+        text = f"{message.startup!r} + {message.transfer!r}*({count})"
         if self.options.startup == "inside":
-            text = f"{letter.startup + letter.transfer!r}*({count})"
-        queued = rates.queued(letter.src, letter.dst) if rates.waiting else None
+            text = f"{message.startup + message.transfer!r}*({count})"
+        queued = rates.queued(message.src, message.dst) if rates.waiting else None
         return self._served(
-            "carry", letter, letter.ready, letter.arrived, queued,
+            "carry", message, message.ready, message.arrived, queued,
             delay=Tokens.read(text), load=load,
         )  # fmt: skip
 
-    def _drained(self, letter: Letter, rates: Rates) -> int:
-        """Draw a startup, and then bytes that drain at the speed that the others leave."""
-        load = rates.load(letter.src, letter.dst)
-        queued = rates.queued(letter.src, letter.dst) if rates.waiting else None
+    def _drained(self, message: Message, rates: Rates) -> int:
+        """Build a startup, and then bytes that drain at the speed that the others leave."""
+        load = rates.load(message.src, message.dst)
+        queued = rates.queued(message.src, message.dst) if rates.waiting else None
         inside = self.options.startup == "inside"
-        begun, drained = letter.ready, {f"draining {letter.name}": 1}
-        startup = 0.0 if inside else letter.startup
-        if startup or len(letter.ready) > 1:
+        origin, drained = message.ready, {f"draining {message.name}": 1}
+        startup = 0.0 if inside else message.startup
+        if startup or len(message.ready) > 1:
             counts = self.options.sharing == "ps_all" and startup
             counted = {"load": load} if counts else {}
             self._served(
-                "start", letter, begun, drained, queued if counts else None,
+                "start", message, origin, drained, queued if counts else None,
                 **timed(startup), **counted,
             )  # fmt: skip
-            begun = drained
+            origin = drained
         return self._served(
-            "drain", letter, begun, letter.arrived, queued,
-            delay=letter.transfer + (letter.startup if inside else 0.0),
-            load=load, speed=rates.speed(letter.src, letter.dst),
+            "drain", message, origin, message.arrived, queued,
+            delay=message.transfer + (message.startup if inside else 0.0),
+            load=load, speed=rates.speed(message.src, message.dst),
         )  # fmt: skip
 
-    def _bus(self, letter: Letter, wires: Wires) -> int:
-        bus, name = self.sketch.place(wires.name("bus"), 1), letter.name
-        held, tail = {f"on bus {name}": 1}, {f"off bus {name}": 1}
-        self._step("take bus", letter, {**letter.ready, bus: 1}, held, queue=bus)
-        released = {bus: 1, **(tail if letter.startup else letter.arrived)}
-        moment = self._step("carry", letter, held, released, **timed(letter.transfer))
-        if not letter.startup:
+    def _bus(self, message: Message, wires: Wires) -> int:
+        bus, name = self.builder.place(wires.name("bus"), 1), message.name
+        on_bus, tail = {f"on bus {name}": 1}, {f"off bus {name}": 1}
+        self._step("take bus", message, {**message.ready, bus: 1}, on_bus, queue=bus)
+        released = {bus: 1, **(tail if message.startup else message.arrived)}
+        moment = self._step("carry", message, on_bus, released, **timed(message.transfer))
+        if not message.startup:
             return moment
-        return self._step("arrive", letter, tail, letter.arrived, delay=letter.startup)
+        return self._step("arrive", message, tail, message.arrived, delay=message.startup)
 
-    def _endpoint(self, letter: Letter, wires: Wires) -> int:
+    def _endpoint(self, message: Message, wires: Wires) -> int:
         ways = ("port", "port") if wires.duplex == "half" else ("port out", "port in")
-        out = self.sketch.place(f"{wires.name(ways[0])} {letter.src}", 1)
-        into = self.sketch.place(f"{wires.name(ways[1])} {letter.dst}", 1)
-        name, transfer = letter.name, timed(letter.transfer)
-        held, head, asked, taken = (
+        out = self.builder.place(f"{wires.name(ways[0])} {message.src}", 1)
+        into = self.builder.place(f"{wires.name(ways[1])} {message.dst}", 1)
+        name, transfer = message.name, timed(message.transfer)
+        leaving, head, asking, entering = (
             {f"{word} {name}": 1} for word in ("leaving", "head", "asking", "entering")
         )
-        self._step("take port out", letter, {**letter.ready, out: 1}, {**held, **head}, queue=out)
-        self._step("leave", letter, held, {out: 1}, **transfer)
-        if letter.startup:
-            self._step("travel", letter, head, asked, delay=letter.startup)
+        self._step(
+            "take port out", message, {**message.ready, out: 1}, {**leaving, **head}, queue=out
+        )
+        self._step("leave", message, leaving, {out: 1}, **transfer)
+        if message.startup:
+            self._step("travel", message, head, asking, delay=message.startup)
         else:
-            asked = head
-        self._step("take port in", letter, {**asked, into: 1}, taken, queue=into)
-        return self._step("enter", letter, taken, {into: 1, **letter.arrived}, **transfer)
+            asking = head
+        self._step("take port in", message, {**asking, into: 1}, entering, queue=into)
+        return self._step("enter", message, entering, {into: 1, **message.arrived}, **transfer)
 
 
 def _refusal(wires: Wires, options: Options) -> str | None:

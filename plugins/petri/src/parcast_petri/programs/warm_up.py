@@ -1,4 +1,4 @@
-"""Time before a program begins, in which what others do forgets how it was drawn."""
+"""Time before a program begins, in which background jobs and traffic forget how they began."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import attrs
 
 from parcast_petri.machine.load import Load
-from parcast_petri.programs.net_builder import Sketch
+from parcast_petri.programs.net_builder import NetBuilder
 
 
 @attrs.frozen
-class Settling:
+class WarmUp:
     """Seconds before the outset, by a token in one place that becomes those of others then."""
 
     seconds: float
@@ -19,11 +19,11 @@ class Settling:
     outset: tuple[str, ...]
 
 
-def draw_settling(sketch: Sketch, loads: Iterable[Load]) -> Settling | None:
-    """Draw the time before the outset; None where the loads have nothing to forget."""
-    seconds = max((load.settling for load in loads if not load.drawable), default=0.0)
+def build_warm_up(builder: NetBuilder, loads: Iterable[Load]) -> WarmUp | None:
+    """Build the time before the outset; None where the loads have nothing to forget."""
+    seconds = max((load.warm_up for load in loads if not load.memoryless), default=0.0)
     if not seconds:
         return None
-    before = sketch.place("before")
-    sketch.transition("begin", {before: 1}, dict.fromkeys(sketch.outset, 1), delay=seconds)
-    return Settling(seconds, before, tuple(sketch.outset))
+    before = builder.place("before")
+    builder.transition("begin", {before: 1}, dict.fromkeys(builder.outset, 1), delay=seconds)
+    return WarmUp(seconds, before, tuple(builder.outset))

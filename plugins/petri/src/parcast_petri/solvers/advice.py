@@ -13,16 +13,16 @@ import numpy as np
 from parcast import Assumption, Query
 from parcast.program.matching import matched
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers import preparation
 from parcast_petri.solvers.options import SampledOptions
 
-#: Seconds to draw the net of one operation; to load the kernel; and for one firing.
-_DRAWN, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
+#: Seconds to build the net of one operation; to load the kernel; and for one firing.
+_BUILT, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
 
 
 def of_one_run(query: Query) -> float:
-    """Return the seconds that one run takes, most of them for drawing the net."""
-    return _LOADED + _DRAWN * matched(query, pools=True).unrolled.count()
+    """Return the seconds that one run takes, most of them for building the net."""
+    return _LOADED + _BUILT * matched(query, pools=True).unrolled.count()
 
 
 def of_sampled_runs(query: Query) -> float:
@@ -36,7 +36,7 @@ def of_explicit_runs(query: Query) -> float:
 
 
 def _of_runs(query: Query, independent: int) -> float:
-    if not questions.loads(query) and not random_traffic(query):
+    if not preparation.loads(query) and not random_traffic(query):
         return of_one_run(query)
     options: SampledOptions = query.options or SampledOptions()
     spread = _spread(query) / math.sqrt(independent)
@@ -52,17 +52,17 @@ def _spread(query: Query) -> float:
     """
     unrolled, rate = matched(query, pools=True).unrolled, query.machine.processor.rate
     flops = sum(
-        float(np.mean(one.arguments["flops"])) * len(unrolled.ranks_of(one)) / query.p
-        for one in unrolled.blocks
-        if one.op == "compute"
+        float(np.mean(block.arguments["flops"])) * len(unrolled.ranks_of(block)) / query.p
+        for block in unrolled.blocks
+        if block.op == "compute"
     )
     if not rate or not flops:
         return 0.1
     alone = flops / rate
     return max(
         (
-            min(one.spread(alone) / (one.factor() * alone), math.sqrt(one.utilization))
-            for one in questions.loads(query).values()
+            min(load.spread(alone) / (load.factor() * alone), math.sqrt(load.utilization))
+            for load in preparation.loads(query).values()
         ),
         default=0.1,
     )
@@ -71,14 +71,14 @@ def _spread(query: Query) -> float:
 def _computations(query: Query) -> int:
     """Return how many computations a process has in the mean."""
     unrolled = matched(query, pools=True).unrolled
-    ranks = (len(unrolled.ranks_of(one)) for one in unrolled.blocks if one.op == "compute")
+    ranks = (len(unrolled.ranks_of(block)) for block in unrolled.blocks if block.op == "compute")
     return sum(ranks) // query.p
 
 
 def of_mean(query: Query) -> Iterator[Assumption]:
     """Yield what mean delays take for granted."""
     yield from _of_network(query)
-    if loaded := len(questions.loads(query)):
+    if loaded := len(preparation.loads(query)):
         yield Assumption(
             "only one node is loaded, so that means are enough",
             f"{loaded} are" if loaded > 1 else "",
@@ -88,7 +88,7 @@ def of_mean(query: Query) -> Iterator[Assumption]:
 def of_sampled(query: Query) -> Iterator[Assumption]:
     """Yield what times that are drawn one by one take for granted."""
     yield from _of_network(query)
-    if questions.loads(query):
+    if preparation.loads(query):
         count = _computations(query)
         yield Assumption(
             "each computation meets other jobs than the one before it",
@@ -99,7 +99,7 @@ def of_sampled(query: Query) -> Iterator[Assumption]:
 def of_explicit(query: Query) -> Iterator[Assumption]:
     """Yield what jobs in the net take for granted."""
     yield from _of_network(query)
-    if questions.loads(query):
+    if preparation.loads(query):
         yield Assumption("jobs of others come at random, whatever the program does")
 
 

@@ -16,8 +16,7 @@ from parcast_petri.nets.replay import Beginnings, Replay, untouched
 from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import advice
-from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers import advice, preparation
 from parcast_petri.solvers.options import SampledOptions
 from parcast_petri.solvers.prediction import of_run, of_runs
 
@@ -26,7 +25,7 @@ from parcast_petri.solvers.prediction import of_run, of_runs
 class Runs:
     """Many runs of one program."""
 
-    found: Replications
+    replications: Replications
     spent: Any  #: the mean of the parts of their times
     firings: int
 
@@ -39,44 +38,46 @@ class Explicit:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
-        return questions.refusal(query)
+        return preparation.refusal(query)
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
-        loads = questions.loads(query)
-        made = questions.drawn(query, Nodes(loads, explicit=True))
-        details = {"transitions": len(made.net.transitions)}
-        if not random(made):
-            play = questions.played(query, made)
-            account = made.records.read(play.memory.column(k.LAST))
-            return of_run(account, questions.notes(made), details)
-        runs = replications(query, made)
+        loads = preparation.loads(query)
+        program = preparation.build_program(query, Nodes(loads, explicit=True))
+        details = {"transitions": len(program.net.transitions)}
+        if not random(program):
+            play = preparation.play_program(query, program)
+            account = program.records.read(play.memory.column(k.LAST))
+            return of_run(account, preparation.net_notes(program), details)
+        runs = replications(query, program)
         nodes = f"{len(loads)} loaded nodes, their" if len(loads) > 1 else "1 loaded node, its"
         notes = [f"{nodes} jobs in the net"] if loads else []
         if random_traffic(query):
             notes.append("traffic of others in the net")
-        notes += questions.notes(made)
-        return of_runs(query, runs.found, runs.spent, notes, {**details, "firings": runs.firings})
+        notes += preparation.net_notes(program)
+        return of_runs(
+            query, runs.replications, runs.spent, notes, {**details, "firings": runs.firings}
+        )
 
 
-def random(made: ProgramNet) -> bool:
+def random(program: ProgramNet) -> bool:
     """Tell whether anything in a program's net differs from run to run."""
-    return bool(made.others.loads or made.others.sources)
+    return bool(program.background.loads or program.background.sources)
 
 
-def replications(query: Query, made: ProgramNet, least: int = 10) -> Runs:
+def replications(query: Query, program: ProgramNet, least: int = 10) -> Runs:
     """Run a program's net until its mean time is known as well as the options ask."""
     options: SampledOptions = query.options or SampledOptions()
-    playable = questions.playable(query, made, "compiled")
-    begin = Beginnings(playable, made.others)
+    playable = preparation.program_arrays(query, program, "compiled")
+    begin = Beginnings(playable, program.background)
     prepare = untouched if options.begin == "idle" else begin.draw
     replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)
     spent: list[NDArray[np.float64]] = []
 
     def sample(numbers: Sequence[int]) -> list[float]:
-        accounts = [made.records.read(replay.times(number)) for number in numbers]
+        accounts = [program.records.read(replay.times(number)) for number in numbers]
         spent.extend(account.spent.mean(axis=0) for account in accounts)
         return [account.time for account in accounts]
 
-    found = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
-    return Runs(found, np.mean(spent, axis=0), replay.firings)
+    replicated = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
+    return Runs(replicated, np.mean(spent, axis=0), replay.firings)

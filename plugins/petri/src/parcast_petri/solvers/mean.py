@@ -5,8 +5,7 @@ from __future__ import annotations
 from parcast.model import Prediction, Query
 from parcast_petri.kernel import layout as k
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.solvers import advice
-from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers import advice, preparation
 from parcast_petri.solvers.prediction import of_run
 
 
@@ -18,27 +17,27 @@ class Mean:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
-        return questions.refusal(query)
+        return preparation.refusal(query)
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
-        loads = questions.loads(query)
-        made = questions.drawn(query, Nodes(loads))
-        play = questions.played(query, made)
-        notes = questions.notes(made)
+        loads = preparation.loads(query)
+        program = preparation.build_program(query, Nodes(loads))
+        play = preparation.play_program(query, program)
+        notes = preparation.net_notes(program)
         if len(loads) > 1 and query.p > 1:
             notes.append(
                 f"{len(loads)} loaded nodes: processes that wait for each other take the maximum "
                 "of random times, which means leave out: the true mean was 10 to 110 % above this "
                 "in rings of 4 and 8 processes at U = 0.3 to 0.5; ask petri.explicit"
             )
-        if any(not load.drawable or load.scheduling == "priority" for load in loads.values()):
+        if any(not load.memoryless or load.scheduling == "priority" for load in loads.values()):
             notes.append(
                 "arrivals have a memory, or the background goes first: the mean is that of work "
                 "underway for long, and a program finds other jobs as it begins; ask petri.explicit"
             )
         return of_run(
-            made.records.read(play.memory.column(k.LAST)),
+            program.records.read(play.memory.column(k.LAST)),
             notes,
-            {"transitions": len(made.net.transitions), "firings": play.firings},
+            {"transitions": len(program.net.transitions), "firings": play.firings},
         )

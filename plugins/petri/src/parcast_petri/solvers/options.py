@@ -56,7 +56,9 @@ class SampledOptions(Options):
     begin: Literal["steady", "idle"] = "steady"
 
 
-def sampled(options: Options | None, **sampling: Any) -> SampledOptions:
+def sampled_options(options: Options | None, **sampling: Any) -> SampledOptions:
     """Return the options of a model, with those of sampling it."""
-    model = {one.name: getattr(options or Options(), one.name) for one in attrs.fields(Options)}
+    model = {
+        field.name: getattr(options or Options(), field.name) for field in attrs.fields(Options)
+    }
     return SampledOptions(**model, **sampling)

@@ -30,19 +30,19 @@ def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -
 
 def of_runs(
     query: Query,
-    found: Replications,
+    replications: Replications,
     spent: Any,
     notes: Sequence[str],
     details: Mapping[str, Any],
 ) -> Prediction:
     """Return the prediction of many runs; ``spent`` is the mean of their parts."""
     options: SampledOptions = query.options or SampledOptions()
-    estimate = found.estimate
+    estimate = replications.estimate
     details = {**details, "replications": estimate.count}
     if options.deadline is not None:
         details["deadline"] = {
             "seconds": options.deadline,
-            "probability": float((found.values <= options.deadline).mean()),
+            "probability": float((replications.values <= options.deadline).mean()),
         }
     extra = () if options.quantile is None else (options.quantile,)
     levels = sorted({*LEVELS, *extra})
@@ -60,7 +60,7 @@ def of_runs(
         parts=parts,
         std=estimate.std,
         ci=estimate.ci,
-        quantiles=found.quantiles(*levels),
+        quantiles=replications.quantiles(*levels),
         status=status,
         message=message,
         binding=_binding(parts),

@@ -11,12 +11,12 @@ from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program.matching import matched
 from parcast_petri.machine.load import Load, loads_of
-from parcast_petri.nets.arrays import Arrays, arrays
+from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.computing import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.programs.pools import drawn_operations
+from parcast_petri.programs.pools import net_operations
 from parcast_petri.solvers.options import Options
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
@@ -32,9 +32,9 @@ def loads(query: Query) -> dict[int, Load]:
 
 
 def refusal(query: Query) -> str | None:
-    """Return why no net of a query's program can be drawn, if that is known before."""
+    """Return why no net of a query's program can be built, if that is known before."""
     unrolled = matched(query, pools=True).unrolled
-    if (count := drawn_operations(unrolled)) > MOST_OPERATIONS:
+    if (count := net_operations(unrolled)) > MOST_OPERATIONS:
         return (
             f"{count:,} operations make a net that is too large for petri (at most "
             f"{MOST_OPERATIONS:,}); ask a smaller p"
@@ -47,16 +47,16 @@ def refusal(query: Query) -> str | None:
     return None
 
 
-def drawn(query: Query, nodes: Nodes | None = None) -> ProgramNet:
+def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
-    with _collecting_nothing():
+    with _no_garbage_collection():
         return program_net(query, options, nodes)
 
 
-def notes(made: ProgramNet) -> list[str]:
-    """Return what is to be said of how a program's net was drawn."""
-    if not any(load.startswith(MOVING) for load in made.net.loads):
+def net_notes(program: ProgramNet) -> list[str]:
+    """Return the notes on how a program's net was built."""
+    if not any(load.startswith(MOVING) for load in program.net.loads):
         return []
     note = (
         "petri.memory=ps: the processes that move bytes at the time share their node's memory; "
@@ -67,38 +67,40 @@ def notes(made: ProgramNet) -> list[str]:
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[None]:
+def _no_garbage_collection() -> Iterator[None]:
     """Let the garbage be: a net is millions of objects, all of them needed and none in a circle."""
-    was = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if was_enabled:
             gc.enable()
 
 
-def playable(query: Query, made: ProgramNet, form: Literal["auto", "compiled"] = "auto") -> Arrays:
+def program_arrays(
+    query: Query, program: ProgramNet, form: Literal["auto", "compiled"] = "auto"
+) -> Arrays:
     """Return a program's net as the kernel reads it; a run ends with the last process."""
     options: Options = query.options or Options()
-    small = form == "auto" and len(made.net.transitions) < _SMALL
-    with _collecting_nothing():
-        return arrays(
-            made.net,
+    small = form == "auto" and len(program.net.transitions) < _SMALL
+    with _no_garbage_collection():
+        return kernel_arrays(
+            program.net,
             "plain" if small else "compiled",
             evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
             until=(END, query.p),
         )
 
 
-def played(query: Query, made: ProgramNet) -> Play:
+def play_program(query: Query, program: ProgramNet) -> Play:
     """Return a run of a program's net to its end."""
-    play = Play(playable(query, made))
+    play = Play(program_arrays(query, program))
     play.end()
     return play
 
 
-def placed(query: Query) -> list[int]:
+def loaded_nodes(query: Query) -> list[int]:
     """Return the node of each process, of those on loaded nodes."""
     needs = matched(query, pools=True).unrolled.needs()
     loaded = loads(query)

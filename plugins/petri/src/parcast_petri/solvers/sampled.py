@@ -19,8 +19,7 @@ from parcast_petri.nets.replay import Replay
 from parcast_petri.programs.computing import Computing
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import advice
-from parcast_petri.solvers import preparation as questions
+from parcast_petri.solvers import advice, preparation
 from parcast_petri.solvers.options import SampledOptions
 from parcast_petri.solvers.prediction import of_run, of_runs
 from parcast_petri.theory.transform import SharedCore, shared_core
@@ -43,17 +42,19 @@ class Sampled:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the loads have no closed form."""
-        if reason := questions.refusal(query):
+        if reason := preparation.refusal(query):
             return reason
-        for node, load in questions.loads(query).items():
-            if reason := unsolved(load):
+        for node, load in preparation.loads(query).items():
+            if reason := no_closed_form(load):
                 return f"node {node} {reason}; ask petri.explicit"
         if random_traffic(query):
             return "traffic of others has no closed form; ask petri.explicit"
-        placed = questions.placed(query)
-        if len(set(placed)) < len(placed):
+        nodes = preparation.loaded_nodes(query)
+        if len(set(nodes)) < len(nodes):
             return "processes share a loaded node; its law is that of one alone; ask petri.explicit"
-        lengths = _lengths(questions.drawn(query, Nodes(questions.loads(query))).computing)
+        lengths = _lengths(
+            preparation.build_program(query, Nodes(preparation.loads(query))).computing
+        )
         if len(lengths) > _MOST_LENGTHS:
             return (
                 f"{len(lengths):,} different computations on loaded nodes are more than are "
@@ -64,35 +65,35 @@ class Sampled:
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         options: SampledOptions = query.options or SampledOptions()
-        loads = questions.loads(query)
-        made = questions.drawn(query, Nodes(loads))
-        details = {"transitions": len(made.net.transitions)}
+        loads = preparation.loads(query)
+        program = preparation.build_program(query, Nodes(loads))
+        details = {"transitions": len(program.net.transitions)}
         if not loads:
-            play = questions.played(query, made)
-            account = made.records.read(play.memory.column(k.LAST))
-            return of_run(account, questions.notes(made), details)
-        tables = _tables(made.computing, loads, idle=options.begin == "idle")
+            play = preparation.play_program(query, program)
+            account = program.records.read(play.memory.column(k.LAST))
+            return of_run(account, preparation.net_notes(program), details)
+        tables = _tables(program.computing, loads, idle=options.begin == "idle")
         replay = Replay(
-            questions.playable(query, made, "compiled"),
+            preparation.program_arrays(query, program, "compiled"),
             lambda memory, draw: _stretch(memory, draw, tables),
             query.seed,
         )
         spent: list[NDArray[np.float64]] = []
 
         def sample(numbers: Sequence[int]) -> list[float]:
-            accounts = [made.records.read(replay.times(number)) for number in numbers]
+            accounts = [program.records.read(replay.times(number)) for number in numbers]
             spent.extend(account.spent.mean(axis=0) for account in accounts)
             return [account.time for account in accounts]
 
-        found = replicate(sample, tolerance=options.tolerance, most=options.most)
+        replicated = replicate(sample, tolerance=options.tolerance, most=options.most)
         notes = ["each computation meets a background of its own, drawn anew"]
-        notes += questions.notes(made)
+        notes += preparation.net_notes(program)
         return of_runs(
-            query, found, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
+            query, replicated, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
         )
 
 
-def unsolved(load: Load) -> str | None:
+def no_closed_form(load: Load) -> str | None:
     """Return why the time of a demand under a load has no closed form, or None."""
     if load.cores > 1:
         return f"has {load.cores} cores, and the law is that of one"
@@ -102,9 +103,9 @@ def unsolved(load: Load) -> str | None:
         return f"has arrivals of law {load.arrivals.law!r}, and the law is for exponential ones"
     phases = 0
     for law in load.demands:
-        if (found := law.phases()) is None:
+        if (phase_type := law.phases()) is None:
             return f"has demands of law {law.law!r}, which is not of phase type"
-        phases += len(found[0])
+        phases += len(phase_type[0])
     if phases > _MOST_PHASES:
         return f"has demands of {phases} phases, and the law is for {_MOST_PHASES} at most"
     return None
@@ -113,14 +114,14 @@ def unsolved(load: Load) -> str | None:
 def core_of(load: Load) -> SharedCore:
     """Return the core that a load with a closed form shares with a process."""
     phases = [law.phases() for law in load.demands]
-    return shared_core(np.array(load.rates()), [one for one in phases if one is not None])
+    return shared_core(np.array(load.rates()), [law for law in phases if law is not None])
 
 
 def _lengths(computing: Sequence[Computing]) -> dict[tuple[int, float], list[Computing]]:
-    found: dict[tuple[int, float], list[Computing]] = defaultdict(list)
-    for one in computing:
-        found[one.node, one.cpu].append(one)
-    return found
+    lengths: dict[tuple[int, float], list[Computing]] = defaultdict(list)
+    for computation in computing:
+        lengths[computation.node, computation.cpu].append(computation)
+    return lengths
 
 
 def _tables(
@@ -128,14 +129,16 @@ def _tables(
 ) -> list[tuple[Any, Array, Array, Array]]:
     """Return moments, their times of memory traffic, and the law's probabilities and times."""
     laws: dict[tuple[Load, float], tuple[Array, Array]] = {}
-    found = []
-    for (node, cpu), ones in _lengths(computing).items():
+    tables = []
+    for (node, cpu), computations in _lengths(computing).items():
         key = loads[node], cpu
         if key not in laws:
             laws[key] = _table(core_of(loads[node]), cpu, idle=idle)
-        moments = np.array([one.moment for one in ones])
-        found.append((moments, np.array([one.memory for one in ones]), *laws[key]))
-    return found
+        moments = np.array([computation.moment for computation in computations])
+        tables.append(
+            (moments, np.array([computation.memory for computation in computations]), *laws[key])
+        )
+    return tables
 
 
 def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array]:
@@ -151,8 +154,8 @@ def _table(core: SharedCore, demand: float, *, idle: bool) -> tuple[Array, Array
     jumps = atom * ratio ** np.arange(1, max(2, math.floor(last / demand)))
     jumps = jumps[jumps > _TAIL]
     after = demand * np.arange(2, 2 + len(jumps))
-    apart = [np.abs(times - one) > 1e-9 * one for one in after]
-    times = np.sort(np.append(times[np.all(apart, axis=0)], after))
+    distinct = [np.abs(times - multiple) > 1e-9 * multiple for multiple in after]
+    times = np.sort(np.append(times[np.all(distinct, axis=0)], after))
     reached = np.maximum.accumulate(law.probability(times))
     at = np.searchsorted(times, after, side="right") - 1
     return np.insert(reached, at, np.maximum(reached[at] - jumps, 0)), np.insert(times, at, after)
@@ -162,5 +165,5 @@ def _stretch(
     memory: Memory, draw: np.random.Generator, tables: Sequence[tuple[Any, Array, Array, Array]]
 ) -> None:
     for moments, traffic, reached, times in tables:
-        drawn = np.interp(draw.random(len(moments)), reached, times)
-        memory.f[memory.m[k.DELAY] + moments] = np.maximum(drawn, traffic)
+        seconds = np.interp(draw.random(len(moments)), reached, times)
+        memory.f[memory.m[k.DELAY] + moments] = np.maximum(seconds, traffic)

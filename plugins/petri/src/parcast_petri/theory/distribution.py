@@ -69,12 +69,12 @@ class Distribution:
         values = self._terms(np.cos(math.pi / half * np.arange(half + 1)))
         while True:
             mirrored = np.concatenate([values, values[:, -2:0:-1]], axis=1)
-            found = np.fft.rfft(mirrored, axis=1).real / half
-            found[:, [0, -1]] /= 2
-            rest = np.abs(found[:, -half // 4 :]).max(axis=1).sum()
-            if rest < _CLOSE or half == _LAST:
-                needed = np.abs(found).sum(axis=0) > _NOTHING
-                return np.asarray(found[:, : 1 + int(np.flatnonzero(needed).max(initial=0))])
+            coefficients = np.fft.rfft(mirrored, axis=1).real / half
+            coefficients[:, [0, -1]] /= 2
+            tail = np.abs(coefficients[:, -half // 4 :]).max(axis=1).sum()
+            if tail < _CLOSE or half == _LAST:
+                needed = np.abs(coefficients).sum(axis=0) > _NOTHING
+                return np.asarray(coefficients[:, : 1 + int(np.flatnonzero(needed).max(initial=0))])
             between = self._terms(np.cos(math.pi / half * (np.arange(half) + 0.5)))
             half *= 2
             both = np.zeros((max(len(values), len(between)), half + 1))
@@ -84,7 +84,7 @@ class Distribution:
     def _terms(self, x: Array) -> Array:
         """Return each term, without its jump, at the parts (1 + x)/2 of the time beyond."""
         beyond = self.last - self.demand
-        found: list[Array] = []
+        terms: list[Array] = []
         later = 1 + x > 0  # all begin with 0
         t = beyond * (1 + x[later]) / 2
         waves = max(LEAST_TERMS, math.ceil(2 * beyond / self.core.spread(self.demand)))
@@ -99,20 +99,20 @@ class Distribution:
         for _ in range(1 + math.floor(beyond / self.demand * (1 + _ROUNDING))):
             value = np.zeros(len(x))
             value[later] = term.real.sum(axis=1) - atom * level
-            found.append(value)
+            terms.append(value)
             if atom < _NOTHING and np.abs(value).max() < _NOTHING:
                 break
             term, atom = term * factor, atom * ratio
-        return np.array(found)
+        return np.array(terms)
 
     def probability(self, times: Array) -> Array:
         """Return the probabilities that the demand is done by these times, none after the last."""
-        found = np.empty(len(times))
+        probabilities = np.empty(len(times))
         number = len(self._series)
         for at in range(0, len(times), max(1, _HELD // number)):
-            few = slice(at, at + max(1, _HELD // number))
-            found[few] = self._summed(times[few])
-        return np.clip(found, 0.0, 1.0)
+            chunk = slice(at, at + max(1, _HELD // number))
+            probabilities[chunk] = self._summed(times[chunk])
+        return np.clip(probabilities, 0.0, 1.0)
 
     def _summed(self, times: Array) -> Array:
         k = np.arange(len(self._series))
@@ -124,8 +124,8 @@ class Distribution:
             high, low = 2 * x * high - low + coefficients, high
         smooth = x * high - low + self._series[:, 0]
         atom, ratio = self.atoms
-        found = np.where(since > slack, smooth, 0.0) + np.where(since >= -slack, atom * ratio**k, 0)
-        return np.asarray(found.sum(axis=1))
+        terms = np.where(since > slack, smooth, 0.0) + np.where(since >= -slack, atom * ratio**k, 0)
+        return np.asarray(terms.sum(axis=1))
 
     def by(self, time: float) -> float:
         """Return the probability that the demand is done by this time."""

@@ -25,8 +25,8 @@ def points(times: Array, terms: int = LEAST_TERMS) -> Complex:
     A function that rises within a small part of its time needs more terms than one over that part.
     """
     k = np.arange(terms + AVERAGED + 1)
-    found: Complex = np.asarray((_A + 2j * math.pi * k) / (2 * times[:, None]), np.complex128)
-    return found
+    nodes: Complex = np.asarray((_A + 2j * math.pi * k) / (2 * times[:, None]), np.complex128)
+    return nodes
 
 
 def weights(times: Array, terms: int = LEAST_TERMS) -> Array:
@@ -41,5 +41,5 @@ def weights(times: Array, terms: int = LEAST_TERMS) -> Array:
 
 def inverted(values: Complex, times: Array) -> Array:
     """Return the function at some times from its transform at their points."""
-    found: Array = (values.real * weights(times, values.shape[1] - AVERAGED - 1)).sum(axis=1)
-    return found
+    sums: Array = (values.real * weights(times, values.shape[1] - AVERAGED - 1)).sum(axis=1)
+    return sums

@@ -26,8 +26,8 @@ class Jobs:
     @property
     def means(self) -> Array:
         """The mean time that is left in each phase."""
-        found: Array = np.asarray(-np.linalg.solve(self.phases, np.ones(len(self.start))))
-        return found
+        means: Array = np.asarray(-np.linalg.solve(self.phases, np.ones(len(self.start))))
+        return means
 
     @property
     def utilization(self) -> float:
@@ -38,8 +38,8 @@ class Jobs:
     def residual(self) -> Array:
         """The phases of a demand under way at a random moment, as they are distributed."""
         left = -np.linalg.solve(self.phases.T, self.start)
-        found: Array = np.asarray(left / left.sum(), np.float64)
-        return found
+        distribution: Array = np.asarray(left / left.sum(), np.float64)
+        return distribution
 
     @property
     def second_moment(self) -> float:
@@ -132,10 +132,10 @@ def exponentials(matrices: Complex) -> Complex:
     norm = float(np.abs(matrices).sum(axis=1).max(initial=0.0))
     halvings = max(0, math.ceil(math.log2(max(norm, 1e-300))) + 2)
     small = matrices / 2.0**halvings
-    found = term = np.broadcast_to(np.eye(matrices.shape[1], dtype=complex), matrices.shape)
+    exponential = term = np.broadcast_to(np.eye(matrices.shape[1], dtype=complex), matrices.shape)
     for n in range(1, 14):  # the norm is at most 1/4, so the rest is below 1e-19
         term = term @ small / n
-        found = found + term
+        exponential = exponential + term
     for _ in range(halvings):
-        found = found @ found
-    return np.asarray(found, np.complex128)
+        exponential = exponential @ exponential
+    return np.asarray(exponential, np.complex128)

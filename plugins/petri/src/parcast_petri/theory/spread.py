@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
-from parcast_petri.theory.inversion import Array, Complex, inverted, points
+from parcast_petri.theory.inversion import Complex, inverted, points
 
 #: Demands so many times as long as jobs last are taken as endless: the error is as small.
 _ENDLESS = 1e6
@@ -41,19 +41,19 @@ def standard_deviation(load: Load, demand: float) -> float:
 
 def _residual(law: Law, s: Complex, demand: float) -> Complex:
     """Return the transform of what is left of a time that is under way at a random moment."""
-    found: Complex
+    transform: Complex
     match law.law, law.parameters:
         case "const" | "sampled", values:
-            found = -sum(np.expm1(-s * one) for one in values) / (s * sum(values))
+            transform = -sum(np.expm1(-s * value) for value in values) / (s * sum(values))
         case "exp" | "erlang" | "gamma", _:
             shape, mean = law.parameters if len(law.parameters) == 2 else (1.0, law.mean)
-            found = -np.expm1(-shape * np.log1p(s * mean / shape)) / (s * mean)
+            transform = -np.expm1(-shape * np.log1p(s * mean / shape)) / (s * mean)
         case "hyper", _:
             shares, means = law.branches()
-            found = (shares * means / (1 + s[:, None] * means)).sum(axis=1) / law.mean
+            transform = (shares * means / (1 + s[:, None] * means)).sum(axis=1) / law.mean
         case _:
-            found = _integrated(law, s, demand)
-    return found
+            transform = _integrated(law, s, demand)
+    return transform
 
 
 def _integrated(law: Law, s: Complex, demand: float) -> Complex:
@@ -69,40 +69,7 @@ def _integrated(law: Law, s: Complex, demand: float) -> Complex:
     nodes, weights = np.polynomial.legendre.leggauss(8)
     half = np.diff(edges)[:, None] / 2
     u = ((edges[1:] + edges[:-1])[:, None] / 2 + half * nodes).ravel()
-    found: Complex = np.exp(-s[:, None] * u) @ (tail(law, u) * (half * weights).ravel()) / law.mean
-    return found
-
-
-def tail(law: Law, u: Array) -> Array:
-    """Return the probability that a time is longer than each of these."""
-    from scipy import special
-
-    found: Array
-    match law.law, law.parameters:
-        case "const" | "sampled", values:
-            ordered = np.sort(values)
-            found = 1 - np.searchsorted(ordered, u, side="right") / len(ordered)
-        case "exp", (mean,):
-            found = np.exp(-u / mean)
-        case "uniform", (least, most):
-            found = np.clip((most - u) / max(most - least, 1e-300), 0, 1)
-        case "erlang" | "gamma", (shape, mean):
-            found = special.gammaincc(shape, u * shape / mean)
-        case "lognormal", (mean, std):
-            spread = math.sqrt(math.log1p((std / mean) ** 2))
-            with np.errstate(divide="ignore"):
-                z = (np.log(u) - math.log(mean) + spread**2 / 2) / spread
-            found = special.ndtr(-z)
-        case "weibull", (shape, scale):
-            found = np.exp(-((u / scale) ** shape))
-        case "pareto", (shape, mean):
-            scale = mean * (shape - 1) / shape
-            found = np.where(u < scale, 1.0, (scale / np.maximum(u, scale)) ** shape)
-        case "hyper", _:
-            shares, means = law.branches()
-            found = np.exp(-u[:, None] / means) @ shares
-        case _:
-            count, stage, fewer = law.stages()
-            short = special.gammaincc(max(count - 1, 1e-300), u / stage)
-            found = fewer * short + (1 - fewer) * special.gammaincc(count, u / stage)
-    return found
+    transform: Complex = (
+        np.exp(-s[:, None] * u) @ (law.tail(u) * (half * weights).ravel()) / law.mean
+    )
+    return transform

@@ -63,18 +63,18 @@ class SharedCore:
         """Return G_0 and Q of the transform of the time beyond the demand, at each s."""
         jobs, rho = self.jobs, self.jobs.utilization
         before, after = jobs.resolvents(jobs.busy(s))
-        known = np.zeros(len(jobs.start)) if idle else rho * jobs.residual
+        initial = np.zeros(len(jobs.start)) if idle else rho * jobs.residual
         weight = (1 - jobs.rate * before.sum(axis=1)) / (
             1 - jobs.rate * (before * after).sum(axis=1)
         )
         z = jobs.rate * (1 - before @ jobs.exits)
         whole = 1.0 if idle else 1 - rho
-        first = whole * np.exp(-demand * z) / ((1 - after @ known) * weight)
+        first = whole * np.exp(-demand * z) / ((1 - after @ initial) * weight)
         lag = np.empty_like(first)
         renewed, values = jobs.rate * before, 1 - after * weight[:, None]
-        for few in np.array_split(np.arange(len(s)), 1 + len(s) * len(known) ** 2 // _ENTRIES):
-            rest = jobs.propagated(demand, renewed[few], values[few])
-            lag[few] = ((renewed[few] - known) * rest).sum(axis=1)
+        for chunk in np.array_split(np.arange(len(s)), 1 + len(s) * len(initial) ** 2 // _ENTRIES):
+            propagated = jobs.propagated(demand, renewed[chunk], values[chunk])
+            lag[chunk] = ((renewed[chunk] - initial) * propagated).sum(axis=1)
         return np.asarray(first, np.complex128), -lag * first / whole
 
     def probability(self, demand: float, times: Array, *, idle: bool = False) -> Array:
@@ -96,9 +96,11 @@ class SharedCore:
         beyond = self.spread(demand) + demand / (1 - self.jobs.utilization) - demand
         while self._nearly(demand, beyond, idle=idle) < level:
             beyond *= 2
-        while (found := Distribution(self, demand, demand + beyond, idle)).by(found.last) < level:
+        while (distribution := Distribution(self, demand, demand + beyond, idle)).by(
+            distribution.last
+        ) < level:
             beyond *= 2
-        return found
+        return distribution
 
     def _nearly(self, demand: float, beyond: float, *, idle: bool) -> float:
         """Return about the probability to end by then: jumps nearby are smoothed."""
@@ -122,8 +124,8 @@ class SharedCore:
 
             mean = demand / (1 - self.jobs.utilization)
             return [mean + float(ndtri(level)) * self.spread(demand) for level in levels]
-        found = self.distribution(demand, max(levels), idle=idle)
-        return [found.quantile(level) for level in levels]
+        distribution = self.distribution(demand, max(levels), idle=idle)
+        return [distribution.quantile(level) for level in levels]
 
 
 def shared_core(rates: Array, laws: list[tuple[Array, Array]]) -> SharedCore:

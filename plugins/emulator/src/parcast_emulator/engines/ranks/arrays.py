@@ -34,7 +34,7 @@ _ACCESSES = ("read", "write")
 
 
 class Program(NamedTuple):
-    """The operations of all ranks, one rank after another; an operation is its place here."""
+    """The operations of all ranks, one rank after another; an operation is its index here."""
 
     rank: NDArray[np.int32]  #: of each operation
     op: NDArray[np.int8]
@@ -57,7 +57,7 @@ class Charges(NamedTuple):
     local_per_byte: float
     receiving: float
     eager_limit: float
-    contention: int  #: a place in `CONTENTION`
+    contention: int  #: an index into `CONTENTION`
     disks: int
     on_nodes: bool  #: files lie on the disks of nodes
     into: int  #: the row of the ports in: that of the ports out where a port does both
@@ -80,11 +80,11 @@ class State(NamedTuple):
     message: Any  #: of each operation, where it is one
     ports: Floats  #: when the ports of nodes are free: out and in
     disk: Floats  #: when shared disks are free
-    turn: _Numbers  #: of each node, how often its files were accessed
+    file_accesses: _Numbers  #: of each node, how often its files were accessed
     end_of_files: Floats  #: on each disk of a node
     accessed: _Numbers  #: operations, in the order of their accesses to disks of nodes
-    first: _Numbers  #: of each box, the message there first: the root of a heap
-    alike: _Numbers  #: those there at one instant: the root of a heap by operation
+    earliest: _Numbers  #: of each box, the message there first: the root of a heap
+    simultaneous: _Numbers  #: those there at one instant: the root of a heap by operation
     until: Floats  #: the end of that instant
     links: Any  #: of each message in a box, the heaps below it
 
@@ -97,18 +97,18 @@ _EVENT = [
 ]
 _RANK = [
     ("clock", "f8"),
-    ("at", "i8"),  # its operation
+    ("next", "i8"),  # its operation
     ("end", "i8"),  # behind its last
     ("wait", "i8"),  # its next request to be waited for
-    ("wanting", "i8"),  # its receive of any message
-    ("missing", "i4"),  # how much that it waits for is not known
+    ("any_receive", "i8"),  # its receive of any message
+    ("pending", "i4"),  # how much that it waits for is not known
     ("node", "i4"),
     ("entered", "?"),  # whether it has begun its operation
 ]
 _MESSAGE = [
-    ("left", "f8"),  # when it began its transfer, or its first side came
+    ("departure", "f8"),  # when it began its transfer, or its first side came
     ("arrival", "f8"),  # NaN until it is known
-    ("met", "u1"),
+    ("status", "u1"),
 ]
 _LINKS = [("lower", "i8"), ("upper", "i8")]
 
@@ -197,18 +197,19 @@ def charges_of(
     )
 
 
-def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster) -> State:
+def initial_state(columns: Columns, program: Program, costs: Costs, cluster: Cluster) -> State:
     """Return all ranks at their first operation."""
     size, count = len(columns.offsets) - 1, len(program.op)
     accesses = np.isin(program.op, [CODE[name] for name in _ACCESSES])
     timed = count if len(program.box) else 0
     boxes = int(program.box.max()) + 1 if timed else 0
     rank, message, links = (
-        _records(*made) for made in ((size, _RANK), (count, _MESSAGE), (timed, _LINKS))
+        _records(*size_and_fields)
+        for size_and_fields in ((size, _RANK), (count, _MESSAGE), (timed, _LINKS))
     )
-    rank.at, rank.end = columns.offsets[:-1], columns.offsets[1:]
-    rank.wait = np.searchsorted(columns.wait_op, rank.at)
-    rank.node, rank.wanting = costs.placement.node, NONE
+    rank.next, rank.end = columns.offsets[:-1], columns.offsets[1:]
+    rank.wait = np.searchsorted(columns.wait_op, rank.next)
+    rank.node, rank.any_receive = costs.placement.node, NONE
     message.arrival = np.nan
     links.lower = links.upper = NONE
     return State(
@@ -221,17 +222,17 @@ def beginning(columns: Columns, program: Program, costs: Costs, cluster: Cluster
         message=message,
         ports=np.zeros((2, costs.placement.nodes)),
         disk=np.zeros(costs.disks),
-        turn=np.zeros(len(cluster.disks) - 1, np.int64),
+        file_accesses=np.zeros(len(cluster.disks) - 1, np.int64),
         end_of_files=np.zeros(len(cluster.node_of)),
         accessed=np.empty(int(accesses.sum()), np.int64),
-        first=np.full(boxes, NONE),
-        alike=np.full(boxes, NONE),
+        earliest=np.full(boxes, NONE),
+        simultaneous=np.full(boxes, NONE),
         until=np.zeros(boxes),
         links=links,
     )
 
 
-def with_room(state: State, room: int) -> State:
+def with_event_room(state: State, room: int) -> State:
     """Return the state with room for so many more events, at least."""
     heap = _records(max(2 * len(state.heap), int(state.scalars[EVENTS]) + room), _EVENT)
     heap[: len(state.heap)] = state.heap

@@ -15,10 +15,10 @@ from parcast_emulator.engines.ranks.arrays import (
     STARTED,
     Program,
     State,
-    beginning,
     charges_of,
+    initial_state,
     program_of,
-    with_room,
+    with_event_room,
 )
 from parcast_emulator.engines.ranks.ranks import DONE, FULL, SYNCHRONIZATION, run
 from parcast_emulator.engines.servers import Servers
@@ -79,7 +79,7 @@ class Run:
         charges = charges_of(
             self.costs, self.polling, self.start, on_nodes=self.on_nodes, half=self.half
         )
-        state = beginning(columns, program, self.costs, self.cluster)
+        state = initial_state(columns, program, self.costs, self.cluster)
         servers = Servers.of(self.cluster)
         room = 2 * int(np.diff(columns.offsets).max()) + 8
         while True:
@@ -87,7 +87,7 @@ class Run:
             if why == DONE:
                 break
             if why == FULL:
-                state = with_room(state, room)
+                state = with_event_room(state, room)
             progress(
                 float(max(state.times[NOW], state.rank.clock.min())), float(state.scalars[HANDLED])
             )
@@ -97,9 +97,9 @@ class Run:
 
 def _check(columns: Columns, state: State) -> None:
     """Refuse a run in which some process never came to its end."""
-    stuck = np.flatnonzero(state.rank.at < state.rank.end)
+    stuck = np.flatnonzero(state.rank.next < state.rank.end)
     if len(stuck):
-        rank, x = int(stuck[0]), int(state.rank.at[stuck[0]])
+        rank, x = int(stuck[0]), int(state.rank.next[stuck[0]])
         raise InvalidPointError(
             f"{columns.line(x)}: at p={len(state.rank)} rank {rank} never leaves its "
             f"{OPS[columns.op[x]]}; order sends and receives so that they can meet"

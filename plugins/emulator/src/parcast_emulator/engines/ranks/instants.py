@@ -24,8 +24,8 @@ OVER = -1.0
 @step
 def push(state: Any, time: float, kind: int, server: int, tie: int) -> None:
     """Put in an event; ``tie`` orders the ends of one disk at one time."""
-    place = state.times[INSTANT] if time <= state.times[UNTIL] else time
-    at = queue(state, place, kind, server, tie)
+    key = state.times[INSTANT] if time <= state.times[UNTIL] else time
+    at = queue(state, key, kind, server, tie)
     state.heap.own[at] = time
 
 

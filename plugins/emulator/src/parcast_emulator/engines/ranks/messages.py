@@ -27,10 +27,10 @@ _UNSHARED, _BUS = CONTENTION.index("none"), CONTENTION.index("bus")
 
 
 @step
-def known(rank: int, state: Any) -> None:
+def satisfy(rank: int, state: Any) -> None:
     """Something that a rank waits for is known; it goes on if that was the last."""
-    state.rank.missing[rank] -= 1
-    if state.rank.missing[rank] == 0:
+    state.rank.pending[rank] -= 1
+    if state.rank.pending[rank] == 0:
         state.ready[state.scalars[READY]] = rank
         state.scalars[READY] += 1
 
@@ -38,17 +38,17 @@ def known(rank: int, state: Any) -> None:
 @step
 def meet(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """The sender or the receiver has come to a message that waits for both."""
-    if state.message.met[message] & MET:
-        leave(message, max(now, state.message.left[message]), program, charges, state)
+    if state.message.status[message] & MET:
+        leave(message, max(now, state.message.departure[message]), program, charges, state)
     else:
-        state.message.met[message] |= MET
-        state.message.left[message] = now
+        state.message.status[message] |= MET
+        state.message.departure[message] = now
 
 
 @step
 def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message begins its transfer, or asks for what it must pass."""
-    state.message.left[message] = now
+    state.message.departure[message] = now
     size = program.amount[message]
     source, target = program.rank[message], program.target[message]
     if state.rank.node[source] == state.rank.node[target]:
@@ -68,7 +68,7 @@ def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     if charges.contention == _BUS:
         state.times[BUS_FREE] = max(now, state.times[BUS_FREE]) + seconds
         end = state.times[BUS_FREE] + charges.startup
-    elif state.message.met[message] & HEAD:
+    elif state.message.status[message] & HEAD:
         node = state.rank.node[program.target[message]]
         end = max(now, state.ports[charges.into, node]) + seconds
         state.ports[charges.into, node] = end
@@ -76,7 +76,7 @@ def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> N
         node = state.rank.node[program.rank[message]]
         begin = max(now, state.ports[0, node])
         state.ports[0, node] = begin + seconds
-        state.message.met[message] |= HEAD
+        state.message.status[message] |= HEAD
         push(state, begin + charges.startup, SERVE, message, 0)
         return
     arrive(message, end, program, charges, state)
@@ -92,44 +92,44 @@ def arrive(message: int, time: float, program: Any, charges: Any, state: Any) ->
         and program.amount[message] <= charges.eager_limit
     ):
         offer(message, program, charges, state)
-    if state.message.met[message] & RECEIVER:
-        known(program.target[message], state)
-    if state.message.met[message] & SENDER:
-        known(program.rank[message], state)
+    if state.message.status[message] & RECEIVER:
+        satisfy(program.target[message], state)
+    if state.message.status[message] & SENDER:
+        satisfy(program.rank[message], state)
 
 
 # Receives of any message: those that may be taken from a box are a heap, linked by message.
 
 
 @step
-def there(message: int, program: Any, charges: Any, state: Any) -> Any:
+def availability(message: int, program: Any, charges: Any, state: Any) -> Any:
     """Return from when on a message may be taken."""
     if program.amount[message] <= charges.eager_limit:
         return state.message.arrival[message]
-    return state.message.left[message]
+    return state.message.departure[message]
 
 
 @step
-def melded(one: int, other: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
+def meld(left: int, right: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
     """Return the root of two skew heaps made one: by time, then by operation, or by that alone."""
     root, above = NONE, NONE
-    while one >= 0 and other >= 0:
-        later = other < one
+    while left >= 0 and right >= 0:
+        later = right < left
         if timed:
-            first = there(one, program, charges, state)
-            second = there(other, program, charges, state)
+            first = availability(left, program, charges, state)
+            second = availability(right, program, charges, state)
             later = second < first or (second == first and later)
         if later:
-            one, other = other, one
+            left, right = right, left
         if above == NONE:
-            root = one
+            root = left
         else:
-            state.links.lower[above] = one
-        above = one
-        rest = state.links.upper[one]
-        state.links.upper[one] = state.links.lower[one]
-        one = rest
-    last = one if one >= 0 else other
+            state.links.lower[above] = left
+        above = left
+        next_left = state.links.upper[left]
+        state.links.upper[left] = state.links.lower[left]
+        left = next_left
+    last = left if left >= 0 else right
     if above == NONE:
         return last
     state.links.lower[above] = last
@@ -137,36 +137,38 @@ def melded(one: int, other: int, program: Any, charges: Any, state: Any, timed: 
 
 
 @step
-def without(root: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
+def without_root(root: int, program: Any, charges: Any, state: Any, timed: bool) -> Any:
     """Return the root of a heap without its root, which is by itself then."""
     lower, upper = state.links.lower[root], state.links.upper[root]
     state.links.lower[root] = state.links.upper[root] = NONE
-    return melded(lower, upper, program, charges, state, timed)
+    return meld(lower, upper, program, charges, state, timed)
 
 
 @step
-def foremost(box: int, state: Any) -> Any:
+def first_in_box(box: int, state: Any) -> Any:
     """Return the message of a box that a receive takes first."""
-    return state.first[box] if state.alike[box] == NONE else state.alike[box]
+    return state.earliest[box] if state.simultaneous[box] == NONE else state.simultaneous[box]
 
 
 @step
 def take_from(box: int, program: Any, charges: Any, state: Any) -> Any:
     """Take out the message that is there first; of one instant, that of the lowest source."""
-    if state.alike[box] == NONE:
-        message = state.first[box]
-        state.first[box] = without(message, program, charges, state, True)
-        rest = state.first[box]
-        until = there(message, program, charges, state) * WHILE
-        if rest == NONE or there(rest, program, charges, state) > until:
+    if state.simultaneous[box] == NONE:
+        message = state.earliest[box]
+        state.earliest[box] = without_root(message, program, charges, state, True)
+        next_message = state.earliest[box]
+        until = availability(message, program, charges, state) * WHILE
+        if next_message == NONE or availability(next_message, program, charges, state) > until:
             return message
-        state.alike[box], state.until[box] = message, until
-        while rest != NONE and there(rest, program, charges, state) <= until:
-            state.first[box] = without(rest, program, charges, state, True)
-            state.alike[box] = melded(state.alike[box], rest, program, charges, state, False)
-            rest = state.first[box]
-    message = state.alike[box]
-    state.alike[box] = without(message, program, charges, state, False)
+        state.simultaneous[box], state.until[box] = message, until
+        while next_message != NONE and availability(next_message, program, charges, state) <= until:
+            state.earliest[box] = without_root(next_message, program, charges, state, True)
+            state.simultaneous[box] = meld(
+                state.simultaneous[box], next_message, program, charges, state, False
+            )
+            next_message = state.earliest[box]
+    message = state.simultaneous[box]
+    state.simultaneous[box] = without_root(message, program, charges, state, False)
     return message
 
 
@@ -174,24 +176,26 @@ def take_from(box: int, program: Any, charges: Any, state: Any) -> Any:
 def offer(message: int, program: Any, charges: Any, state: Any) -> None:
     """Put a message into its box, and see whether a receive may take it."""
     box, target = program.box[message], program.target[message]
-    time = there(message, program, charges, state)
-    if state.alike[box] != NONE and time <= state.until[box]:
-        state.alike[box] = melded(state.alike[box], message, program, charges, state, False)
+    time = availability(message, program, charges, state)
+    if state.simultaneous[box] != NONE and time <= state.until[box]:
+        state.simultaneous[box] = meld(
+            state.simultaneous[box], message, program, charges, state, False
+        )
     else:
-        state.first[box] = melded(state.first[box], message, program, charges, state, True)
-    wanting = state.rank.wanting[target]
-    if wanting != NONE and program.box[wanting] == box and foremost(box, state) == message:
-        push(state, max(state.rank.clock[target], time), DECIDE, wanting, 0)
+        state.earliest[box] = meld(state.earliest[box], message, program, charges, state, True)
+    receive = state.rank.any_receive[target]
+    if receive != NONE and program.box[receive] == box and first_in_box(box, state) == message:
+        push(state, max(state.rank.clock[target], time), DECIDE, receive, 0)
 
 
 @step
-def want(receive: int, program: Any, charges: Any, state: Any) -> None:
+def await_any(receive: int, program: Any, charges: Any, state: Any) -> None:
     """A rank waits for any message."""
     rank = program.rank[receive]
-    state.rank.wanting[rank] = receive
-    first = foremost(program.box[receive], state)
+    state.rank.any_receive[rank] = receive
+    first = first_in_box(program.box[receive], state)
     if first != NONE:
-        time = max(state.rank.clock[rank], there(first, program, charges, state))
+        time = max(state.rank.clock[rank], availability(first, program, charges, state))
         push(state, time, DECIDE, receive, 0)
 
 
@@ -199,14 +203,14 @@ def want(receive: int, program: Any, charges: Any, state: Any) -> None:
 def decide(receive: int, program: Any, charges: Any, state: Any) -> None:
     """A rank takes the message that is there first, unless it has taken one before."""
     rank = program.rank[receive]
-    if state.rank.wanting[rank] != receive:
+    if state.rank.any_receive[rank] != receive:
         return
-    state.rank.wanting[rank] = NONE
+    state.rank.any_receive[rank] = NONE
     message = take_from(program.box[receive], program, charges, state)
     program.received_from[receive] = message
     if program.amount[message] <= charges.eager_limit:
-        known(rank, state)
+        satisfy(rank, state)
     else:
-        state.message.met[message] |= RECEIVER
-        time = max(state.rank.clock[rank], state.message.left[message])
+        state.message.status[message] |= RECEIVER
+        time = max(state.rank.clock[rank], state.message.departure[message])
         leave(message, time, program, charges, state)

@@ -23,13 +23,13 @@ from parcast_emulator.engines.ranks.messages import (
     CARRY,
     DECIDE,
     SERVE,
+    await_any,
     carry,
     decide,
-    known,
     leave,
     meet,
     offer,
-    want,
+    satisfy,
 )
 from parcast_emulator.engines.service import access
 
@@ -60,12 +60,12 @@ def spend(rank: int, part: int, until: float, charges: Any, state: Any) -> None:
 def await_message(message: int, rank: int, side: int, state: Any) -> None:
     """A rank cannot go on before it is known when a message arrives."""
     if math.isnan(state.message.arrival[message]):
-        state.message.met[message] |= side
-        state.rank.missing[rank] += 1
+        state.message.status[message] |= side
+        state.rank.pending[rank] += 1
 
 
 @step
-def late(message: int, program: Any, charges: Any) -> Any:
+def is_rendezvous(message: int, program: Any, charges: Any) -> Any:
     """Return whether a message waits for its receive."""
     return program.amount[message] > charges.eager_limit
 
@@ -76,10 +76,10 @@ def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
     now = state.rank.clock[rank]
     timed = len(program.box) and program.box[x] >= 0
-    if not late(x, program, charges):
+    if not is_rendezvous(x, program, charges):
         leave(x, now, program, charges, state)
     elif timed:
-        state.message.left[x] = now
+        state.message.departure[x] = now
         offer(x, program, charges, state)
     else:
         meet(x, now, program, charges, state)
@@ -89,12 +89,12 @@ def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
 def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A receive of a certain message is posted."""
     message = program.received_from[x]
-    if late(message, program, charges):
+    if is_rendezvous(message, program, charges):
         meet(message, state.rank.clock[rank], program, charges, state)
 
 
 @inlined
-def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+def enter_operation(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin an operation, and count what it waits for."""
     op = program.op[x]
     if op in (_COMPUTE, _ELAPSE):
@@ -104,11 +104,11 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
         if op == _EXCHANGE:
             post(x, rank, program, charges, state)
             await_message(program.received_from[x], rank, RECEIVER, state)
-        if op != _ISEND and late(x, program, charges):
+        if op != _ISEND and is_rendezvous(x, program, charges):
             await_message(x, rank, SENDER, state)
     elif op == _RECV and program.received_from[x] == TIMING:
-        state.rank.missing[rank] += 1
-        want(x, program, charges, state)
+        state.rank.pending[rank] += 1
+        await_any(x, program, charges, state)
     elif op in (_RECV, _IRECV):
         post(x, rank, program, charges, state)
         if op == _RECV:
@@ -116,7 +116,7 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     elif op in (_WAIT, _WAITALL):
         enter_wait(x, rank, program, charges, state)
     elif op in (_READ, _WRITE):
-        state.rank.missing[rank] += 1
+        state.rank.pending[rank] += 1
         push(state, state.rank.clock[rank], SERVE, x, 0)
     elif op == _START:
         state.times[STARTED] = max(state.times[STARTED], state.rank.clock[rank])
@@ -125,25 +125,27 @@ def enter(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
 @step
 def enter_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """Begin to wait for requests."""
-    place = state.rank.wait[rank]
-    while place < len(program.waited) and program.waiting[place] == x:
-        request = program.waited[place]
+    position = state.rank.wait[rank]
+    while position < len(program.waited) and program.waiting[position] == x:
+        request = program.waited[position]
         if program.op[request] == _IRECV:
             await_message(program.received_from[request], rank, RECEIVER, state)
-        elif late(request, program, charges):
+        elif is_rendezvous(request, program, charges):
             await_message(request, rank, SENDER, state)
-        place += 1
+        position += 1
 
 
 @inlined
-def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+def leave_operation(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End an operation: all that it waits for is known."""
     op = program.op[x]
-    if op == _SEND and late(x, program, charges):
-        waited(rank, state.message.left[x], state.message.arrival[x], charges, state)
+    if op == _SEND and is_rendezvous(x, program, charges):
+        charge_wait(rank, state.message.departure[x], state.message.arrival[x], charges, state)
     elif op == _RECV:
         message = program.received_from[x]
-        waited(rank, state.message.left[message], state.message.arrival[message], charges, state)
+        charge_wait(
+            rank, state.message.departure[message], state.message.arrival[message], charges, state
+        )
         spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op == _IRECV:
         spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
@@ -153,19 +155,19 @@ def over(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     elif op == _EXCHANGE:
         message = program.received_from[x]
         last = state.message.arrival[message] + charges.receiving
-        left = state.message.left[message]
-        if late(x, program, charges):
-            own, its = state.message.arrival[x], state.message.left[x]
-            if own > last * WHILE:
-                left = its
-            elif last <= own * WHILE:
-                left = min(left, its)
-            last = max(last, own)
-        waited(rank, left, last, charges, state)
+        left = state.message.departure[message]
+        if is_rendezvous(x, program, charges):
+            arrival, departure = state.message.arrival[x], state.message.departure[x]
+            if arrival > last * WHILE:
+                left = departure
+            elif last <= arrival * WHILE:
+                left = min(left, departure)
+            last = max(last, arrival)
+        charge_wait(rank, left, last, charges, state)
 
 
 @step
-def waited(rank: int, left: float, until: float, charges: Any, state: Any) -> None:
+def charge_wait(rank: int, left: float, until: float, charges: Any, state: Any) -> None:
     """Charge a wait to the message that ended it: before and after it began its transfer."""
     since = state.rank.clock[rank]
     end = max(since, until)
@@ -177,58 +179,58 @@ def waited(rank: int, left: float, until: float, charges: Any, state: Any) -> No
 def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End a wait for requests, when a round of checks finds them done."""
     since = state.rank.clock[rank]
-    first = place = state.rank.wait[rank]
+    first = position = state.rank.wait[rank]
     last, left = -math.inf, math.inf
-    while place < len(program.waited) and program.waiting[place] == x:
-        last = max(last, awaited(place, program, charges, state)[0])
-        place += 1
-    for one in range(first, place):
-        end, begin = awaited(one, program, charges, state)
+    while position < len(program.waited) and program.waiting[position] == x:
+        last = max(last, completion(position, program, charges, state)[0])
+        position += 1
+    for request in range(first, position):
+        end, begin = completion(request, program, charges, state)
         if last <= end * WHILE:
             left = min(left, begin)
-    state.rank.wait[rank] = place
-    waited(rank, left, last, charges, state)
-    each = charges.polling * (place - first)
-    if each > 0:
-        found = noticed(since, state.rank.clock[rank], each)
-        spend(rank, COMMUNICATION, found, charges, state)
+    state.rank.wait[rank] = position
+    charge_wait(rank, left, last, charges, state)
+    round_time = charges.polling * (position - first)
+    if round_time > 0:
+        detected = detection(since, state.rank.clock[rank], round_time)
+        spend(rank, COMMUNICATION, detected, charges, state)
 
 
 @step
-def awaited(place: int, program: Any, charges: Any, state: Any) -> tuple[float, float]:
+def completion(position: int, program: Any, charges: Any, state: Any) -> tuple[float, float]:
     """Return when what a wait is for has arrived and had left, if it is waited for at all."""
-    message = program.waited[place]
-    own = program.op[message] == _ISEND
-    if own and not late(message, program, charges):
+    message = program.waited[position]
+    sent = program.op[message] == _ISEND
+    if sent and not is_rendezvous(message, program, charges):
         return -math.inf, math.inf
-    if not own:
+    if not sent:
         message = program.received_from[message]
-    return state.message.arrival[message], state.message.left[message]
+    return state.message.arrival[message], state.message.departure[message]
 
 
 @step
-def noticed(since: float, done: float, each: float) -> Any:
-    """Return when rounds of checking find it; as `parcast_emulator.processes.clock.noticed`."""
-    rounds = max(1, -int(-(done - since) // each))
-    end = since + rounds * each
-    return end if end >= done else end + each
+def detection(since: float, completed: float, round_time: float) -> Any:
+    """Return when rounds of checking find it; as `parcast_emulator.processes.clock.detection`."""
+    rounds = max(1, -int(-(completed - since) // round_time))
+    end = since + rounds * round_time
+    return end if end >= completed else end + round_time
 
 
 @inlined
-def go_on(rank: int, program: Any, charges: Any, state: Any) -> None:
+def advance_rank(rank: int, program: Any, charges: Any, state: Any) -> None:
     """Let a rank run until it waits for what is not known, or to its end."""
-    x, end = state.rank.at[rank], state.rank.end[rank]
+    x, end = state.rank.next[rank], state.rank.end[rank]
     begun = x
     while x < end:
         if not state.rank.entered[rank]:
             state.rank.entered[rank] = True
-            enter(x, rank, program, charges, state)
-        if state.rank.missing[rank] > 0:
+            enter_operation(x, rank, program, charges, state)
+        if state.rank.pending[rank] > 0:
             break
-        over(x, rank, program, charges, state)
+        leave_operation(x, rank, program, charges, state)
         state.rank.entered[rank] = False
         x += 1
-    state.rank.at[rank] = x
+    state.rank.next[rank] = x
     state.scalars[HANDLED] += x - begun
 
 
@@ -245,12 +247,12 @@ def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: An
             state.disk[disk] = max(now, state.disk[disk]) + program.seconds[x]
             end = max(end, state.disk[disk])
         spend(rank, IO, end, charges, state)
-        known(rank, state)
+        satisfy(rank, state)
         return
     node = state.rank.node[rank]
     first, after = cluster.disks[node], cluster.disks[node + 1]
-    disk = first + state.turn[node] % (after - first)
-    state.turn[node] += 1
+    disk = first + state.file_accesses[node] % (after - first)
+    state.file_accesses[node] += 1
     offset, size = state.end_of_files[disk], program.amount[x]
     state.end_of_files[disk] += size
     _, end, _ = access(cluster, servers, disk, now, offset, size)
@@ -270,22 +272,22 @@ def carry_file(disk: int, x: int, now: float, program: Any, charges: Any, state:
     else:
         servers.bus[bus] = max(now, servers.bus[bus]) + seconds
     spend(rank, IO, servers.bus[bus], charges, state)
-    known(rank, state)
+    satisfy(rank, state)
 
 
 @kernel
-def run(most: int, program: Any, charges: Any, state: Any, cluster: Any, servers: Any) -> Any:
+def run(limit: int, program: Any, charges: Any, state: Any, cluster: Any, servers: Any) -> Any:
     """Let all ranks run, and serve what they ask for in the order of time."""
-    enough = state.scalars[HANDLED] + most
+    enough = state.scalars[HANDLED] + limit
     room = len(state.heap) - 4
     while state.scalars[HANDLED] < enough:
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
-            left = state.rank.end[rank] - state.rank.at[rank]
+            left = state.rank.end[rank] - state.rank.next[rank]
             if state.scalars[EVENTS] + 2 * left > room:
                 return FULL
             state.scalars[READY] -= 1
-            go_on(rank, program, charges, state)
+            advance_rank(rank, program, charges, state)
             continue
         if state.scalars[EVENTS] == 0:
             return DONE

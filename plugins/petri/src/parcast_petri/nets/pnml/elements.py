@@ -74,7 +74,7 @@ def local(element: ET.Element) -> str:
 
 def children(element: ET.Element, tag: str) -> Iterator[ET.Element]:
     """Yield the child elements of a tag."""
-    return (one for one in element if local(one) == tag)
+    return (node for node in element if local(node) == tag)
 
 
 def child(element: ET.Element, tag: str) -> ET.Element | None:
@@ -91,7 +91,7 @@ def label(element: ET.Element, tag: str) -> str | None:
         If it is there twice, so that one of them would be lost.
     """
     labels = list(children(element, tag))
-    texts = [one for found in labels for one in found if local(one) in ("text", "value")]
+    texts = [node for labelled in labels for node in labelled if local(node) in ("text", "value")]
     if len(labels) > 1 or len(texts) > 1:
         raise FileError(f"{local(element)} {element.get('id')!r} has its {tag} twice; keep one")
     if not labels:

@@ -63,23 +63,24 @@ class _Reading:
             )
         self.nodes = list(self._found(self.element))
         self.ours = any(
-            one.get("tool") == "parcast" for one in children(self.element, "toolspecific")
+            block.get("tool") == "parcast" for block in children(self.element, "toolspecific")
         )
         self.notes: list[str] = []
         self.names = self._named()
         self.constants = {
-            one.get("name", ""): one.get("value", "") for one in children(root, "constant")
+            constant.get("name", ""): constant.get("value", "")
+            for constant in children(root, "constant")
         }
 
     def _found(self, element: ET.Element) -> Iterator[ET.Element]:
-        for one in element:
-            if local(one) == "page":
-                yield from self._found(one)
-            elif local(one) in _NODES:
-                yield one
-            elif local(one) in ("transport-arc", "transportArc", "inputArc", "outputArc"):
+        for node in element:
+            if local(node) == "page":
+                yield from self._found(node)
+            elif local(node) in _NODES:
+                yield node
+            elif local(node) in ("transport-arc", "transportArc", "inputArc", "outputArc"):
                 raise FileError(
-                    f"<{local(one)}> is TAPAAL's own form of arcs with ages; export plain PNML"
+                    f"<{local(node)}> is TAPAAL's own form of arcs with ages; export plain PNML"
                 )
 
     def _named(self) -> dict[str, str]:
@@ -119,10 +120,10 @@ class _Reading:
                 places[self.names[node.get("id", "")]] = self._tokens(node)
             elif local(node) == "transition":
                 name = self.names[node.get("id", "")]
-                dialect, found, notes = fields(node, name)
+                dialect, timing, notes = fields(node, name)
                 dialects.add(dialect)
                 self.notes += notes
-                transitions[name] = {**found, "name": name}
+                transitions[name] = {**timing, "name": name}
         for node in self.nodes:
             if local(node) == "arc":
                 self._arc(node, places, transitions)
@@ -155,8 +156,8 @@ class _Reading:
         self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
-        what = f"the weight of arc {source!r} to {target!r}"
-        weight = self._count(_inscription(arc, what), what, child(arc, "hlinscription"))
+        role = f"the weight of arc {source!r} to {target!r}"
+        weight = self._count(_inscription(arc, role), role, child(arc, "hlinscription"))
         kind = _arc_kind(arc)
         if source in places and target in transitions:
             key, place, owner = "pre", source, transitions[target]
@@ -176,16 +177,17 @@ class _Reading:
         arcs = owner.setdefault(key, {})
         arcs[place] = arcs.get(place, 0) + weight
 
-    def _count(self, text: str, what: str, colored: ET.Element | None = None) -> int:
+    def _count(self, text: str, role: str, colored: ET.Element | None = None) -> int:
         """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
-        found = _count(self.constants.get(text, text), what)
+        count = _count(self.constants.get(text, text), role)
         if colored is not None:
-            said = "".join(one.text or "" for one in children(colored, "text")).strip()
-            if re.fullmatch(rf"\(*{found}'dot\)*", said) is None:
+            dotted = "".join(node.text or "" for node in children(colored, "text")).strip()
+            if re.fullmatch(rf"\(*{count}'dot\)*", dotted) is None:
                 raise FileError(
-                    f"{what} is {found} and also {said!r}; unfold the net if its tokens have colors"
+                    f"{role} is {count} and also {dotted!r}; unfold the net if its tokens have "
+                    "colors"
                 )
-        return found
+        return count
 
     def _end(self, arc: ET.Element, end: str) -> str:
         id_ = arc.get(end, "")
@@ -202,39 +204,39 @@ class _Reading:
             size = child(block, "size")
             if size is None:
                 continue
-            said = (size.get("places"), size.get("transitions"))
-            if said != (str(places), str(transitions)):
+            stated = (size.get("places"), size.get("transitions"))
+            if stated != (str(places), str(transitions)):
                 raise FileError(
-                    f"the nupn block states {said[0]} places and {said[1]} transitions, and the "
-                    f"file has {places} and {transitions}; it is cut off or changed"
+                    f"the nupn block states {stated[0]} places and {stated[1]} transitions, and "
+                    f"the file has {places} and {transitions}; it is cut off or changed"
                 )
 
 
 def _arc_kind(arc: ET.Element) -> str:
-    found = child(arc, "type")
-    if found is not None:
-        return found.get("value", "normal")
+    type_element = child(arc, "type")
+    if type_element is not None:
+        return type_element.get("value", "normal")
     kind = label(arc, "arctype") or arc.get("type", "normal")
     # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
-    known = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
-    return known.get(str(kind), str(kind))
+    kinds = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
+    return kinds.get(str(kind), str(kind))
 
 
-def _inscription(arc: ET.Element, what: str) -> str:
+def _inscription(arc: ET.Element, role: str) -> str:
     text = label(arc, "inscription") or arc.get("inscription") or "1"
     if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
         if text.replace(" ", "").partition(":")[0] != "[0,inf)":
-            raise FileError(f"{what} is {text!r}, an interval of ages, which would be lost")
+            raise FileError(f"{role} is {text!r}, an interval of ages, which would be lost")
         text = "1"
     return arc.get("weight") or text
 
 
-def _count(text: str, what: str) -> int:
+def _count(text: str, role: str) -> int:
     """Return a number of tokens; PIPE writes ``Default,3``."""
-    parts = [one.strip() for one in text.split(",")]
+    parts = [part.strip() for part in text.split(",")]
     if len(parts) > 2 or (len(parts) == 2 and parts[0] != "Default"):
-        raise FileError(f"{what} is {text!r}: its tokens have colors; unfold the net first")
+        raise FileError(f"{role} is {text!r}: its tokens have colors; unfold the net first")
     try:
         return int(parts[-1] or 0)
     except ValueError:
-        raise FileError(f"{what} is {text!r}; it must be a whole number") from None
+        raise FileError(f"{role} is {text!r}; it must be a whole number") from None

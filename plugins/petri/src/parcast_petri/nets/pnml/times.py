@@ -26,13 +26,13 @@ def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[
     """
     notes = [
         f"blocks of {tool!r} in transitions are kept in the file and not read"
-        for one in children(transition, "toolspecific")
-        if (tool := one.get("tool")) not in _BLOCKS
+        for block in children(transition, "toolspecific")
+        if (tool := block.get("tool")) not in _BLOCKS
     ]
     try:
         for dialect, read in _DIALECTS.items():
-            if (found := read(transition)) is not None:
-                return dialect, found[0], [*notes, *found[1]]
+            if (timing := read(transition)) is not None:
+                return dialect, timing[0], [*notes, *timing[1]]
     except ParcastError as error:
         raise FileError(f"transition {name!r}: {error}") from None
     except (ValueError, ArithmeticError, KeyError) as error:
@@ -41,20 +41,20 @@ def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[
 
 
 def _tool(transition: ET.Element, *names: str) -> ET.Element | None:
-    blocks = (one for one in transition if local(one) == "toolspecific")
-    return next((one for one in blocks if one.get("tool") in names), None)
+    blocks = (node for node in transition if local(node) == "toolspecific")
+    return next((block for block in blocks if block.get("tool") in names), None)
 
 
 def _parcast(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     block = _tool(transition, "parcast")
     if block is None:
         return None
-    found = json.loads(block.findtext("{*}transition") or "{}", parse_float=Fraction)
-    if not isinstance(found, dict):
+    stated = json.loads(block.findtext("{*}transition") or "{}", parse_float=Fraction)
+    if not isinstance(stated, dict):
         raise FileError("its parcast block is no JSON object")
-    if twice := found.keys() & {"name", "pre", "post", "inhibitor"}:
+    if twice := stated.keys() & {"name", "pre", "post", "inhibitor"}:
         raise FileError(f"its parcast block has {min(twice)!r}, which PNML says")
-    return found, []
+    return stated, []
 
 
 def _line(transition: ET.Element) -> tuple[Fields, list[str]] | None:
@@ -67,26 +67,31 @@ def _prom(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     block = _tool(transition, "StochasticPetriNet")
     if block is None:
         return None
-    said = {one.get("key", ""): (one.text or "").strip() for one in children(block, "property")}
-    said = {**{k: v for k, v in block.attrib.items() if k not in ("tool", "version")}, **said}
-    kind = said.get("distributionType", "UNDEFINED").upper()
-    values = [one for one in said.get("distributionParameters", "").split(";") if one]
-    found: Fields = {"priority": int(float(said.get("priority", 0)))}
+    properties = {
+        node.get("key", ""): (node.text or "").strip() for node in children(block, "property")
+    }
+    properties = {
+        **{k: v for k, v in block.attrib.items() if k not in ("tool", "version")},
+        **properties,
+    }
+    kind = properties.get("distributionType", "UNDEFINED").upper()
+    values = [value for value in properties.get("distributionParameters", "").split(";") if value]
+    timing: Fields = {"priority": int(float(properties.get("priority", 0)))}
     if kind == "IMMEDIATE":
-        return found, _weighed(said.get("weight"))
+        return timing, _weighed(properties.get("weight"))
     match kind, values:
         case "EXPONENTIAL", [rate]:
-            found["delay"] = _law("exp", 1 / float(rate))
+            timing["delay"] = _law("exp", 1 / float(rate))
         case "DETERMINISTIC", [value]:
-            return found | {"delay": str(Fraction(value))}, []
+            return timing | {"delay": str(Fraction(value))}, []
         case "UNIFORM", [least, most]:
-            found["delay"] = _law("uniform", float(least), float(most))
+            timing["delay"] = _law("uniform", float(least), float(most))
         case "LOGNORMAL" | "NORMAL" | "GAMMA" | "BETA" | "UNDEFINED" | _, _:
             raise FileError(
                 f"its distributionType {kind} with parameters {';'.join(values) or 'none'!r} is "
                 "not read; IMMEDIATE, EXPONENTIAL, DETERMINISTIC and UNIFORM are"
             )
-    return found | {"kind": "random"}, []
+    return timing | {"kind": "random"}, []
 
 
 def _law(law: str, *parameters: float) -> str:
@@ -103,46 +108,46 @@ def _pipe(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     timed, rate = label(transition, "timed"), label(transition, "rate")
     if timed is None and rate is None:
         return None
-    found: Fields = {"priority": int(label(transition, "priority") or 0)}
+    timing: Fields = {"priority": int(label(transition, "priority") or 0)}
     if timed != "true":
-        return found, _weighed(rate)
+        return timing, _weighed(rate)
     if label(transition, "infiniteServer") == "true":
-        found["servers"] = "infinite"
-    return found | {"kind": "random", "delay": _law("exp", 1 / float(rate or 1))}, []
+        timing["servers"] = "infinite"
+    return timing | {"kind": "random", "delay": _law("exp", 1 / float(rate or 1))}, []
 
 
 def _tapaal(transition: ET.Element) -> tuple[Fields, list[str]] | None:
-    law, given = transition.get("distribution"), transition.attrib
-    found: Fields = {"priority": int(given.get("priority", 0))}
-    if given.get("urgent") == "true":  # it does not wait, whatever its distribution
-        if law not in (None, "constant") or float(given.get("value", 0)):
+    law, attributes = transition.get("distribution"), transition.attrib
+    timing: Fields = {"priority": int(attributes.get("priority", 0))}
+    if attributes.get("urgent") == "true":  # it does not wait, whatever its distribution
+        if law not in (None, "constant") or float(attributes.get("value", 0)):
             raise FileError(f"it is urgent and has the distribution {law!r}; keep one")
-        return found, _weighed(given.get("weight"))
+        return timing, _weighed(attributes.get("weight"))
     if law is None:
         return None
-    if given.get("infiniteServer") == "true":
-        found["servers"] = "infinite"
+    if attributes.get("infiniteServer") == "true":
+        timing["servers"] = "infinite"
     match law:
         case "constant":
-            if value := Fraction(given["value"]):
-                found["delay"] = str(value)
-            return found, _weighed(given.get("weight"))
+            if value := Fraction(attributes["value"]):
+                timing["delay"] = str(value)
+            return timing, _weighed(attributes.get("weight"))
         case "exponential":
-            found["delay"] = _law("exp", 1 / float(given["rate"]))
+            timing["delay"] = _law("exp", 1 / float(attributes["rate"]))
         case "uniform":
-            found["delay"] = _law("uniform", float(given["a"]), float(given["b"]))
+            timing["delay"] = _law("uniform", float(attributes["a"]), float(attributes["b"]))
         case "gamma" | "erlang":
-            shape, scale = float(given["shape"]), float(given["scale"])
-            found["delay"] = _law(law, shape, shape * scale)
+            shape, scale = float(attributes["shape"]), float(attributes["scale"])
+            timing["delay"] = _law(law, shape, shape * scale)
         case "log normal":
-            mean, deviation = float(given["logMean"]), float(given["logStddev"])
-            found["delay"] = _lognormal(mean, deviation)
+            mean, deviation = float(attributes["logMean"]), float(attributes["logStddev"])
+            timing["delay"] = _lognormal(mean, deviation)
         case _:
             raise FileError(
                 f"its distribution {law!r} is not read, as there is no such law here; constant, "
                 "exponential, uniform, erlang, gamma and log normal are"
             )
-    return found | {"kind": "random"}, _weighed(given.get("weight"))
+    return timing | {"kind": "random"}, _weighed(attributes.get("weight"))
 
 
 def _lognormal(mean: float, deviation: float) -> str:
@@ -160,7 +165,7 @@ def _tina(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     interval = child(delay, "interval")
     if interval is None:
         raise FileError("its delay has no interval")
-    bounds = [(one.text or "").strip() for one in interval]
+    bounds = [(node.text or "").strip() for node in interval]
     if len(bounds) != 2 or bounds[0] != bounds[1] or interval.get("closure") != "closed":
         raise FileError(
             f"its delay is an interval, {' .. '.join(bounds)}, which is no single time and no law; "

@@ -38,16 +38,16 @@ def element(net: Net) -> ET.Element:
     ids: dict[str, str] = {}
     for number, place in enumerate(net.places):
         ids[place] = f"p{number}"
-        one = ET.SubElement(page, "place", id=ids[place])
-        _labelled(one, "name", place)
+        node = ET.SubElement(page, "place", id=ids[place])
+        _labelled(node, "name", place)
         if tokens := net.initial.get(place, 0):
-            _labelled(one, "initialMarking", str(tokens))
+            _labelled(node, "initialMarking", str(tokens))
     arcs = []
     for number, transition in enumerate(net.transitions):
         id_ = f"t{number}"
-        one = ET.SubElement(page, "transition", id=id_)
-        _labelled(one, "name", transition.name)
-        _times(one, transition)
+        node = ET.SubElement(page, "transition", id=id_)
+        _labelled(node, "name", transition.name)
+        _times(node, transition)
         arcs += [(ids[p], id_, n, "") for p, n in transition.pre.items()]
         arcs += [(ids[p], id_, n, "inhibitor") for p, n in transition.inhibitor.items()]
         arcs += [(id_, ids[p], n, "") for p, n in transition.post.items()]
@@ -64,17 +64,17 @@ def _labelled(parent: ET.Element, tag: str, text: str) -> None:
     ET.SubElement(ET.SubElement(parent, tag), "text").text = text
 
 
-def _times(one: ET.Element, transition: Transition) -> None:
-    said = transition_data(transition)
+def _times(node: ET.Element, transition: Transition) -> None:
+    data = transition_data(transition)
     for arcs in ("name", "pre", "post", "inhibitor"):
-        said.pop(arcs, None)
-    block = ET.SubElement(one, "toolspecific", tool="parcast", version="1")
-    ET.SubElement(block, "transition").text = json.dumps(said)
-    found = _prom(transition)
-    if found is None:
+        data.pop(arcs, None)
+    block = ET.SubElement(node, "toolspecific", tool="parcast", version="1")
+    ET.SubElement(block, "transition").text = json.dumps(data)
+    prom = _prom(transition)
+    if prom is None:
         return
-    block = ET.SubElement(one, "toolspecific", tool="StochasticPetriNet", version="0.2")
-    kind, values = found
+    block = ET.SubElement(node, "toolspecific", tool="StochasticPetriNet", version="0.2")
+    kind, values = prom
     properties = {"distributionType": kind, "distributionParameters": values,
                   "priority": str(transition.priority), "weight": "1.0"}  # fmt: skip
     for key, value in properties.items():

@@ -1,4 +1,4 @@
-"""``parcast petri place``, ``blame`` and ``uncertainty``: answers from many questions."""
+"""``parcast petri place``, ``blame`` and ``uncertainty``: answers from many preparation."""
 
 from __future__ import annotations
 
@@ -37,23 +37,25 @@ def place(
     import time
 
     from parcast_petri.nets.arguments import query_of
-    from parcast_petri.placing import Placing
+    from parcast_petri.placement import PlacementSearch
 
     began = time.perf_counter()
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
-    search = Placing(query, quantile, runs)
-    found = search.best()
+    search = PlacementSearch(query, quantile, runs)
+    allocation = search.best()
     seconds = (time.perf_counter() - began) / len(search.tried)
-    every = bool(search.every)
+    exhaustive = bool(search.candidates)
     if as_json:
-        answer = {"mapping": found.mapping, "time": found.value, "quantile": quantile,
-                  "tried": len(search.tried), "exhaustive": every}  # fmt: skip
+        answer = {"mapping": allocation.mapping, "time": allocation.value, "quantile": quantile,
+                  "tried": len(search.tried), "exhaustive": exhaustive}  # fmt: skip
         typer.echo(json.dumps(answer))
         return
-    what = "mean" if quantile is None else f"{quantile:.0%} quantile"
-    how = "all that differ" if every else "a search, which may miss the best"
-    typer.echo(f"nodes {', '.join(map(str, found.mapping))}: {what} {found.value:.6g} s")
-    typer.echo(f"{len(search.tried)} allocations tried ({how}), {seconds * 1e3:.2g} ms each")
+    statistic = "mean" if quantile is None else f"{quantile:.0%} quantile"
+    method = "all that differ" if exhaustive else "a search, which may miss the best"
+    typer.echo(
+        f"nodes {', '.join(map(str, allocation.mapping))}: {statistic} {allocation.value:.6g} s"
+    )
+    typer.echo(f"{len(search.tried)} allocations tried ({method}), {seconds * 1e3:.2g} ms each")
 
 
 def blame(
@@ -69,20 +71,20 @@ def blame(
 ) -> None:
     """Tell how much sooner the program would end without the load of each node."""
     from parcast_petri.nets.arguments import query_of
-    from parcast_petri.placing import blame as blamed
+    from parcast_petri.placement import blame as blamed
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
-    found = blamed(query, runs)
+    costs = blamed(query, runs)
     if as_json:
-        nodes = [{"node": node, "seconds": cost.mean, "ci": cost.ci} for node, cost in found]
+        nodes = [{"node": node, "seconds": cost.mean, "ci": cost.ci} for node, cost in costs]
         typer.echo(json.dumps({"nodes": nodes}))
         return
-    for node, cost in found:
+    for node, cost in costs:
         typer.echo(
             f"node {node}: its load costs {cost.mean:.4g} s "
             f"(95% interval {cost.ci[0]:.4g} .. {cost.ci[1]:.4g})"
         )
-    if not found:
+    if not costs:
         typer.echo("no node that the program uses is loaded")
 
 
@@ -100,24 +102,24 @@ def uncertainty(
     """Answer under every word for sharing: how far apart they are is the model's uncertainty."""
     from parcast.errors import UnsupportedError
     from parcast_petri.nets.arguments import query_of
-    from parcast_petri.uncertainty import answers
+    from parcast_petri.uncertainty import variants
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
-    found = list(answers(query, runs))
-    times = [one.time for one in found if one.time is not None]
+    rows = list(variants(query, runs))
+    times = [row.time for row in rows if row.time is not None]
     if not times:
-        raise UnsupportedError(found[0].reason)
-    asked = next((one.time for one in found if one.asked), None)
+        raise UnsupportedError(rows[0].reason)
+    reference = next((row.time for row in rows if row.asked), None)
     if as_json:
-        every = [attrs.asdict(one) for one in found]
-        typer.echo(json.dumps({"time": asked, "least": min(times), "most": max(times),
-                               "answers": every}))  # fmt: skip
+        objects = [attrs.asdict(row) for row in rows]
+        typer.echo(json.dumps({"time": reference, "least": min(times), "most": max(times),
+                               "answers": objects}))  # fmt: skip
         return
-    for one in found:
-        mark = "*" if one.asked else " "
-        said = f"{one.time:.6g} s" if one.time is not None else f"no answer: {one.reason}"
-        typer.echo(f"{mark} {one.option:8}{one.word:18}{said}")
-    spread = (max(times) - min(times)) / (asked or min(times))
+    for row in rows:
+        mark = "*" if row.asked else " "
+        outcome = f"{row.time:.6g} s" if row.time is not None else f"no answer: {row.reason}"
+        typer.echo(f"{mark} {row.option:8}{row.word:18}{outcome}")
+    spread = (max(times) - min(times)) / (reference or min(times))
     typer.echo(f"between {min(times):.6g} and {max(times):.6g} s: {spread:.1%} apart")
 
 

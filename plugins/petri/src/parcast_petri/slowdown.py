@@ -14,14 +14,14 @@ from parcast.errors import ParcastError, UnsupportedError
 from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
-from parcast_petri.nets.arrays import arrays
+from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.replay import Beginnings, Replay, untouched
-from parcast_petri.programs.background_net import Others
-from parcast_petri.programs.net_builder import OUTSET, Sketch
-from parcast_petri.programs.nodes import draw_node, own, own_speed
-from parcast_petri.programs.round_robin import core, draw_slots, draw_turns
-from parcast_petri.programs.warm_up import draw_settling
-from parcast_petri.solvers.sampled import core_of, unsolved
+from parcast_petri.programs.background_net import BackgroundNet
+from parcast_petri.programs.net_builder import OUTSET, NetBuilder
+from parcast_petri.programs.nodes import build_node, computing_load, process_speed
+from parcast_petri.programs.round_robin import build_slots, build_turns, core_place
+from parcast_petri.programs.warm_up import build_warm_up
+from parcast_petri.solvers.sampled import core_of, no_closed_form
 from parcast_petri.theory.spread import standard_deviation
 
 #: Where a demand begins: in the midst of a computation that has long been going on; on a node that
@@ -72,25 +72,25 @@ class Slowdown:
     @property
     def closed(self) -> bool:
         """Whether all is known in closed form."""
-        return self.own == 1 and unsolved(self.load) is None
+        return self.own == 1 and no_closed_form(self.load) is None
 
     @property
     def jobs(self) -> float:
         """How many background jobs, or turns of the processor, one run has in the mean."""
         load = self.load
-        seconds = load.factor(self.own) * (self.demand + 2 * self._long_before)
-        if self.begin == "steady" and not load.drawable:
-            seconds += load.settling
+        seconds = load.factor(self.own) * (self.demand + 2 * self._lead_time)
+        if self.begin == "steady" and not load.memoryless:
+            seconds += load.warm_up
         turns = 0.0 if load.turns is None else load.cores * seconds / load.turns.quantum
         return sum(load.rates()) * seconds + turns
 
     @property
-    def possible(self) -> bool:
+    def feasible(self) -> bool:
         """Whether one run is no more than can be simulated."""
         return self.jobs <= _LONGEST
 
     @property
-    def planned(self) -> int:
+    def planned_runs(self) -> int:
         """How many runs there are to be."""
         if self.runs is not None:
             return self.runs
@@ -99,7 +99,7 @@ class Slowdown:
     @property
     def seconds(self) -> float:
         """Some upper bound of how long they take; measured on one core of a server of 2023."""
-        return 2e-4 * self.planned + 1.2e-6 * self.planned * self.jobs
+        return 2e-4 * self.planned_runs + 1.2e-6 * self.planned_runs * self.jobs
 
     @property
     def idle(self) -> bool:
@@ -109,17 +109,17 @@ class Slowdown:
     def _closed(self) -> dict[str, Any]:
         core, demand = core_of(self.load), self.demand
         quantiles = core.quantiles(demand, LEVELS, idle=self.idle)
-        found: dict[str, Any] = {"factor": self.load.factor(), "method": "closed form"}
+        answer: dict[str, Any] = {"factor": self.load.factor(), "method": "closed form"}
         if self.idle:
-            found |= self._integrated()
+            answer |= self._integrated()
         else:
-            found["mean"] = demand * self.load.factor()
-            found["std"] = standard_deviation(self.load, demand)
-        found["quantiles"] = {str(q): value for q, value in zip(LEVELS, quantiles, strict=True)}
+            answer["mean"] = demand * self.load.factor()
+            answer["std"] = standard_deviation(self.load, demand)
+        answer["quantiles"] = {str(q): value for q, value in zip(LEVELS, quantiles, strict=True)}
         if self.deadline is not None:
             at = np.array([self.deadline])
-            found["deadline"] = float(core.probability(demand, at, idle=self.idle)[0])
-        return found
+            answer["deadline"] = float(core.probability(demand, at, idle=self.idle)[0])
+        return answer
 
     def _integrated(self) -> dict[str, float]:
         """Return mean and standard deviation from the distribution itself."""
@@ -135,109 +135,115 @@ class Slowdown:
         return {"mean": demand + mean, "std": float(np.sqrt(max(0.0, second - mean**2)))}
 
     def _simulated(self, tell: Tell) -> dict[str, Any]:
-        values, known = self._runs(tell), self._known()
-        also = f"{' and '.join(known)} in closed form, the rest simulated"
-        found: dict[str, Any] = {
+        values, closed_form = self._runs(tell), self._closed_moments()
+        method = f"{' and '.join(closed_form)} in closed form, the rest simulated"
+        answer: dict[str, Any] = {
             "factor": self.load.factor(self.own),
-            "method": also if known else "simulated",
+            "method": method if closed_form else "simulated",
             "mean": float(values.mean()),
             "std": float(values.std(ddof=1)),
             "quantiles": {str(q): float(np.quantile(values, q)) for q in LEVELS},
             "runs": len(values),
             "standard_error": float(values.std(ddof=1) / np.sqrt(len(values))),
-            **known,
+            **closed_form,
         }
         if self.deadline is not None:
-            found["deadline"] = float((values <= self.deadline).mean())
-        return found
+            answer["deadline"] = float((values <= self.deadline).mean())
+        return answer
 
-    def _known(self) -> dict[str, float]:
+    def _closed_moments(self) -> dict[str, float]:
         """Return what of mean and standard deviation has a closed form.
 
         In the midst of a long computation on one core the mean is that of the long run, whatever
         comes how: work is conserved.
         """
-        load, known = self.load, {}
-        one, underway = load.cores == 1, self.begin == "underway"
-        drawn = load.drawable and load.scheduling == "ps" and not self.idle
-        if drawn or (underway and one and load.turns is None):
-            known["mean"] = self.demand * load.factor(self.own)
-        first = underway and load.drawable and load.scheduling == "priority"
-        if one and self.own == 1 and (drawn or first):
-            known["std"] = standard_deviation(load, self.demand)
-        return known
+        load, closed_form = self.load, {}
+        single_core, underway = load.cores == 1, self.begin == "underway"
+        stationary = load.memoryless and load.scheduling == "ps" and not self.idle
+        if stationary or (underway and single_core and load.turns is None):
+            closed_form["mean"] = self.demand * load.factor(self.own)
+        background_first = underway and load.memoryless and load.scheduling == "priority"
+        if single_core and self.own == 1 and (stationary or background_first):
+            closed_form["std"] = standard_deviation(load, self.demand)
+        return closed_form
 
     def _runs(self, tell: Tell = silent) -> Any:
-        if not self.possible:
+        if not self.feasible:
             raise UnsupportedError(
                 f"a demand of {self.demand:g} s meets some {self.jobs:.2g} background jobs or "
                 f"turns, and no more than {_LONGEST:.0e} are simulated; ask a shorter demand"
             )
-        before, runs = self._long_before, self.planned
-        part = self._replay(before) if before else None
+        before, runs = self._lead_time, self.planned_runs
+        lead = self._replay(before) if before else None
         whole = self._replay(before + self.demand)
 
         def sample(numbers: Sequence[int]) -> list[float]:
-            found = []
+            times = []
             for number in numbers:
                 tell(f"simulating: {number:,} of {runs:,} runs")
-                began = _ended(part, number) if part else 0.0
-                found.append(_ended(whole, number) - began)
-            return found
+                began = _end_time(lead, number) if lead else 0.0
+                times.append(_end_time(whole, number) - began)
+            return times
 
         return replicate(sample, tolerance=0.0, least=runs, most=runs).values
 
     def _replay(self, seconds: float) -> Replay:
         """Return runs of a computation of so long; those of a number are alike while they last."""
-        sketch = Sketch()
-        sketch.give(OUTSET, "outset")
-        self._draw_beside(sketch)
-        self._work(sketch, "process", "outset", "end", seconds)
-        others = self._others(sketch)
-        made = arrays(sketch.net("node"), "compiled", until=("end", 1))
-        begin = Beginnings(made, others, self.own - 1)
+        builder = NetBuilder()
+        builder.give(OUTSET, "outset")
+        self._build_companions(builder)
+        self._build_work(builder, "process", "outset", "end", seconds)
+        background = self._background(builder)
+        net_arrays = kernel_arrays(builder.net("node"), "compiled", until=("end", 1))
+        begin = Beginnings(net_arrays, background, self.own - 1)
 
         prepare = untouched if self.idle else begin.draw
-        return Replay(made, prepare, self.seed, slots=begin.room() + 64)
+        return Replay(net_arrays, prepare, self.seed, slots=begin.room() + 64)
 
     @property
-    def _long_before(self) -> float:
+    def _lead_time(self) -> float:
         """The CPU time after which a computation is in the midst of it; 0: it is from the first."""
         if self.begin != "underway":
             return 0.0
-        if self.load.drawable and self.load.scheduling == "ps":
+        if self.load.memoryless and self.load.scheduling == "ps":
             return 0.0
-        return self.load.settling / self.load.factor(self.own)
+        return self.load.warm_up / self.load.factor(self.own)
 
-    def _work(self, sketch: Sketch, name: str, at: str, after: str, seconds: float) -> int:
-        """Draw what the process computes between two places; return the moment it is done."""
+    def _build_work(
+        self, builder: NetBuilder, name: str, at: str, after: str, seconds: float
+    ) -> int:
+        """Build what the process computes between two places; return the moment it is done."""
         load, pre, post = self.load, {at: 1}, {after: 1}
         if load.turns is not None:
-            cores = core(sketch, 0, load)
-            return draw_turns(sketch, name, pre, post, cores, load.turns, seconds)
-        speed = own_speed(0, load, self.own - 1)
-        return sketch.transition(name, pre, post, delay=seconds, load=own(0), speed=speed)
+            cores = core_place(builder, 0, load)
+            return build_turns(builder, name, pre, post, cores, load.turns, seconds)
+        speed = process_speed(0, load, self.own - 1)
+        return builder.transition(
+            name, pre, post, delay=seconds, load=computing_load(0), speed=speed
+        )
 
-    def _draw_beside(self, sketch: Sketch) -> None:
-        """Draw the turns of the other processes, which never stop."""
+    def _build_companions(self, builder: NetBuilder) -> None:
+        """Build the turns of the other processes, which never stop."""
         if self.load.turns is None:
             return
         for number in range(1, self.own):
-            sketch.place(f"other {number}", 1)
-            self._work(sketch, f"other {number}", f"other {number}", f"other {number}", 1e300)
+            builder.place(f"other {number}", 1)
+            self._build_work(
+                builder, f"other {number}", f"other {number}", f"other {number}", 1e300
+            )
 
-    def _others(self, sketch: Sketch) -> Others:
-        """Draw the background jobs."""
+    def _background(self, builder: NetBuilder) -> BackgroundNet:
+        """Build the background jobs."""
         load, loads = self.load, {0: self.load}
-        settling = draw_settling(sketch, [load]) if self.begin == "steady" else None
+        warm_up = build_warm_up(builder, [load]) if self.begin == "steady" else None
         if load.turns is None:
-            old = draw_node(sketch, 0, load, self.own - 1)
-            return Others(loads, tuple(old), settling=settling)
-        slots = draw_slots(sketch, 0, load)
-        return Others(loads, slots=tuple(slots), settling=settling)
+            initial_jobs = build_node(builder, 0, load, self.own - 1)
+            return BackgroundNet(loads, tuple(initial_jobs), warm_up=warm_up)
+        slots = build_slots(builder, 0, load)
+        return BackgroundNet(loads, slots=tuple(slots), warm_up=warm_up)
 
 
-def _ended(replay: Replay, number: int) -> float:
+def _end_time(replay: Replay, number: int) -> float:
     """Return when the run of a number ended."""
     replay.run(number)
     return float(replay.memory.f[k.CLOCK])

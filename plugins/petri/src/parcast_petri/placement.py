@@ -21,8 +21,8 @@ from parcast_petri.machine.links import Links
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers.explicit import Explicit, replications
 from parcast_petri.solvers.mean import Mean
-from parcast_petri.solvers.options import sampled
-from parcast_petri.solvers.preparation import drawn, loads
+from parcast_petri.solvers.options import sampled_options
+from parcast_petri.solvers.preparation import build_program, loads
 
 #: So many allocations or fewer are all tried.
 MOST_TRIED = 2000
@@ -47,7 +47,7 @@ class Allocation:
 
 
 @attrs.define
-class Placing:
+class PlacementSearch:
     """A search among allocations.
 
     ``quantile`` None asks for the mean by `petri.mean`; a level, such as 0.95, is asked of
@@ -76,66 +76,70 @@ class Placing:
         background = machine.part("background", Background)
         links = machine.part("links", Links)
         networks = links.networks if links else ()
-        alike: dict[tuple[float, float, tuple[int, ...]], list[int]] = {}
+        nodes_by_kind: dict[tuple[float, float, tuple[int, ...]], list[int]] = {}
         for node, weight in enumerate(_weights(machine.nodes)):
-            used = background.of(node) if background else 0.0
-            on = tuple(number for number, one in enumerate(networks) if node in one.nodes)
-            alike.setdefault((weight, used, on), []).append(node)
-        return [Kind(*what, tuple(found)) for what, found in alike.items()]
+            utilization = background.of(node) if background else 0.0
+            networks_of_node = tuple(
+                number for number, network in enumerate(networks) if node in network.nodes
+            )
+            nodes_by_kind.setdefault((weight, utilization, networks_of_node), []).append(node)
+        return [Kind(*properties, tuple(nodes)) for properties, nodes in nodes_by_kind.items()]
 
     def value(self, mapping: tuple[int, ...]) -> float:
         """Return what the program takes with processes on these nodes."""
-        mapping = self._named(mapping)
+        mapping = self._canonical(mapping)
         if mapping not in self.tried:
-            self.tried[mapping] = self._asked(attrs.evolve(self.query, mapping=mapping))
+            self.tried[mapping] = self._solved(attrs.evolve(self.query, mapping=mapping))
         return self.tried[mapping]
 
-    def _named(self, mapping: tuple[int, ...]) -> tuple[int, ...]:
+    def _canonical(self, mapping: tuple[int, ...]) -> tuple[int, ...]:
         """Return the allocation that differs by names of nodes of a kind, in their order."""
-        fresh = {id(kind): iter(kind.nodes) for kind in self.kinds}
-        own = {node: id(kind) for kind in self.kinds for node in kind.nodes}
+        unused = {id(kind): iter(kind.nodes) for kind in self.kinds}
+        kind_of = {node: id(kind) for kind in self.kinds for node in kind.nodes}
         names: dict[int, int] = {}
         for node in mapping:
             if node not in names:
-                names[node] = next(fresh[own[node]])
+                names[node] = next(unused[kind_of[node]])
         return tuple(names[node] for node in mapping)
 
-    def _asked(self, query: Query) -> float:
+    def _solved(self, query: Query) -> float:
         solver: Any = Mean()
         if self.quantile is not None:
             solver = Explicit()
-            options = sampled(
+            options = sampled_options(
                 self.query.options, tolerance=1e-9, most=self.runs, quantile=self.quantile
             )
             query = query.with_options(options)
         if reason := solver.supports(query):
             raise UnsupportedError(reason)
-        found = solver.solve(query)
-        value = found.time if self.quantile is None else found.quantiles.get(self.quantile)
-        return float(found.time if value is None else value)
+        prediction = solver.solve(query)
+        value = (
+            prediction.time if self.quantile is None else prediction.quantiles.get(self.quantile)
+        )
+        return float(prediction.time if value is None else value)
 
     def best(self) -> Allocation:
         """Return the best allocation: of all of them, or where a search ends."""
         room = sum(len(kind.nodes) for kind in self.kinds) * self.cores
         if room < self.query.p:
             raise InvalidPointError(f"{self.query.p} processes and {room} cores; ask a smaller p")
-        chosen = min(self.every, key=self.value) if self.every else self._climbed()
-        return Allocation(self._named(chosen), self.value(chosen))
+        chosen = min(self.candidates, key=self.value) if self.candidates else self._hill_climb()
+        return Allocation(self._canonical(chosen), self.value(chosen))
 
     @cached_property
-    def every(self) -> list[tuple[int, ...]]:
+    def candidates(self) -> list[tuple[int, ...]]:
         """All allocations that differ; none where they are too many to be tried."""
-        found = [*islice(self._allocations(), MOST_TRIED + 1)]
-        return found if len(found) <= MOST_TRIED else []
+        allocations = [*islice(self._allocations(), MOST_TRIED + 1)]
+        return allocations if len(allocations) <= MOST_TRIED else []
 
     def _allocations(self) -> Iterator[tuple[int, ...]]:
-        begun: list[tuple[int, ...]] = [()]
-        while begun:
-            mapping = begun.pop()
+        partial: list[tuple[int, ...]] = [()]
+        while partial:
+            mapping = partial.pop()
             if len(mapping) == self.query.p:
                 yield mapping
             else:
-                begun += [(*mapping, node) for node in self._free(mapping)]
+                partial += [(*mapping, node) for node in self._free(mapping)]
 
     def _free(self, mapping: tuple[int, ...]) -> Iterator[int]:
         """Yield the nodes for one more process: those with a core, and one unused of a kind."""
@@ -144,7 +148,7 @@ class Placing:
             yield from (node for node in kind.nodes if 0 < used[node] < self.cores)
             yield from islice((node for node in kind.nodes if not used[node]), 1)
 
-    def _climbed(self) -> tuple[int, ...]:
+    def _hill_climb(self) -> tuple[int, ...]:
         """Return where no move of one process and no exchange of two is any better."""
         fastest = sorted(self.kinds, key=lambda kind: (kind.utilization - 1) * kind.weight)
         cores = (node for kind in fastest for node in kind.nodes for _ in range(self.cores))
@@ -152,21 +156,21 @@ class Placing:
         better = True
         while better and len(self.tried) < MOST_TRIED:
             better = False
-            for other in self._around(chosen):
-                if self.value(other) < self.value(chosen):
-                    chosen, better = other, True
+            for neighbor in self._neighbors(chosen):
+                if self.value(neighbor) < self.value(chosen):
+                    chosen, better = neighbor, True
                     break
         return chosen
 
-    def _around(self, mapping: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def _neighbors(self, mapping: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         for rank, node in enumerate(mapping):
             before, after = mapping[:rank], mapping[rank + 1 :]
             for free in self._free((*before, *after)):
                 yield (*before, free, *after)
-            for other in range(rank):
-                if mapping[other] != node:
+            for other_rank in range(rank):
+                if mapping[other_rank] != node:
                     swapped = list(mapping)
-                    swapped[rank], swapped[other] = swapped[other], node
+                    swapped[rank], swapped[other_rank] = swapped[other_rank], node
                     yield tuple(swapped)
 
 
@@ -187,20 +191,20 @@ def blame(query: Query, runs: int) -> list[tuple[int, Estimate]]:
     if not loaded or background is None:
         return []
     whole = _times(query, runs)
-    found: list[tuple[int, Estimate]] = []
+    costs: list[tuple[int, Estimate]] = []
     for node in loaded:
         used = tuple(0.0 if n == node else background.of(n) for n in range(max(loaded) + 1))
         parts = {
             **query.machine.parts,
             "background": attrs.evolve(background, nodes=used, utilization=0.0),
         }
-        other = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=parts))
-        found.append((node, paired(whole, _times(other, runs))))
-    return sorted(found, key=lambda one: -one[1].mean)
+        unloaded = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=parts))
+        costs.append((node, paired(whole, _times(unloaded, runs))))
+    return sorted(costs, key=lambda cost: -cost[1].mean)
 
 
 def _times(query: Query, runs: int) -> NDArray[np.float64]:
     """Return the program's time in each of so many runs."""
-    options = sampled(query.options, tolerance=1e-9, most=runs)
-    made = drawn(query, Nodes(loads(query), explicit=True))
-    return replications(query.with_options(options), made, least=runs).found.values
+    options = sampled_options(query.options, tolerance=1e-9, most=runs)
+    program = build_program(query, Nodes(loads(query), explicit=True))
+    return replications(query.with_options(options), program, least=runs).replications.values

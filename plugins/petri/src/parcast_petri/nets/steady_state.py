@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from parcast.quantities import generator
 from parcast_petri.nets.arrays import Arrays
-from parcast_petri.nets.markings import searched
+from parcast_petri.nets.markings import search_markings
 from parcast_petri.nets.net import Net, NetError, Transition
 from parcast_petri.nets.token_game import Play
 
@@ -35,7 +35,7 @@ LEAST_STEADY, MOST_STEADY = _FIRST * _BATCHES, 20_000_000
 
 
 @attrs.frozen
-class Mean:
+class BatchMean:
     """A mean of the long run, and its 95 % interval."""
 
     mean: float
@@ -44,14 +44,16 @@ class Mean:
 
 
 @attrs.frozen
-class Steady:
+class SteadyState:
     """The long run of a net."""
 
     net: Net
     seconds: float  #: observed
     firings: int
-    throughput: Mapping[str, Mean]  #: firings a second, by transition
-    marking: Mapping[str, Mean]  #: tokens in the mean, by place that some transition takes from
+    throughput: Mapping[str, BatchMean]  #: firings a second, by transition
+    marking: Mapping[
+        str, BatchMean
+    ]  #: tokens in the mean, by place that some transition takes from
     settled: bool  #: whether the intervals are as narrow as was sought
 
     def as_json(self) -> dict[str, Any]:
@@ -62,8 +64,8 @@ class Steady:
                 "seconds": self.seconds,
                 "firings": self.firings,
                 "settled": self.settled,
-                "throughput": {name: attrs.asdict(one) for name, one in self.throughput.items()},
-                "marking": {name: attrs.asdict(one) for name, one in self.marking.items()},
+                "throughput": {name: attrs.asdict(mean) for name, mean in self.throughput.items()},
+                "marking": {name: attrs.asdict(mean) for name, mean in self.marking.items()},
             },
         }
 
@@ -83,9 +85,10 @@ class Steady:
         return "\n".join(lines)
 
 
-def _listed(title: str, means: Mapping[str, Mean]) -> list[str]:
+def _listed(title: str, means: Mapping[str, BatchMean]) -> list[str]:
     rows = (
-        f"  {name}: {one.mean:.6g} ({one.low:.6g} .. {one.high:.6g})" for name, one in means.items()
+        f"  {name}: {mean.mean:.6g} ({mean.low:.6g} .. {mean.high:.6g})"
+        for name, mean in means.items()
     )
     return [f"{title}:", *rows]
 
@@ -97,26 +100,26 @@ def never_ends(net: Net) -> bool:
     none of those looked at may be a halt, and some numbers of firings must bring a marking back:
     the nets of programs and of loops that count have none.
     """
-    if any(not one.pre and not one.inhibitor for one in net.transitions):
+    if any(not transition.pre and not transition.inhibitor for transition in net.transitions):
         return True
-    taken = {place for one in net.transitions for place in one.pre}
-    if any(place not in taken for one in net.transitions for place in one.inhibitor):
+    inputs = net.inputs()
+    if any(place not in inputs for transition in net.transitions for place in transition.inhibitor):
         return False
     bare = [
         Transition(
-            name=one.name,
-            pre=one.pre,
-            post={place: number for place, number in one.post.items() if place in taken},
-            inhibitor=one.inhibitor,
+            name=transition.name,
+            pre=transition.pre,
+            post={place: number for place, number in transition.post.items() if place in inputs},
+            inhibitor=transition.inhibitor,
         )
-        for one in net.transitions
+        for transition in net.transitions
     ]
-    initial = {place: number for place, number in net.initial.items() if place in taken}
-    inner = Net(places=tuple(taken), transitions=tuple(bare), initial=initial)
+    initial = {place: number for place, number in net.initial.items() if place in inputs}
+    inner = Net(places=tuple(inputs), transitions=tuple(bare), initial=initial)
     if not _repeats(inner):
         return False
-    search = searched(inner)
-    return search.way is None
+    search = search_markings(inner)
+    return search.firing_sequence is None
 
 
 def _repeats(net: Net) -> bool:
@@ -137,44 +140,48 @@ class _Batches:
     marking: Array
     began: float = 0.0
     seconds: list[float] = attrs.field(factory=list)
-    fired: list[Array] = attrs.field(factory=list)
-    held: list[Array] = attrs.field(factory=list)
+    firings: list[Array] = attrs.field(factory=list)
+    token_seconds: list[Array] = attrs.field(factory=list)
 
-    def one(self, size: int) -> bool:
+    def observe(self, size: int) -> bool:
         """Observe a batch of so many firings, a multiple of `_FIRST`; tell whether all happened."""
         transitions, places = self.change.shape
-        fired, held, begun = np.zeros(transitions), np.zeros(places), self.began
+        firings, token_seconds, begun = np.zeros(transitions), np.zeros(places), self.began
         for _ in range(size // _FIRST):
             times, which = self.play.trace()
             if len(which) < _FIRST:
                 return False
             number = np.bincount(which, minlength=transitions).astype(float)
             left = np.bincount(which, times[-1] - times, minlength=transitions)
-            held = held + self.marking * (times[-1] - self.began) + self.change.T @ left
+            token_seconds = (
+                token_seconds + self.marking * (times[-1] - self.began) + self.change.T @ left
+            )
             self.marking = self.marking + self.change.T @ number
-            fired, self.began = fired + number, times[-1]
+            firings, self.began = firings + number, times[-1]
         self.seconds.append(self.began - begun)
-        self.fired.append(fired)
-        self.held.append(held)
+        self.firings.append(firings)
+        self.token_seconds.append(token_seconds)
         return True
 
     def merge(self) -> None:
         """Take two batches for one."""
-        for name in ("seconds", "fired", "held"):
+        for name in ("seconds", "firings", "token_seconds"):
             values = getattr(self, name)
             setattr(self, name, [a + b for a, b in zip(values[::2], values[1::2], strict=True)])
 
 
-def steady(made: Arrays, seed: int = 0, most: int = MOST_STEADY) -> Steady | None:
+def steady_state(
+    net_arrays: Arrays, seed: int = 0, most_firings: int = MOST_STEADY
+) -> SteadyState | None:
     """Return the long run of a net; None where it ends.
 
     Parameters
     ----------
-    made
+    net_arrays
         The net, in the form that plays it.
     seed
         Of random delays.
-    most
+    most_firings
         How many firings there may be.
 
     Raises
@@ -182,19 +189,19 @@ def steady(made: Arrays, seed: int = 0, most: int = MOST_STEADY) -> Steady | Non
     NetError
         If tokens pile up in a place, or the net's run is refused (see `Play`).
     """
-    net = made.net
-    play = Play(made, generator(seed, 0), memory=made.memory(room=_FIRST))
+    net = net_arrays.net
+    play = Play(net_arrays, generator(seed, 0), memory=net_arrays.memory(room=_FIRST))
     batches = _Batches(
         play, _change(net), np.array([net.initial.get(p, 0) for p in net.places], float)
     )
     size = _FIRST
     while True:
         while len(batches.seconds) < _BATCHES:
-            if not batches.one(size):
+            if not batches.observe(size):
                 return None
-        found, settled = _estimated(net, batches)
-        if settled or _BATCHES * size * 3 // 2 > most:
-            return attrs.evolve(found, settled=settled)
+        estimate, settled = _estimated(net, batches)
+        if settled or _BATCHES * size * 3 // 2 > most_firings:
+            return attrs.evolve(estimate, settled=settled)
         batches.merge()
         size *= 2
 
@@ -204,55 +211,56 @@ def _change(net: Net) -> Any:
 
     place = {name: at for at, name in enumerate(net.places)}
     change = lil_array((len(net.transitions), len(net.places)))
-    for at, one in enumerate(net.transitions):
-        for arcs, sign in ((one.pre, -1), (one.post, 1)):
-            for name, number in arcs.items():
-                change[at, place[name]] += sign * number
+    for at, transition in enumerate(net.transitions):
+        for name, tokens in transition.change().items():
+            change[at, place[name]] = tokens
     return change.tocsr()
 
 
-def _estimated(net: Net, batches: _Batches) -> tuple[Steady, bool]:
+def _estimated(net: Net, batches: _Batches) -> tuple[SteadyState, bool]:
     seconds = np.array(batches.seconds[_WARM:])
-    fired, held = np.array(batches.fired[_WARM:]), np.array(batches.held[_WARM:])
-    _refuse_growth(net, seconds, held)
-    rates, rate_half, rate_alike = _ratios(fired, seconds)
-    means, mean_half, mean_alike = _ratios(held, seconds)
-    taken = {place for one in net.transitions for place in one.pre}
-    places = [at for at, place in enumerate(net.places) if place in taken]
+    firings = np.array(batches.firings[_WARM:])
+    token_seconds = np.array(batches.token_seconds[_WARM:])
+    _refuse_growth(net, seconds, token_seconds)
+    rates, rate_half, rate_alike = _ratios(firings, seconds)
+    means, mean_half, mean_alike = _ratios(token_seconds, seconds)
+    inputs = net.inputs()
+    places = [at for at, place in enumerate(net.places) if place in inputs]
     narrow = (rate_half <= _TOLERANCE * rates).all() and (
         mean_half[places] <= _TOLERANCE * np.maximum(1, means[places])
     ).all()
-    apart = max(rate_alike.max(), mean_alike[places].max(initial=0.0)) <= _ALIKE
-    found = Steady(
+    independent = max(rate_alike.max(), mean_alike[places].max(initial=0.0)) <= _ALIKE
+    estimate = SteadyState(
         net=net,
         seconds=float(seconds.sum()),
-        firings=int(fired.sum()),
+        firings=int(firings.sum()),
         throughput={
-            one.name: _mean(rates[at], rate_half[at]) for at, one in enumerate(net.transitions)
+            transition.name: _mean(rates[at], rate_half[at])
+            for at, transition in enumerate(net.transitions)
         },
         marking={net.places[at]: _mean(means[at], mean_half[at]) for at in places},
         settled=False,
     )
-    return found, bool(narrow and apart)
+    return estimate, bool(narrow and independent)
 
 
 def _ratios(values: Array, seconds: Array) -> tuple[Array, Array, Array]:
     """Return ratios to the time, half widths of their intervals, and how alike neighbors are."""
     count = len(seconds)
     ratio = values.sum(axis=0) / seconds.sum()
-    apart = values - ratio * seconds[:, None]
-    square = (apart**2).sum(axis=0)
+    deviations = values - ratio * seconds[:, None]
+    square = (deviations**2).sum(axis=0)
     half = _STUDENT * np.sqrt(square / (count * (count - 1))) / seconds.mean()
     exact = square <= (1e-12 * np.abs(values).sum(axis=0)) ** 2
-    alike = (apart[1:] * apart[:-1]).sum(axis=0) / np.where(exact, 1.0, square)
+    alike = (deviations[1:] * deviations[:-1]).sum(axis=0) / np.where(exact, 1.0, square)
     return ratio, half, np.where(exact, 0.0, alike)
 
 
-def _mean(value: float, half: float) -> Mean:
-    return Mean(float(value), float(max(value - half, 0.0)), float(value + half))
+def _mean(value: float, half: float) -> BatchMean:
+    return BatchMean(float(value), float(max(value - half, 0.0)), float(value + half))
 
 
-def _refuse_growth(net: Net, seconds: Array, held: Array) -> None:
+def _refuse_growth(net: Net, seconds: Array, token_seconds: Array) -> None:
     """Refuse a net in which tokens pile up.
 
     Raises
@@ -260,11 +268,11 @@ def _refuse_growth(net: Net, seconds: Array, held: Array) -> None:
     NetError
         If a place that some transition takes from holds ever more.
     """
-    taken = {place for one in net.transitions for place in one.pre}
+    inputs = net.inputs()
     middle = np.cumsum(seconds) - seconds / 2
     for at, place in enumerate(net.places):
-        means = held[:, at] / seconds
-        if place not in taken or not np.ptp(means):
+        means = token_seconds[:, at] / seconds
+        if place not in inputs or not np.ptp(means):
             continue
         slope = np.polyfit(middle, means, 1)[0]
         if np.corrcoef(middle, means)[0, 1] > 0.95 and means[-1] > 1.5 * means[0] > 0:

@@ -38,7 +38,7 @@ def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]
     ``hot_to_mean`` compares it with those that could share its load: of disks, buses and ports
     out with those that have data at all.
     """
-    found = {}
+    by_class = {}
     channels = {"disk": cluster.hardware.channels}
     for name, (word, _) in SERVERS.items():
         usage = getattr(outcome.usage, name)
@@ -48,7 +48,7 @@ def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]
         mean = busy / sharing if sharing else 0.0
         hot = float(usage[BUSY].max(initial=0.0))
         served = float(usage[SERVED].sum())
-        found[word] = {
+        by_class[word] = {
             "servers": usage.shape[1],
             "served": served,
             "busy": busy,
@@ -58,35 +58,35 @@ def resources(cluster: Cluster, outcome: Outcome) -> dict[str, dict[str, float]]
             "hottest": hot / (outcome.time * width) if outcome.time else 0.0,
             "hot_to_mean": hot / mean if mean else 1.0,
         }
-    return found
+    return by_class
 
 
 def binding(cluster: Cluster, outcome: Outcome) -> str:
     """Return the word of the class whose hottest server is the busiest of all."""
-    found = resources(cluster, outcome)
-    return max(found, key=lambda word: found[word]["hottest"])
+    by_class = resources(cluster, outcome)
+    return max(by_class, key=lambda word: by_class[word]["hottest"])
 
 
 def prediction(
     query: Query, cluster: Cluster, outcome: Outcome, assumptions: tuple[str, ...]
 ) -> Prediction:
     """Return what a simulation says of an emulated application."""
-    content, found = query.workload.content, resources(cluster, outcome)
+    content, by_class = query.workload.content, resources(cluster, outcome)
     bound, shared = binding(cluster, outcome), _sharing(query)
-    doubt = content.doubt(query)
-    open_ = (doubt.note,) if doubt else ()
+    fit = content.fit_interval(query)
+    open_ = (fit.note,) if fit else ()
     return Prediction(
         time=outcome.time,
-        ci=(doubt.least * outcome.time, doubt.most * outcome.time) if doubt else None,
-        lower=None if shared or doubt else outcome.lower,  # shares and fits prove nothing
+        ci=(fit.least * outcome.time, fit.most * outcome.time) if fit else None,
+        lower=None if shared or fit else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
-        notes=(_note(bound, found[bound]), *shared, *open_),
+        notes=(_note(bound, by_class[bound]), *shared, *open_),
         assumptions=(
             *assumptions,
             _NETWORK,
             *content.notes,
         ),
-        details=_details(query, outcome, found),
+        details=_details(query, outcome, by_class),
     )
 
 
@@ -108,12 +108,12 @@ def _note(word: str, used: dict[str, float]) -> str:
     )
 
 
-def _details(query: Query, outcome: Outcome, found: Any) -> dict[str, Any]:
+def _details(query: Query, outcome: Outcome, by_class: Any) -> dict[str, Any]:
     details = {
         "engine": outcome.engine,
         "operations": outcome.operations,
         "epochs": len(outcome.epoch_ends),
-        "resources": found,
+        "resources": by_class,
     }
     if outcome.reason is not None:
         details["not_feed_forward"] = outcome.reason
@@ -123,7 +123,7 @@ def _details(query: Query, outcome: Outcome, found: Any) -> dict[str, Any]:
     return details
 
 
-def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
+def operation_times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
     """Return makespan, ends of epochs and every operation, by the keys of reference cases."""
     return {
         "makespan": outcome.time,
@@ -131,28 +131,31 @@ def times(cluster: Cluster, outcome: Outcome) -> dict[str, Any]:
         "ops": [
             {"block": number, **op}
             for number, op in enumerate(
-                op for one in outcome.passes for op in _operations(cluster, one)
+                op for recorded in outcome.passes for op in _operations(cluster, recorded)
             )
         ],
     }
 
 
-def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
-    blocks, record, hardware = done.blocks, done.record, cluster.hardware
+def _operations(cluster: Cluster, recorded: Pass) -> Iterator[dict[str, Any]]:
+    blocks, record, hardware = recorded.blocks, recorded.record, cluster.hardware
     consumers = blocks.consumers
     size = np.broadcast_to(blocks.size, blocks.disk.shape)
-    holding, computing = size / hardware.bandwidth, working(cluster, done)
-    epoch = done.epoch + np.repeat(np.arange(len(done.lengths)), done.lengths)
+    holding, computing = size / hardware.bandwidth, computing_times(cluster, recorded)
+    epoch = recorded.epoch + np.repeat(np.arange(len(recorded.lengths)), recorded.lengths)
     for block, disk in enumerate(blocks.disk.tolist()):
         node = int(cluster.node_of[disk])
-        places = range(int(consumers.start[block]), int(consumers.start[block + 1]))
-        targets = {place: int(consumers.listed[place]) for place in places}
-        sends = {place: target for place, target in targets.items() if target != node}
-        came = {place: record.in_start[place] + holding[block] for place in sends}
+        positions = range(int(consumers.start[block]), int(consumers.start[block + 1]))
+        targets = {position: int(consumers.nodes[position]) for position in positions}
+        sends = {position: target for position, target in targets.items() if target != node}
+        came = {position: record.in_start[position] + holding[block] for position in sends}
         # computations as their blocks come to processors
         order = sorted(
-            places,
-            key=lambda place: (came.get(place, record.bus_end[block]), record.cpu_start[place]),
+            positions,
+            key=lambda position: (
+                came.get(position, record.bus_end[block]),
+                record.cpu_start[position],
+            ),
         )
         yield {
             "epoch": int(epoch[block]),
@@ -163,34 +166,34 @@ def _operations(cluster: Cluster, done: Pass) -> Iterator[dict[str, Any]]:
             "sends": [
                 {
                     "dst": target,
-                    **_held("out", record.out_start[place], holding[block]),
-                    **_held("in", record.in_start[place], holding[block]),
+                    **_span_of("out", record.out_start[position], holding[block]),
+                    **_span_of("in", record.in_start[position], holding[block]),
                 }
-                for place, target in sends.items()
+                for position, target in sends.items()
             ],
             "computes": [
                 {
-                    "node": targets[place],
-                    "local": targets[place] == node,
-                    **_held("cpu", record.cpu_start[place], computing[place]),
+                    "node": targets[position],
+                    "local": targets[position] == node,
+                    **_span_of("cpu", record.cpu_start[position], computing[position]),
                 }
-                for place in order
+                for position in order
             ],
         }
 
 
-def working(cluster: Cluster, done: Pass) -> Floats:
-    """Return how long each computation takes, by the places of a record."""
-    blocks = done.blocks
+def computing_times(cluster: Cluster, recorded: Pass) -> Floats:
+    """Return how long each computation takes, by the positions of a record."""
+    blocks = recorded.blocks
     seconds = np.broadcast_to(blocks.compute, blocks.disk.shape)
     repeated = np.repeat(seconds, np.diff(blocks.consumers.start))
-    found: Floats = repeated / cluster.speed[blocks.consumers.listed]
-    return found
+    seconds_each: Floats = repeated / cluster.speed[blocks.consumers.nodes]
+    return seconds_each
 
 
 def _span(name: str, start: float, end: float) -> dict[str, float]:
     return {f"{name}_start": float(start), f"{name}_end": float(end)}
 
 
-def _held(name: str, start: float, seconds: float) -> dict[str, float]:
+def _span_of(name: str, start: float, seconds: float) -> dict[str, float]:
     return _span(name, start, start + seconds)
