@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+import typer
 
 from parcast import (
     FamilyEntry,
@@ -242,6 +243,18 @@ def test_start_up_is_light(
         return
     with pytest.raises(AssertionError, match=sentence):
         check_plugin(parcast_fresh)
+
+
+def test_commands_are_the_same_however_often_they_are_asked_for() -> None:
+    group, module = typer.Typer(), plugin(entry())
+
+    def parcast_commands(app: typer.Typer) -> None:
+        group.command("go")(lambda: None)
+        app.add_typer(group, name="tiny")
+
+    module.parcast_commands = hookimpl(parcast_commands)
+    with pytest.raises(AssertionError, match=r"adds \['tiny go'\] twice"):
+        check_plugin(module)
 
 
 def half(found: Prediction, _: Query) -> float:

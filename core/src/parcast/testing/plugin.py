@@ -8,6 +8,8 @@ import pickle
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -46,8 +48,9 @@ def check_plugin(plugin: Any) -> Registry:
     """Check a plugin alone with the core; return the registry of the two for further checks.
 
     The hooks are spelled right and marked; the records have lower-case names (solvers in the
-    plugin's own family), a summary, and code that loads; they pickle. A module and its hooks
-    import none of `HEAVY`, and of parcast no file of it imports what is no API (`deep_imports`).
+    plugin's own family), a summary, and code that loads; they pickle. Commands are the same
+    however often they are asked for. A module and its hooks import none of `HEAVY`, and of parcast
+    no file of it imports what is no API (`deep_imports`).
     """
     with promised(f"plugin {plugin!r} must load"):  # in strict mode it raises
         registry, core = Registry([plugin]), Registry([])
@@ -68,7 +71,27 @@ def check_plugin(plugin: Any) -> Registry:
         deep = deep_imports(plugin)
         expect(not deep, f"{who}: {'; '.join(deep)}")
         _check_start(plugin.__name__, who)
+    with promised(f"{who} must add its commands"):
+        first, second = _commands(registry), _commands(registry)
+    again = sorted((Counter(second) - Counter(first)).keys())
+    expect(not again, f"{who}: asked twice for its commands it adds {again} twice; use a new app")
     return registry
+
+
+def _commands(registry: Registry) -> list[str]:
+    """Return the commands that plugins add to a new app, groups before the names in them."""
+    import typer
+
+    app = typer.Typer()
+    registry.add_commands(app)
+    return [*_named(app, "")]
+
+
+def _named(app: Any, prefix: str) -> Iterator[str]:
+    for command in app.registered_commands:
+        yield f"{prefix}{command.name or command.callback.__name__}"
+    for group in app.registered_groups:
+        yield from _named(group.typer_instance, f"{prefix}{group.name} ")
 
 
 def _check_entry(entry: Any, word: str, who: str) -> None:

@@ -95,11 +95,12 @@ def parcast_machines() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
-    from parcast_petri import placement_commands
-    from parcast_petri.commands import app as commands
+    import typer
+
+    from parcast_petri import commands, placement_commands
     from parcast_petri.nets import net_commands
 
-    net_commands.add(commands)
-    placement_commands.add(commands)
-
-    app.add_typer(commands, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    for module in (commands, net_commands, placement_commands):
+        module.add(group)
+    app.add_typer(group, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

@@ -12,8 +12,6 @@ import typer
 #: Seconds beyond which a command says what it is about to take.
 _LONG = 20
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Timed Petri nets.")
-
 
 class Evaluation(StrEnum):
     """When a delay that depends on the marking is evaluated."""
@@ -30,12 +28,12 @@ class Beginning(StrEnum):
     idle = "idle"
 
 
-@app.callback()
-def _group() -> None:
-    """Timed Petri nets: programs on loaded nodes and shared networks."""
+def add(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (solve, slowdown):
+        app.command()(command)
 
 
-@app.command()
 def solve(
     file: Annotated[Path, typer.Argument(help="A timed net, in JSON or PNML.")],
     *,
@@ -63,7 +61,6 @@ def solve(
     typer.echo(json.dumps(result.as_json()) if as_json else result.report())
 
 
-@app.command()
 def slowdown(
     *,
     demand: Annotated[str, typer.Option(help="CPU time of the process, such as 10 or 250ms.")],
