@@ -30,7 +30,10 @@ _SOLVERS = {
 def parcast_parts() -> Iterator[PartEntry]:
     """Add what a machine's operating system does."""
     yield PartEntry(
-        "noise", "parcast_perturb.asking:Noise", "What is added to calls and gaps.", choice="noise"
+        "noise",
+        "parcast_perturb.machine_costs:Noise",
+        "What is added to calls and gaps.",
+        choice="noise",
     )
 
 
