@@ -9,7 +9,7 @@ import pytest
 import parcast
 from parcast_emulator.hardware import Bus, Disk
 from parcast_mpi import library
-from parcast_mpi.measuring.measure import Asked, measure
+from parcast_mpi.measuring.measure import MeasurementPlan, measure
 from parcast_mpi.measuring.sampling import Effort
 
 SMALL = """
@@ -36,7 +36,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, parcast.results.
     folder: Path = tmp_path_factory.mktemp("host")
     effort = Effort(rounds=6, calls=10, quanta=200, seconds=0.002, passes_between=10)
     registry = parcast.Registry()
-    asked = Asked(anyway=True, effort=effort, parts=registry.parts)
+    asked = MeasurementPlan(anyway=True, effort=effort, parts=registry.parts)
     (folder / "m.toml").write_text(measure(asked))
     (folder / "small.toml").write_text(SMALL)
     machine = registry.machine(str(folder / "m.toml"))

@@ -14,8 +14,8 @@ from parcast.program.reference import frozen
 from parcast.program.reference.fixed_order import is_decided_by_timing
 from parcast.program.unroll.blocks import Operation, Unrolled
 from parcast.testing import by_sweep, random_program
-from parcast_perturb.asking import Noise
-from parcast_perturb.from_program import ZERO
+from parcast_perturb.from_program import NO_NETWORK
+from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.solvers import Clocked, Lower, Options, Upper
@@ -31,7 +31,7 @@ def test_every_end_is_that_of_the_reference(eager, programs):
         ready = lower(REGISTRY.lowerings, made.query, "trace")[0]
         content = ready.workload.content
         reference = by_sweep(made.expanded, made.costs)
-        known = attrs.evolve(ZERO, eager_max=content.eager_limit)
+        known = attrs.evolve(NO_NETWORK, eager_max=content.eager_limit)
         found = propagate(
             content.trace,
             Perturbation(event=content.added),

@@ -9,7 +9,7 @@ import pytest
 
 from parcast import Parts
 from parcast_mpi.host import Load, read_ticks
-from parcast_mpi.running.answer import Measured, gathered, median_interval, prediction
+from parcast_mpi.running.answer import MeasuredRun, collect, median_interval, prediction
 
 
 def coverage(n: int, k: int) -> float:
@@ -34,8 +34,8 @@ def test_parts_are_means_over_ranks_and_sum_to_the_median() -> None:
         {"repetitions": [[t, [t / 2, t / 2, 0.0, 0.0]] for t in (3.0, 1.0, 2.0, 10.0)]},
         {"repetitions": [[t, [t / 4, 0.0, t / 4, t / 2]] for t in (3.0, 1.0, 2.0, 10.0)]},
     ]
-    times, parts = gathered(answers)
-    found = prediction(Measured(times, parts, "MPI", Load(0.5, 0.0), None))
+    times, parts = collect(answers)
+    found = prediction(MeasuredRun(times, parts, "MPI", Load(0.5, 0.0), None))
     assert found.time == 2.5
     assert found.parts == Parts(0.9375, 0.625, 0.3125, 0.625)
     assert found.ci == (1.0, 10.0)

@@ -20,7 +20,7 @@ from parcast_mpi.measuring.estimates import (
     line,
     of_samples,
     split_startup,
-    thinned,
+    thin,
 )
 from parcast_mpi.measuring.machine_file import quantity
 from parcast_mpi.measuring.sampling import SIZES
@@ -87,7 +87,7 @@ def test_an_empty_message_is_shared_out() -> None:
     assert (found.overhead, found.overhead_receive) == (send, receive)
     assert found.startup == Estimate(5.0, 5.0)
     tight = split_startup(Estimate(2.5, 0.1), send, receive)
-    assert tight.squeezed
+    assert tight.scaled_down
     assert tight.startup.value == 0
     assert tight.overhead.value + tight.overhead_receive.value == pytest.approx(2.5)
 
@@ -121,7 +121,7 @@ def test_a_host_that_never_works_loses_all() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=600))
 def test_thinned_samples_keep_their_ends_and_come_from_the_samples(values: list[float]) -> None:
-    kept = thinned(values)
+    kept = thin(values)
     assert len(kept) == min(200, len(values))
     assert (kept[0], kept[-1]) == (min(values), max(values))
     assert set(kept) <= set(values)

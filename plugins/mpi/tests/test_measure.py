@@ -14,8 +14,8 @@ from parcast.quantities import to_base
 from parcast_mpi import library
 from parcast_mpi.host import Host, Load, identity
 from parcast_mpi.measuring import measure as measuring
-from parcast_mpi.measuring.machine_file import values, written
-from parcast_mpi.measuring.measure import Asked, measure
+from parcast_mpi.measuring.machine_file import file_text, values
+from parcast_mpi.measuring.measure import MeasurementPlan, measure
 from parcast_mpi.measuring.sampling import EAGER_SIZES, FILE_SIZES, SIZES, Effort
 from parcast_mpi.variability import Variability
 
@@ -46,7 +46,7 @@ def samples(rank: int) -> dict[str, Any]:
 def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) -> None:
     found = [v for v in values([samples(0), samples(1)], None) if v.part in registry.parts]
     path = tmp_path / "m.toml"
-    path.write_text(written("m", "known", found, {"id": "1", "cores": 2, "busy": 0.5}))
+    path.write_text(file_text("m", "known", found, {"id": "1", "cores": 2, "busy": 0.5}))
     machine = registry.machine(str(path))
     assert machine.processor.rate == 5e9
     assert (machine.nodes.count, machine.nodes.cores) == (1, 2)
@@ -95,7 +95,7 @@ def test_only_parts_that_are_known_are_written(
     mpi: library.Library, registry: Registry, tmp_path: Path
 ) -> None:
     effort = Effort(rounds=3, calls=10, quanta=20, seconds=0.002, passes_between=10)
-    text = measure(Asked(anyway=True, effort=effort, parts=registry.parts))
+    text = measure(MeasurementPlan(anyway=True, effort=effort, parts=registry.parts))
     path = tmp_path / "m.toml"
     path.write_text(text)
     assert registry.machine(str(path)).storage.bandwidth
@@ -124,7 +124,7 @@ def test_a_busy_host_is_not_measured(
 ) -> None:
     monkeypatch.setattr(measuring, "load", lambda _seconds: busy)
     with pytest.raises(UnsupportedError, match=r"too busy to be measured: .* of \d+ cores busy"):
-        measure(Asked())
+        measure(MeasurementPlan())
 
 
 def test_this_host_is_measured(
@@ -137,7 +137,7 @@ def test_this_host_is_measured(
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
     text = measure(
-        Asked(
+        MeasurementPlan(
             kernel="mine:solve",
             reference=reference,
             anyway=True,

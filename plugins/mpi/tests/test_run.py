@@ -199,11 +199,11 @@ REFUSED = {
     "3 processes on 2 cores": ({}, {"p": 3}),
     "d=2: a real run has the one file system": ({}, {"d": 2}),
     "there is no folder /nowhere": ({}, {"settings": {"mpi.run.directory": "/nowhere"}}),
-    "operations are more than are run unasked": (
+    "operations are more than mpi.run.most_operations=": (
         {},
         {"settings": {"mpi.run.most_operations": 1}, "p": 2},
     ),
-    "GB of this host; ask a smaller problem": ({}, {"settings": {"n": "1e15"}, "p": 2}),
+    "GB of this host; choose a smaller problem": ({}, {"settings": {"n": "1e15"}, "p": 2}),
 }
 
 

@@ -24,9 +24,11 @@ import numpy as np
 
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.timing import with_times
 from parcast_traces.readers import columnar, time_independent
 from parcast_traces.trace.recording import Recording
+
+sys.path.append(str(Path(__file__).parents[1]))
+from tests.timed import with_times
 
 SIDE, BYTES, WORK = 8, 1024, 1_000_000
 PLATFORM = """<?xml version='1.0'?>

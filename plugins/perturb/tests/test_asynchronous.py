@@ -7,9 +7,9 @@ import random
 import pytest
 
 from parcast.cli import main
-from parcast_perturb.asynchronous import unawaited
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
+from parcast_perturb.unawaited import unawaited_sends
 from parcast_traces.readers.neutral import trace_of
 
 from .programs import Costs, neutral, random_program
@@ -106,7 +106,7 @@ def test_messages_that_nobody_waited_for_are_all_told():
     for seed in range(LOOSE):
         data, want = freed(seed)
         trace = trace_of(data, "loose")
-        rows = unawaited(trace)
+        rows = unawaited_sends(trace)
         ranks = trace.events.rank_of(rows)
         found = list(zip(ranks.tolist(), (rows - trace.events.offsets[ranks]).tolist(),
                          strict=True))  # fmt: skip

@@ -184,7 +184,7 @@ def test_columns_are_saved_and_asked(run, trace, tmp_path):
 
 
 def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
-    assert "may get faster here than they can" in run("run", trace, "--latency=-5us")
+    assert "may become faster than its network allows" in run("run", trace, "--latency=-5us")
     machine = tmp_path / "old.toml"
     machine.write_text('[network]\nstartup = "50 us"\nbandwidth = "1 MB/s"\noverhead = "10 us"\n')
     done = run("run", trace, "--latency=-60us", "--recorded-on", machine)

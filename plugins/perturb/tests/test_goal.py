@@ -8,9 +8,10 @@ from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.loggops import LogGOPS, replay
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.timing import with_times
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.goal import schedule
+
+from .timed import with_times
 
 FILES = Path(__file__).parent / "files" / "goal"
 TREE = Path(__file__).parents[4] / "shared" / "traces" / "goal" / "binary_tree_32.goal"

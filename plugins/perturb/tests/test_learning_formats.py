@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from parcast.errors import FileError, UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.timing import with_times
 from parcast_traces.errors import TraceError
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.protobuf import MalformedError, fields, packed
 from parcast_traces.trace.columns import BYTES, END, START
+
+from .timed import with_times
 
 FILES = Path(__file__).parent / "files"
 CHAKRA = FILES / "chakra"

@@ -12,11 +12,11 @@ from parcast import Query, Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.testing import random_program as random_machine
-from parcast_perturb.asking import Noise
+from parcast_perturb.forecast import forecast
+from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
-from parcast_perturb.prediction import forecast
 from parcast_perturb.solvers import Clocked, Options
-from parcast_perturb.subject import on_machine
+from parcast_perturb.traced_run import run_on_machine
 from parcast_traces.readers import columnar
 from parcast_traces.readers.neutral import trace_of
 from parcast_traces.workload import read, workload
@@ -53,12 +53,12 @@ def asked(trace, machine, replications=3):
 def ran(trace, machine, added=None, replications=3):
     """Return what the commands say, a time or why not."""
     try:
-        subject = on_machine(trace, machine)
+        run = run_on_machine(trace, machine)
     except ParcastError as error:
         return str(error)
     found = forecast(
-        subject.trace, subject.with_noise(added or Perturbation()), subject.known, Semantics(),
-        ["clocked", "upper", "lower"], replications=replications if subject.noisy else 1,
+        run.trace, run.with_noise(added or Perturbation()), run.recorded, Semantics(),
+        ["clocked", "upper", "lower"], replications=replications if run.noisy else 1,
     )  # fmt: skip
     low, middle, high = (found.makespans(one) for one in ("lower", "clocked", "upper"))
     close = 1e-12 * middle.max()

@@ -9,7 +9,7 @@ import pytest
 from parcast_perturb.perturbation import Addition, Arrivals, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation import forms
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.propagation.sampling import mixed
+from parcast_perturb.propagation.sampling import hash32
 from parcast_traces.readers.neutral import trace_of
 
 from .programs import Costs, neutral, random_program
@@ -38,7 +38,7 @@ def finals():
                     trace, added, known, policy, semantics, replications=2, causes=True
                 )
                 assert done.cause is not None
-                found.append([done.final.tolist(), done.moved.tolist(), done.cause.tolist(),
+                found.append([done.final.tolist(), done.changes.tolist(), done.cause.tolist(),
                               sorted(done.clipped.items())])  # fmt: skip
     return found
 
@@ -63,7 +63,7 @@ def test_small_questions_never_load_numba(events):
 
 
 def test_draws_are_spread_evenly_and_do_not_follow_each_other():
-    function = mixed
+    function = hash32
     rows = [function(function(row)) >> 16 for row in range(40_000)]
     share = np.array(rows) / 65536
     assert abs(share.mean() - 0.5) < 0.006

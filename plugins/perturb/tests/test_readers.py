@@ -9,13 +9,13 @@ import pytest
 from parcast.errors import FileError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.timing import with_times
 from parcast_traces.errors import TraceError
 from parcast_traces.readers import columnar, neutral, read_trace
 from parcast_traces.trace.columns import BYTES, END, KIND, OUT, START
 
 from .programs import Costs, random_program
 from .programs import neutral as as_neutral
+from .timed import with_times
 
 TRACES = Path(__file__).parents[4] / "shared" / "traces"
 needs_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="no traces by others here")

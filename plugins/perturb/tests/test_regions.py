@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parcast.cli import main
-from parcast_perturb.prediction import summed
+from parcast_perturb.report import summed
 from parcast_traces.readers import read_trace
 from parcast_traces.writers import write_trace
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileError
 from parcast_perturb.perturbation import Recorded
-from parcast_perturb.timing import with_times
 from parcast_traces.gaps import gaps_of, slept
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.neutral import trace_of
@@ -18,6 +17,8 @@ from parcast_traces.trace.calls import ALL
 from parcast_traces.trace.columns import BYTES, OUT
 from parcast_traces.trace.decoding import decoded, received
 from parcast_traces.writers import write_trace
+
+from .timed import with_times
 
 CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
 

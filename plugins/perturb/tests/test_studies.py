@@ -7,7 +7,7 @@ import pytest
 
 from parcast.cli import main
 from parcast_perturb.perturbation import Recorded
-from parcast_perturb.slowest import excess_of, slowness
+from parcast_perturb.slow_ranks import excess_of, slowness
 from parcast_traces.readers.neutral import trace_of
 
 
@@ -88,7 +88,7 @@ def test_what_is_no_history_is_said(run, tmp_path):
     assert run("experiments", "empty") == "no experiments yet\n"
     (tmp_path / "empty" / "1.json").write_text("{}")
     assert "1.json is no experiment" in run("experiments", "empty", code=2)
-    assert "nothing can be kept there" in run("run", "t.json", "--keep", "t.json", code=2)
+    assert "nothing can be stored there" in run("run", "t.json", "--keep", "t.json", code=2)
 
 
 def test_slow_ranks_are_told(run, tmp_path):

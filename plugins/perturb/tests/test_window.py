@@ -43,8 +43,8 @@ def test_a_window_over_a_file_changes_no_number(saved, monkeypatch):
     whole = propagate(saved, added, known, "clocked")
     kept, dropped = [], []
     monkeypatch.setattr(window, "_EVENTS", 3 * 64)
-    monkeypatch.setattr(running, "MOST", 0)
-    move, drop = window.Window.move, window._Room.drop
+    monkeypatch.setattr(running, "MOST_EVENTS", 0)
+    move, drop = window.Window.move, window._SparseTable.drop
 
     def watched(self, state):
         move(self, state)
@@ -55,9 +55,9 @@ def test_a_window_over_a_file_changes_no_number(saved, monkeypatch):
         drop(self, first, kept, low)
 
     monkeypatch.setattr(window.Window, "move", watched)
-    monkeypatch.setattr(window._Room, "drop", counted)
+    monkeypatch.setattr(window._SparseTable, "drop", counted)
     parts = propagate(saved, added, known, "clocked")
     assert (parts.final == whole.final).all()
-    assert (parts.moved == whole.moved).all()
+    assert (parts.changes == whole.changes).all()
     assert dropped
     assert 0 < max(kept) < saved.count / 2  # 300 laps stand open, and what is behind is let go of

@@ -20,7 +20,6 @@ from parcast.testing import UNIT_MACHINE, check_plugin
 from parcast_perturb.from_program import of_program as lowered
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_perturb.timing import with_times
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.neutral import trace_of
 from parcast_traces.trace.columns import END, START
@@ -29,6 +28,7 @@ from parcast_traces.writers import WRITERS, perfetto, write_trace
 
 from .programs import Costs, neutral, random_program
 from .test_conformance import SOURCE
+from .timed import with_times
 
 FILES = Path(__file__).parent / "files"
 COSTS = Costs(o=10, latency=50, per_byte=1)

@@ -15,7 +15,29 @@ from parcast.cli import output_option
 if TYPE_CHECKING:
     from parcast_traces.tracer.runs import Run
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The real thing.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure this host, and trace MPI programs."
+)
+
+MachineFile = Annotated[Path, output_option("The machine file to write.")]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="MODULE:FUNCTION that computes and returns how many operations it did; its rate "
+        "is then the machine's, instead of POLY1's."
+    ),
+]
+Reference = Annotated[str | None, typer.Option(help="A machine whose speed counts as weight 1.")]
+Directory = Annotated[
+    Path | None, typer.Option(help="Where files are written and read to measure storage.")
+]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Measure even a busy host, and mark the file.")
+]
+JobFile = Annotated[
+    Path | None,
+    typer.Option(help="A file with two numbers a line: seconds of arrival and of the core."),
+]
 
 
 @app.callback()
@@ -23,40 +45,35 @@ def _group() -> None:
     """Measure this host, and trace MPI programs."""
 
 
+@contextlib.contextmanager
+def _exit_1(*errors: type[Exception]) -> Iterator[None]:
+    """Print these errors and end with code 1: the input was good, and there is no answer."""
+    try:
+        yield
+    except errors as error:
+        _say(str(error))
+        raise typer.Exit(1) from None
+
+
 @app.command()
 def measure(
     context: typer.Context,
     *,
-    output: Annotated[
-        Path,
-        output_option("The machine file to write."),
-    ],
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            help="MODULE:FUNCTION that computes and returns how many operations it did; its rate "
-            "is then the machine's, instead of POLY1's."
-        ),
-    ] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="A machine whose speed counts as weight 1.")
-    ] = None,
-    directory: Annotated[
-        Path | None, typer.Option(help="Where files are written and read to measure storage.")
-    ] = None,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Measure even a busy host, and mark the file.")
-    ] = False,
-) -> int:
+    output: MachineFile,
+    kernel: Kernel = None,
+    reference: Reference = None,
+    directory: Directory = None,
+    anyway: Anyway = False,
+) -> None:
     """Measure this host: rates, messages, files and noise, each number with its uncertainty."""
     from parcast.errors import FileError, SolveError, UnsupportedError
-    from parcast_mpi.measuring.measure import Asked
+    from parcast_mpi.measuring.measure import MeasurementPlan
     from parcast_mpi.measuring.measure import measure as measured
 
     _check_output(output)
     if directory is not None and not directory.is_dir():
         raise FileError(f"--directory: there is no folder {directory}")
-    asked = Asked(
+    plan = MeasurementPlan(
         name=output.stem,
         kernel=_check_kernel(kernel),
         reference=None if reference is None else context.obj.machine(reference),
@@ -64,34 +81,26 @@ def measure(
         anyway=anyway,
         parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
-    try:
-        with _progress() as tell:
-            text = measured(asked, tell)
-    except (UnsupportedError, SolveError) as error:
-        print(f"parcast: {error}", file=sys.stderr)
-        return 1
+    with _exit_1(UnsupportedError, SolveError), _progress() as tell:
+        text = measured(plan, tell)
     _write(output, text)
     print(f"{output}: see parcast show {output}")
-    return 0
 
 
 @app.command()
 def load(
     *,
     core: Annotated[int, typer.Option(min=0, help="The core that the jobs run on.")] = 0,
-    jobs: Annotated[
-        Path | None,
-        typer.Option(help="A file with two numbers a line: seconds of arrival and of the core."),
-    ] = None,
+    jobs: JobFile = None,
     utilization: Annotated[
-        float | None, typer.Option(help="Or: what jobs that come at random use of the core.")
+        float | None, typer.Option(help="Or: the core's utilization by jobs that come at random.")
     ] = None,
     demand: Annotated[
-        str, typer.Option(help="Law of a job's seconds of the core, such as exp:50ms.")
+        str, typer.Option(help="Distribution of a job's seconds of the core, such as exp:50ms.")
     ] = "exp:50ms",
     seconds: Annotated[str, typer.Option(help="How long jobs come.")] = "10 s",
-    seed: Annotated[int, typer.Option(help="Of random jobs.")] = 0,
-) -> int:
+    seed: Annotated[int, typer.Option(help="Seed of the random jobs.")] = 0,
+) -> None:
     """Load a core with background jobs: each a process that burns the core for its time."""
     import time
 
@@ -103,20 +112,16 @@ def load(
     if (jobs is None) == (utilization is None):
         raise FileError("give either --jobs, a file, or --utilization of random jobs")
     if jobs is not None:
-        found = read_file(jobs)
+        background = read_file(jobs)
     else:
         assert utilization is not None
         law = Distribution.read(demand, "s")
-        found = random_jobs(law, utilization, to_base(seconds, "s"), seed)
-    begun = time.monotonic()
-    try:
-        used = generate(found, core)
-    except UnsupportedError as error:
-        print(f"parcast: {error}", file=sys.stderr)
-        return 1
-    passed = time.monotonic() - begun
-    print(f"{len(found)} jobs used {used:.4g} s of core {core} in {passed:.4g} s")
-    return 0
+        background = random_jobs(law, utilization, to_base(seconds, "s"), seed)
+    begin = time.monotonic()
+    with _exit_1(UnsupportedError):
+        used = generate(background, core)
+    passed = time.monotonic() - begin
+    print(f"{len(background)} jobs used {used:.4g} s of core {core} in {passed:.4g} s")
 
 
 @app.command()
@@ -134,7 +139,7 @@ def trace(
         Path("trace")
     ),
     mpiexec: Annotated[
-        str | None, typer.Option(help="Starts the ranks; the mpicc beside it makes the tracer.")
+        str | None, typer.Option(help="Starts the ranks; the mpicc beside it compiles the tracer.")
     ] = None,
 ) -> int:
     """Record every MPI call of a program, which need not be changed for it."""
@@ -142,19 +147,12 @@ def trace(
     from parcast_mpi.tracing.running import run
     from parcast_traces.tracer.runs import read_run
 
-    try:
+    with _exit_1(UnsupportedError):
         code = run(command, output, processes, mpiexec, _say)
-    except UnsupportedError as error:
-        print(f"parcast: {error}", file=sys.stderr)
-        return 1
     if code:
-        print(f"parcast: the command ended with code {code}", file=sys.stderr)
-    try:
-        traced = read_run(output)
-    except FileError as error:
-        print(f"parcast: {error}", file=sys.stderr)
-        return 1
-    _print_trace(traced, output)
+        _say(f"the command ended with code {code}")
+    with _exit_1(FileError):
+        _print_trace(read_run(output), output)
     return 1 if code else 0
 
 
@@ -162,7 +160,7 @@ def trace(
 def convert(
     folder: Annotated[Path, typer.Argument(help="A folder that parcast mpi trace wrote.")],
     output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
-) -> int:
+) -> None:
     """Write a trace as neutral JSON, or as an OTF2 archive."""
     from parcast.errors import FileError, UnsupportedError
     from parcast_traces.readers.tracer import trace_of
@@ -174,16 +172,12 @@ def convert(
     if not output.parent.is_dir():
         raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
     run = read_run(folder)
-    try:
+    with _exit_1(UnsupportedError):
         losses = write_trace(trace_of(run, str(folder), checked=False), output)
-    except UnsupportedError as error:
-        print(f"parcast: {error}", file=sys.stderr)
-        return 1
     if run.asked_in_vain:
         losses += ("which requests a wait or a test was given and did not complete",)
     for loss in losses:
         print(f"note: lost: {loss}")
-    return 0
 
 
 def _print_trace(run: Run, folder: Path) -> None:
@@ -197,12 +191,12 @@ def _print_trace(run: Run, folder: Path) -> None:
     print_table(["call", "times", "seconds of all ranks"], rows)
     for records in run.ranks:
         if records.full:
-            print(f"parcast: rank {records.rank} could not write all of its trace", file=sys.stderr)
+            _say(f"rank {records.rank} could not write all of its trace")
         elif not records.ended:
-            print(
-                f"parcast: rank {records.rank} did not come to MPI_Finalize; its "
-                f"{len(records.rows)} records until then are kept", file=sys.stderr,
-            )  # fmt: skip
+            _say(
+                f"rank {records.rank} did not come to MPI_Finalize; its {len(records.rows)} "
+                "records until then are kept"
+            )
 
 
 def _say(text: str) -> None:
@@ -239,7 +233,7 @@ def _check_kernel(name: str | None) -> str | None:
 def _progress() -> Iterator[Callable[[int, int, str], None]]:
     """Show what is being measured on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
-        yield lambda _place, _count, _name: None
+        yield lambda _number, _count, _name: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -250,7 +244,7 @@ def _progress() -> Iterator[Callable[[int, int, str], None]]:
     with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task = bar.add_task("starting")
 
-        def tell(place: int, count: int, name: str) -> None:
-            bar.update(task, completed=place, total=count, description=name)
+        def tell(number: int, count: int, name: str) -> None:
+            bar.update(task, completed=number, total=count, description=name)
 
         yield tell

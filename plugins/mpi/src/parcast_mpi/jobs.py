@@ -70,10 +70,10 @@ def new_folder(where: str | None) -> Iterator[str]:
         If it cannot be made.
     """
     try:
-        made = tempfile.TemporaryDirectory(prefix="parcast-", dir=where)
+        temporary = tempfile.TemporaryDirectory(prefix="parcast-", dir=where)
     except OSError as error:
         raise PassingError(f"no files can be written in {where}: {error.strerror}") from None
-    with made as name:
+    with temporary as name:
         yield name
 
 
@@ -110,12 +110,14 @@ def run_python(
     program = [sys.executable, "-P", "-m", module, str(job.folder)]
     code = run(library, library.command(size, program), job, limit + GRACE, watch)
     answers = job.answers(size)
-    told = [
-        f"rank {rank} {one['error']}" for rank, one in enumerate(answers) if one and "error" in one
+    failures = [
+        f"rank {rank} {answer['error']}"
+        for rank, answer in enumerate(answers)
+        if answer and "error" in answer
     ]
-    if told:
-        raise PassingError("; ".join(told[:4]) + ("; …" if len(told) > 4 else ""))
-    silent = [rank for rank, one in enumerate(answers) if one is None]
+    if failures:
+        raise PassingError("; ".join(failures[:4]) + ("; …" if len(failures) > 4 else ""))
+    silent = [rank for rank, answer in enumerate(answers) if answer is None]
     if code is None:
         raise PassingError(f"the ranks did not end within {limit:g} s: raise the limit")
     if code or silent:
@@ -174,7 +176,9 @@ def _died(library: Library, job: Job, code: int | None, silent: Sequence[int]) -
     """Say which ranks left no answer, with the last line that they printed."""
     text = (job.folder / "output").read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip(" =|-")]
-    said = next((line for line in lines if "Error" in line or "KILLED" in line), "")
-    said = said or (lines[-1] if lines else "it printed nothing")
+    message = next((line for line in lines if "Error" in line or "KILLED" in line), "")
+    message = message or (lines[-1] if lines else "it printed nothing")
     who = f"rank {silent[0]}" if len(silent) == 1 else f"ranks {', '.join(map(str, silent))}"
-    return f"{who if silent else 'a rank'} died ({library} ended with code {code}); it said: {said}"
+    return (
+        f"{who if silent else 'a rank'} died ({library} ended with code {code}); it said: {message}"
+    )

@@ -42,8 +42,8 @@ class Library:
 
     def command(self, processes: int, program: list[str]) -> list[str]:
         """Return the command that starts ``program`` on so many ranks of this host."""
-        more = ["--oversubscribe", "--bind-to", "none"] if self.vendor == "Open MPI" else []
-        return [self.mpiexec, "-n", str(processes), *more, *program]
+        options = ["--oversubscribe", "--bind-to", "none"] if self.vendor == "Open MPI" else []
+        return [self.mpiexec, "-n", str(processes), *options, *program]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -87,8 +87,8 @@ def find_launcher(mpiexec: str | None = None) -> Library:
     if path is None:
         missing = "there is no mpiexec" if mpiexec is None else f"{mpiexec!r} is no command"
         raise HostError(f"{missing}: {_INSTALL}")
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
-    return Library(path, *read_version(done.stdout + done.stderr))
+    process = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    return Library(path, *read_version(process.stdout + process.stderr))
 
 
 def read_version(text: str) -> tuple[Vendor, str]:

@@ -30,7 +30,10 @@ _SOLVERS = {
 def parcast_parts() -> Iterator[PartEntry]:
     """Add what a machine's operating system does."""
     yield PartEntry(
-        "noise", "parcast_perturb.asking:Noise", "What is added to calls and gaps.", choice="noise"
+        "noise",
+        "parcast_perturb.machine_costs:Noise",
+        "What is added to calls and gaps.",
+        choice="noise",
     )
 
 
@@ -72,9 +75,11 @@ def parcast_workloads() -> Iterator[Resource]:
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast perturb``."""
-    from parcast_perturb import file_commands, study_commands
-    from parcast_perturb.commands import app as commands
+    import typer
 
-    file_commands.add(commands)
-    study_commands.add(commands)
-    app.add_typer(commands, name="perturb", help="Perturbations of recorded runs.")
+    from parcast_perturb import commands, file_commands, study_commands
+
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    for module in (commands, file_commands, study_commands):
+        module.add(group)
+    app.add_typer(group, name="perturb", help="Perturbations of recorded runs.")

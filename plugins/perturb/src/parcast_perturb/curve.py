@@ -53,13 +53,13 @@ class Curve:
         bounds = (*self.corners, float("inf"))
         for piece, bound in zip(self.pieces, bounds, strict=True):
             if piece.slope > 0:
-                found = piece.at + (limit - piece.makespan) / piece.slope
-                if found <= bound:
-                    return found
+                latency = piece.at + (limit - piece.makespan) / piece.slope
+                if latency <= bound:
+                    return latency
         return None
 
 
-def latency_curve(trace: Trace, known: Recorded, policy: str, most: float) -> Curve:
+def latency_curve(trace: Trace, recorded: Recorded, policy: str, largest: float) -> Curve:
     """Return the makespan for added latencies from 0 to ``most``, in ticks.
 
     Raises
@@ -70,14 +70,14 @@ def latency_curve(trace: Trace, known: Recorded, policy: str, most: float) -> Cu
 
     def at(latency: float) -> Piece:
         added = Perturbation.of(latency=latency)
-        found = propagate(trace, added, known, policy, causes=True)
-        assert found.cause is not None
-        taken = spans(trace, found.final)[:, 0]
-        last = int(taken.argmax())
-        path = critical_path(trace, found.cause, last)
-        return Piece(latency, float(taken[last]), float(path.messages))
+        delays = propagate(trace, added, recorded, policy, causes=True)
+        assert delays.cause is not None
+        durations = spans(trace, delays.final)[:, 0]
+        last = int(durations.argmax())
+        path = critical_path(trace, delays.cause, last)
+        return Piece(latency, float(durations[last]), float(path.messages))
 
-    pieces, corners = _between(at, at(0.0), at(most), [MOST])
+    pieces, corners = _between(at, at(0.0), at(largest), [MOST])
     return Curve(tuple(pieces), tuple(corners), complete=len(corners) < MOST)
 
 

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli import output_option
-from parcast_perturb.commands import Eager
+from parcast_perturb.command_options import (
+    Eager,
+    Json,
+    Overhead,
+    Seed,
+    Texts,
+    TimedOn,
+    TraceFile,
+)
 
 if TYPE_CHECKING:
-    from parcast_perturb.asking import Wanted
-    from parcast_perturb.subject import Subject
+    from parcast_perturb.options import PerturbationOptions
+    from parcast_perturb.traced_run import TracedRun
 
 _PICTURE = ".perfetto.json"
 
-Texts = list[str] | None
 Output = Annotated[Path, output_option("The new file.")]
 
 
@@ -29,68 +36,69 @@ def add(app: typer.Typer) -> None:
 
 def convert(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")],
+    file: TraceFile,
     *,
     output: Output,
-    machine: Annotated[
-        str | None, typer.Option(help="Time a trace that has no times on this machine first.")
-    ] = None,
+    machine: TimedOn = None,
     latency: Annotated[Texts, typer.Option(help="Added to every message, in a picture.")] = None,
     per_byte: Annotated[Texts, typer.Option(help="Added for every byte, in a picture.")] = None,
     os_noise: Annotated[Texts, typer.Option(help="Added to every call, in a picture.")] = None,
-    compute_noise: Annotated[Texts, typer.Option(help="Added between calls, as above.")] = None,
-    overhead: Annotated[str | None, typer.Option(help="What a call cost there.")] = None,
+    compute_noise: Annotated[Texts, typer.Option(help="Added between calls, in a picture.")] = None,
+    overhead: Overhead = None,
     eager: Eager = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
     from parcast.errors import ParcastError
-    from parcast_perturb.asking import Known, Wanted
-    from parcast_perturb.subject import subject
+    from parcast_perturb.options import MachineOptions, PerturbationOptions
+    from parcast_perturb.traced_run import read_run
     from parcast_traces.writers import write_trace
 
-    wanted = Wanted(
+    options = PerturbationOptions(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
         compute_noise=compute_noise or (),
     )  # fmt: skip
     picture = output.name.lower().endswith(_PICTURE)
-    if not picture and (wanted != Wanted() or eager is not None or overhead is not None):
+    if not picture and (options != PerturbationOptions() or (eager, overhead) != (None, None)):
         raise ParcastError(f"{output}: only a picture shows a perturbation (X{_PICTURE})")
-    shown = subject(context.obj, file, Known(machine=machine, overhead=overhead, eager=eager))
+    background = MachineOptions(machine=machine, overhead=overhead, eager=eager)
+    traced = read_run(context.obj, file, background)
     if picture:
-        notes = shown.notes + _picture(shown, wanted, output, seed)
+        notes = traced.notes + _picture(traced, options, output, seed)
     else:
-        notes = tuple(f"lost: {one}" for one in write_trace(shown.trace, output))
-        notes += ("the machine's noise is not in it",) * shown.noisy
-    for note in (*shown.trace.notes, *notes):
+        notes = tuple(f"lost: {loss}" for loss in write_trace(traced.trace, output))
+        notes += ("the machine's noise is not in it",) * traced.noisy
+    for note in (*traced.trace.notes, *notes):
         typer.echo(f"note: {note}")
 
 
-def _picture(shown: Subject, wanted: Wanted, output: Path, seed: int) -> tuple[str, ...]:
+def _picture(
+    traced: TracedRun, options: PerturbationOptions, output: Path, seed: int
+) -> tuple[str, ...]:
     """Write a picture of a run before and after; return what is to be said of what is added."""
     from parcast.errors import UnsupportedError
-    from parcast_perturb.asking import perturbation_of
+    from parcast_perturb.forecast import policies
+    from parcast_perturb.options import perturbation_of
     from parcast_perturb.perturbation import Semantics
-    from parcast_perturb.prediction import policies
     from parcast_perturb.propagation.running import propagate
     from parcast_traces.writers.perfetto import write
 
-    trace = shown.trace
+    trace = traced.trace
     if not trace.timed:
         raise UnsupportedError(f"{trace.where} has no times to show; time it on a machine first "
                                "(--machine)")  # fmt: skip
-    added, told = perturbation_of(trace, wanted)
-    policy = policies(trace, shown.known, "auto", Semantics())[0]
-    found = propagate(
-        trace, shown.with_noise(added), shown.known, policy, seed=seed, every_end=True
+    change, notes = perturbation_of(trace, options)
+    policy = policies(trace, traced.recorded, "auto", Semantics())[0]
+    delays = propagate(
+        trace, traced.with_noise(change), traced.recorded, policy, seed=seed, every_end=True
     )
-    assert found.ends is not None
-    write(trace, found.ends[:, 0], output)
-    return told
+    assert delays.ends is not None
+    write(trace, delays.ends[:, 0], output)
+    return notes
 
 
 def graph(
-    file: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")],
+    file: TraceFile,
     *,
     output: Output,
 ) -> None:
@@ -110,7 +118,7 @@ def replay(
     per_byte: Annotated[str, typer.Option(help="G.")] = "6ns",
     overhead_per_byte: Annotated[str, typer.Option(help="O.")] = "0ns",
     eager: Annotated[str, typer.Option(help="S: longer sends wait for their receiver.")] = "65535B",
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Replay a schedule under LogGOPSim's own model; its defaults are the simulator's."""
     from parcast.quantities import to_base
@@ -127,9 +135,9 @@ def replay(
     )  # fmt: skip
     ends = run(schedule(file), model)
     if as_json:
-        found = {"schema": 1, "schedule": str(file), "model": "loggops", "ends_ns": ends,
+        answer = {"schema": 1, "schedule": str(file), "model": "loggops", "ends_ns": ends,
                  "makespan_ns": max(ends)}  # fmt: skip
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(answer))
         return
     typer.echo(f"{file}: {len(ends)} ranks, LogGOPS, makespan {max(ends):,} ns")
     for rank, end in enumerate(ends[:16]):
@@ -141,34 +149,34 @@ def replay(
 def stragglers(
     file: Annotated[Path, typer.Argument(metavar="TABLE", help="Operations: .parquet or .csv.")],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Say how much stragglers slow a training job down, and which operations and ranks do it."""
+    """Show how much stragglers slow a training job down, and which operations and ranks do it."""
     import attrs
 
     from parcast_training.slowdown import slowdown
     from parcast_training.table import read
 
     job = read(file)
-    found = slowdown(job)
+    result = slowdown(job)
     if as_json:
-        typer.echo(json.dumps({"schema": 1, "table": str(file), **attrs.asdict(found)}))
+        typer.echo(json.dumps({"schema": 1, "table": str(file), **attrs.asdict(result)}))
         return
     rows = [
         f"{file}: {job.ranks.size} ranks, {len(job.steps)} steps, {job.start.size:,} operations",
-        f"a step takes         {found.recorded:.6g} s as recorded",
-        f"                     {found.without_delays:.6g} s without delays of launches",
-        f"                     {found.without_stragglers:.6g} s if all alike took as long",
-        f"stragglers make it   {found.total:.4f} times as long",
+        f"a step takes         {result.recorded:.6g} s as recorded",
+        f"                     {result.without_delays:.6g} s without delays of launches",
+        f"                     {result.without_stragglers:.6g} s if all alike took as long",
+        f"stragglers make it   {result.total:.4f} times as long",
         (
-            f"the slowest ranks explain {found.slow_ranks:.1%} of it, the last stage "
-            f"{found.last_stage:.1%}"
+            f"the slowest ranks explain {result.slow_ranks:.1%} of it, the last stage "
+            f"{result.last_stage:.1%}"
         ),
         "",
         "only these as recorded, all others alike:",
     ]
-    groups = (("", found.by_type), ("stage ", found.by_stage), ("data rank ", found.by_part))
+    groups = (("", result.by_type), ("stage ", result.by_stage), ("data rank ", result.by_part))
     for word, ratios in groups:
-        order = sorted(ratios.items(), key=lambda one: -one[1])
+        order = sorted(ratios.items(), key=lambda item: -item[1])
         rows += [f"  {word + str(name):30}{ratio:.4f}" for name, ratio in order]
     typer.echo("\n".join(rows))

@@ -14,9 +14,9 @@ from parcast.program.matching import CODE, Columns, matched
 from parcast.program.matching import match_unrolled as fixed_program
 from parcast.program.reference import frozen
 from parcast.program.source import SENDS
-from parcast_perturb.asynchronous import warned
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
+from parcast_perturb.unawaited import unawaited_notes
 from parcast_traces.trace.calls import CALLS, CODES, WAIT
 from parcast_traces.trace.columns import (
     BYTES,
@@ -49,10 +49,10 @@ _STORED_CODES = tuple(CODE[op] for op in _STORED)
 _SENDING = (CODE["send"], CODE["isend"], CODE["sendrecv"])
 _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
-ZERO = Recorded(latency=0.0, per_byte=0.0)
+NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
 
-def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a program as a trace of a run without network, and what the machine adds to it.
 
     Raises
@@ -63,38 +63,38 @@ def of_program(given: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     program = matched(query, pools=True)
     costs = Costs.of(query, program.unrolled.needs())
     _refuse(query, costs, program.unrolled)
-    decided = _decided(query, costs, program.unrolled)
-    was = None
-    if decided:
+    decisions = _timing_decisions(query, costs, program.unrolled)
+    original = None
+    if decisions:
         fixed = frozen(program.unrolled, costs)
         program = fixed_program(fixed.unrolled, program.algorithms, costs.eager_limit)
-        was = np.array([CODE[op] for op in fixed.was], np.int8)
+        original = np.array([CODE[op] for op in fixed.was], np.int8)
     columns = program.columns
-    trace, kept = _untimed(columns, query)
+    trace, calls = _untimed(columns, query)
     seconds = _seconds(columns, costs)
-    gaps = _gaps(columns, kept, seconds)
+    gaps = _gaps(columns, calls, seconds)
     rows = np.flatnonzero(gaps)
     computing = Perturbation(removed=(rows, gaps[rows]))
-    known = attrs.evolve(ZERO, eager_max=costs.eager_limit)
-    found = propagate(trace, computing, known, "clocked", every_end=True)
+    recorded = attrs.evolve(NO_NETWORK, eager_max=costs.eager_limit)
+    delays = propagate(trace, computing, recorded, "clocked", every_end=True)
     times = trace.events.times
-    assert found.ends is not None
-    times[:, END] = found.ends[:, 0]
+    assert delays.ends is not None
+    times[:, END] = delays.ends[:, 0]
     times[1:, START] = times[:-1, END]
     times[trace.events.offsets[:-1], START] = 0.0
     times[:, START] += gaps
-    of = columns.op if was is None else was
+    of = columns.op if original is None else original
     content = Traced(
         trace,
-        _added(columns, costs, kept, trace),
+        _added(columns, costs, calls, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
         *(
-            _spells(columns, kept, seconds, np.isin(of, codes))
+            _spells(columns, calls, seconds, np.isin(of, codes))
             for codes in (_STORED_CODES, (CODE["pool"],))
         ),
     )
-    return attrs.evolve(given, kind="trace", content=content), decided
+    return attrs.evolve(workload, kind="trace", content=content), decisions
 
 
 def of_work(query: Query) -> Query:
@@ -108,10 +108,10 @@ def of_work(query: Query) -> Query:
     from parcast_traces.to_program import program
 
     work: Traced = query.workload.content
-    made, notes = program(query.workload, query)
-    timed, decided = of_program(made, attrs.evolve(query, workload=made))
+    program_workload, notes = program(query.workload, query)
+    timed, decisions = of_program(program_workload, attrs.evolve(query, workload=program_workload))
     content: Traced = timed.content
-    trace = attrs.evolve(content.trace, notes=(*notes, *warned(work.trace), *decided))
+    trace = attrs.evolve(content.trace, notes=(*notes, *unawaited_notes(work.trace), *decisions))
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
 
@@ -130,20 +130,20 @@ def _has(unrolled: Unrolled, ops: frozenset[str]) -> bool:
     return any(block.op in ops for block in unrolled.blocks)
 
 
-def _decided(query: Query, costs: Costs, unrolled: Unrolled) -> tuple[str, ...]:
+def _timing_decisions(query: Query, costs: Costs, unrolled: Unrolled) -> tuple[str, ...]:
     """Return what timing decides, which the graph has as the machine without noise decides it."""
     private = costs.layout == "cluster" and costs.disks >= query.p
     accesses = [block for block in unrolled.blocks if block.op in _STORED]
-    own = all(block.arguments["file"] == "own" for block in accesses)
-    found = {
+    private_files = all(block.arguments["file"] == "own" for block in accesses)
+    decisions = {
         "who takes a message from ANY": any(_from_any(block) for block in unrolled.blocks),
         "who takes a task of a pool": bool(unrolled.pools),
-        "who waits for a disk": bool(accesses) and query.p > 1 and not (private and own),
+        "who waits for a disk": bool(accesses) and query.p > 1 and not (private and private_files),
     }
     return tuple(
-        f"{what} is fixed, as it is without noise: a message graph has no queues"
-        for what, there in found.items()
-        if there
+        f"{decision} is fixed, as it is without noise: a message graph has no queues"
+        for decision, taken_by_timing in decisions.items()
+        if taken_by_timing
     )
 
 
@@ -155,12 +155,12 @@ def _from_any(block: Block) -> bool:
 def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
     """Return the calls as a trace in which nothing takes time, and which operations they are."""
     names = {code: _NAMES[op] for op, code in CODE.items() if op in _NAMES}
-    kept = np.flatnonzero(np.isin(columns.op, list(names)))
-    rank = columns.rank_of(kept)
+    calls = np.flatnonzero(np.isin(columns.op, list(names)))
+    rank = columns.rank_of(calls)
     size = len(columns.offsets) - 1
     counts = np.bincount(rank, minlength=size) + 1  # and a last call, for what is computed last
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    place = np.arange(len(kept)) + rank
+    rows = np.arange(len(calls)) + rank
     whole = np.zeros((int(offsets[-1]), 7), np.int32)
     times = np.zeros((len(whole), 4))
     whole[:, (OUT, INTO)] = NONE
@@ -169,12 +169,12 @@ def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
     for code, name in names.items():
         lookup[code] = CODES[name]
     kinds = np.array(list(CALLS.values()))
-    whole[place, NAME] = lookup[columns.op[kept]]
+    whole[rows, NAME] = lookup[columns.op[calls]]
     whole[:, KIND] = kinds[whole[:, NAME]]
-    whole[place, SITE] = columns.site[kept] + 1
-    times[place, BYTES] = times[place, ROOM] = columns.amount[kept]
-    channels = _channels(columns, kept, rank, place, whole)
-    slots, requests = _requests(columns, kept, place, whole, rank, size)
+    whole[rows, SITE] = columns.site[calls] + 1
+    times[rows, BYTES] = times[rows, ROOM] = columns.amount[calls]
+    channels = _channels(columns, calls, rank, rows, whole)
+    slots, requests = _requests(columns, calls, rows, whole, rank, size)
     sites = ("end", *(
         site.name if site.line is None else columns.unrolled.line(number)
         for number, site in enumerate(columns.unrolled.sites)
@@ -190,23 +190,23 @@ def _untimed(columns: Columns, query: Query) -> tuple[Trace, Ints]:
         tick=1.0,
         comparable=True,
         modeled=True,
-    ), kept
+    ), calls
 
 
-def _channels(columns: Columns, kept: Ints, rank: Ints, place: Ints, whole: Any) -> Channels:
+def _channels(columns: Columns, calls: Ints, rank: Ints, rows: Ints, whole: Any) -> Channels:
     """Number the channels, and say on which each call sends and receives."""
-    op, tag = columns.op[kept], columns.tag[kept]
+    op, tag = columns.op[calls], columns.tag[calls]
     sends, receives = np.isin(op, _SENDING), np.isin(op, _RECEIVING)
     ends = np.concatenate(
         [
-            np.stack([rank[sends], columns.dst[kept][sends], tag[sends]], axis=1),
-            np.stack([columns.src[kept][receives], rank[receives], tag[receives]], axis=1),
+            np.stack([rank[sends], columns.dst[calls][sends], tag[sends]], axis=1),
+            np.stack([columns.src[calls][receives], rank[receives], tag[receives]], axis=1),
         ]
     ).astype(np.int64)
     table, numbers = np.unique(ends, axis=0, return_inverse=True)
     numbers = numbers.reshape(-1)
-    whole[place[sends], OUT] = numbers[: sends.sum()]
-    whole[place[receives], INTO] = numbers[sends.sum() :]
+    whole[rows[sends], OUT] = numbers[: sends.sum()]
+    whole[rows[receives], INTO] = numbers[sends.sum() :]
     source, target, tags = table.reshape(-1, 3).T
     return Channels(
         source=source.astype(np.int32),
@@ -217,20 +217,20 @@ def _channels(columns: Columns, kept: Ints, rank: Ints, place: Ints, whole: Any)
 
 
 def _requests(
-    columns: Columns, kept: Ints, place: Ints, whole: Any, rank: Ints, size: int
+    columns: Columns, calls: Ints, rows: Ints, whole: Any, rank: Ints, size: int
 ) -> tuple[Any, Any]:
     """Give each request a number of its own in its rank; return those of waits, and how many."""
-    opens = np.isin(columns.op[kept], (CODE["isend"], CODE["irecv"]))
+    opens = np.isin(columns.op[calls], (CODE["isend"], CODE["irecv"]))
     count = np.bincount(rank[opens], minlength=size)
     first = np.cumsum(count) - count
     number = np.arange(int(opens.sum())) - first[rank[opens]]
-    whole[place[opens], COUNT] = number
-    waits = whole[place, KIND] == WAIT
-    ids = kept[waits]
+    whole[rows[opens], COUNT] = number
+    waits = whole[rows, KIND] == WAIT
+    ids = calls[waits]
     begin, end = (np.searchsorted(columns.wait_op, ids, side) for side in ("left", "right"))
-    whole[place[waits], FIRST] = begin
-    whole[place[waits], COUNT] = end - begin
-    slots = number[np.searchsorted(kept[opens], columns.wait_request)]
+    whole[rows[waits], FIRST] = begin
+    whole[rows[waits], COUNT] = end - begin
+    slots = number[np.searchsorted(calls[opens], columns.wait_request)]
     return slots.astype(np.int32), count.astype(np.int32)
 
 
@@ -249,8 +249,8 @@ def _seconds(columns: Columns, costs: Costs) -> Floats:
             seconds[ids] = costs.elapse(rank, amount)
         else:
             striped = _striped(columns, costs)[columns.order[ids]]
-            own, shared = (costs.piece(amount, file) for file in ("own", "shared"))
-            seconds[ids] = np.where(striped, shared, own)
+            private, shared = (costs.piece(amount, file) for file in ("own", "shared"))
+            seconds[ids] = np.where(striped, shared, private)
     return seconds
 
 
@@ -260,38 +260,38 @@ def _striped(columns: Columns, costs: Costs) -> Any:
     return np.array([file is not None and costs.striped(file) for file in files], bool)
 
 
-def _gaps(columns: Columns, kept: Ints, seconds: Floats) -> Floats:
+def _gaps(columns: Columns, calls: Ints, seconds: Floats) -> Floats:
     """Return how long what is no call takes before each call."""
-    gaps = np.zeros(len(kept) + len(columns.offsets) - 1)
+    gaps = np.zeros(len(calls) + len(columns.offsets) - 1)
     busy = np.flatnonzero(seconds)
-    np.add.at(gaps, np.searchsorted(kept, busy) + columns.rank_of(busy), seconds[busy])
+    np.add.at(gaps, np.searchsorted(calls, busy) + columns.rank_of(busy), seconds[busy])
     return gaps
 
 
-def _spells(columns: Columns, kept: Ints, seconds: Floats, which: Any) -> Spells | None:
+def _spells(columns: Columns, calls: Ints, seconds: Floats, mask: Any) -> Spells | None:
     """Return where in the gaps some operations are, or None where they take no time."""
-    if not (seconds[which] > 0).any():
+    if not (seconds[mask] > 0).any():
         return None
     busy = np.flatnonzero(seconds)
-    event = np.searchsorted(kept, busy) + columns.rank_of(busy)
+    event = np.searchsorted(calls, busy) + columns.rank_of(busy)
     before = np.cumsum(seconds[busy]) - seconds[busy]
     first = np.flatnonzero(np.diff(event, prepend=-1))
     after = before - np.repeat(before[first], np.diff(first, append=len(busy)))
-    some = which[busy]
-    return Spells(event[some], after[some], seconds[busy][some])
+    selected = mask[busy]
+    return Spells(event[selected], after[selected], seconds[busy][selected])
 
 
-def _added(columns: Columns, costs: Costs, kept: Ints, trace: Trace) -> Floats:
+def _added(columns: Columns, costs: Costs, calls: Ints, trace: Trace) -> Floats:
     """Return what the machine adds to each call, to its message and after its receipt."""
-    op, rank = columns.op[kept], columns.rank_of(kept)
-    place = np.arange(len(kept)) + rank
-    found = np.zeros((trace.count, 3))
+    op, rank = columns.op[calls], columns.rank_of(calls)
+    rows = np.arange(len(calls)) + rank
+    additions = np.zeros((trace.count, 3))
     sends, timeless = np.isin(op, _SENDING), op == CODE["start"]
-    ids = kept[sends]
+    ids = calls[sends]
     amount = columns.amount[ids]
-    found[place, 0] = found[place, 2] = costs.overhead_receive
-    found[place[sends], 0] = costs.sending(amount)
-    found[place[timeless]] = 0.0
+    additions[rows, 0] = additions[rows, 2] = costs.overhead_receive
+    additions[rows[sends], 0] = costs.sending(amount)
+    additions[rows[timeless]] = 0.0
     if len(ids):
-        found[place[sends], 1] = costs.wire(rank[sends], columns.dst[ids], amount)
-    return found
+        additions[rows[sends], 1] = costs.wire(rank[sends], columns.dst[ids], amount)
+    return additions

@@ -44,55 +44,55 @@ def message_graph(trace: Trace) -> nx.MultiDiGraph:
         raise UnsupportedError(
             f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} are drawn"
         )
-    found = nx.MultiDiGraph()
-    calls, got = defaultdict[tuple[int, int], int](int), received(trace)
+    graph = nx.MultiDiGraph()
+    calls, receipts = defaultdict[tuple[int, int], int](int), received(trace)
     for rank in range(trace.size):
         before = None
-        for one in decoded(trace, rank, got):
-            _call(found, trace, rank, one, before)
-            if one.kind >= ALL:
-                number = calls[rank, one.comm]
-                calls[rank, one.comm] += 1
-                _together(found, trace, one, number)
-            before = one
-    _messages(found, trace)
-    return found
+        for call in decoded(trace, rank, receipts):
+            _call(graph, trace, rank, call, before)
+            if call.kind >= ALL:
+                number = calls[rank, call.comm]
+                calls[rank, call.comm] += 1
+                _together(graph, trace, call, number)
+            before = call
+    _messages(graph, trace)
+    return graph
 
 
-def _call(found: nx.MultiDiGraph, trace: Trace, rank: int, one: Called, before: Any) -> None:
-    start, end = f"S{one.row}", f"E{one.row}"
-    for node, time in ((start, one.start), (end, one.end)):
-        found.add_node(node, rank=rank, event=one.row, call=one.name, time=time)
-    taken = one.end - one.start
-    found.add_edge(start, end, kind="call", weight=taken, label=_amount(trace, taken))
+def _call(graph: nx.MultiDiGraph, trace: Trace, rank: int, call: Called, before: Any) -> None:
+    start, end = f"S{call.row}", f"E{call.row}"
+    for node, time in ((start, call.start), (end, call.end)):
+        graph.add_node(node, rank=rank, event=call.row, call=call.name, time=time)
+    duration = call.end - call.start
+    graph.add_edge(start, end, kind="call", weight=duration, label=_amount(trace, duration))
     if before is not None:
-        gap = one.start - before.end
-        found.add_edge(f"E{before.row}", start, kind="gap", weight=gap, label=_amount(trace, gap))
+        gap = call.start - before.end
+        graph.add_edge(f"E{before.row}", start, kind="gap", weight=gap, label=_amount(trace, gap))
 
 
-def _together(found: nx.MultiDiGraph, trace: Trace, one: Called, number: int) -> None:
+def _together(graph: nx.MultiDiGraph, trace: Trace, call: Called, number: int) -> None:
     """Join a member to the node of its collective: those who are waited for, those who wait."""
-    node = f"C{one.comm}.{number}"
-    label = f"{one.blocking} {number}"
-    found.add_node(node, rank=NONE, event=NONE, call=label, time=one.start)
-    kind = one.kind - (NONBLOCKING if one.kind > EXSCAN else 0)
-    rank = int(trace.events.rank_of(one.row))
-    root = rank == one.root
+    node = f"C{call.comm}.{number}"
+    label = f"{call.blocking} {number}"
+    graph.add_node(node, rank=NONE, event=NONE, call=label, time=call.start)
+    kind = call.kind - (NONBLOCKING if call.kind > EXSCAN else 0)
+    rank = int(trace.events.rank_of(call.row))
+    root = rank == call.root
     if kind not in (FROM_ROOT, TO_ROOT) or (kind == FROM_ROOT) == root:
-        found.add_edge(f"S{one.row}", node, kind="together", weight=one.size, label="")
+        graph.add_edge(f"S{call.row}", node, kind="together", weight=call.size, label="")
     if kind not in (FROM_ROOT, TO_ROOT) or (kind == TO_ROOT) == root:
-        found.add_edge(node, f"E{one.row}", kind="together", weight=0.0, label="")
+        graph.add_edge(node, f"E{call.row}", kind="together", weight=0.0, label="")
 
 
-def _messages(found: nx.MultiDiGraph, trace: Trace) -> None:
+def _messages(graph: nx.MultiDiGraph, trace: Trace) -> None:
     ends = completions(trace)
-    for send, receive in zip(*(one.tolist() for one in pairs(trace)), strict=True):
+    for send, receive in zip(*(rows.tolist() for rows in pairs(trace)), strict=True):
         size = float(trace.events.times[send, 2])
         into = int(ends[receive])
-        found.add_edge(f"S{send}", f"E{into}", kind="message", weight=size, label=f"{size:g} B")
+        graph.add_edge(f"S{send}", f"E{into}", kind="message", weight=size, label=f"{size:g} B")
         if trace.events.whole[send, 0] in (SSEND, SSEND + 3):
             back = int(ends[send])
-            found.add_edge(f"E{into}", f"E{back}", kind="message", weight=0.0, label="ack")
+            graph.add_edge(f"E{into}", f"E{back}", kind="message", weight=0.0, label="ack")
 
 
 def _amount(trace: Trace, ticks: float) -> str:
@@ -174,9 +174,9 @@ def _drawn(text: str, form: str, path: Path) -> bytes:
     if program is None:
         raise FileError(f"{path}: pictures need Graphviz's program dot on the PATH; write .dot or "
                         ".graphml without it")  # fmt: skip
-    done = subprocess.run(  # noqa: S603 - the program on the user's PATH, no shell
+    process = subprocess.run(  # noqa: S603 - the program on the user's PATH, no shell
         [program, f"-T{form}"], input=text.encode(), capture_output=True, check=False
     )
-    if done.returncode:
-        raise FileError(f"{path}: dot says {shorten(done.stderr.decode(errors='replace'))}")
-    return done.stdout
+    if process.returncode:
+        raise FileError(f"{path}: dot says {shorten(process.stderr.decode(errors='replace'))}")
+    return process.stdout

@@ -1,4 +1,4 @@
-"""The history of experiments: every answer that is kept, as a result file of its own."""
+"""The history of experiments: every answer that is stored, as a result file of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parcast.errors import FileError
 _KIND = "parcast perturb experiment"
 
 
-def keep(folder: Path, asked: Mapping[str, Any], found: Mapping[str, Any]) -> Path:
+def store(folder: Path, question: Mapping[str, Any], answer: Mapping[str, Any]) -> Path:
     """Write an answer, with what was asked and when, into a folder; return its file.
 
     Files are numbered as they come; two that come at once get two numbers.
@@ -30,14 +30,16 @@ def keep(folder: Path, asked: Mapping[str, Any], found: Mapping[str, Any]) -> Pa
         "kind": _KIND,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": version("parcast-perturb"),
-        "asked": {name: value for name, value in asked.items() if value not in (None, False, [])},
-        "found": found,
+        "asked": {
+            name: value for name, value in question.items() if value not in (None, False, [])
+        },
+        "found": answer,
     }
     temporary = folder / f".{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary.write_text(json.dumps(whole, allow_nan=False) + "\n")
-        number = max((int(one.stem) for one in _files(folder)), default=0) + 1
+        number = max((int(file.stem) for file in _files(folder)), default=0) + 1
         while True:
             path = folder / f"{number:04}.json"
             try:
@@ -47,17 +49,17 @@ def keep(folder: Path, asked: Mapping[str, Any], found: Mapping[str, Any]) -> Pa
             else:
                 return path
     except OSError as error:
-        raise FileError(f"{folder}: nothing can be kept there: {error.strerror}") from None
+        raise FileError(f"{folder}: nothing can be stored there: {error.strerror}") from None
     finally:
         with suppress(OSError):
             temporary.unlink()
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(one for one in folder.glob("*.json") if one.stem.isdecimal())
+    return sorted(path for path in folder.glob("*.json") if path.stem.isdecimal())
 
 
-def kept(folder: Path) -> Iterator[dict[str, Any]]:
+def stored(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the experiments of a folder in their order, each with its ``file``.
 
     Raises
@@ -75,29 +77,29 @@ def kept(folder: Path) -> Iterator[dict[str, Any]]:
         except (OSError, ValueError, KeyError, TypeError):
             whole = False
         if not whole:
-            raise FileError(f"{path} is no experiment that 'parcast perturb run --keep' kept")
+            raise FileError(f"{path} is no experiment that 'parcast perturb run --keep' wrote")
         yield {"file": path.name, **data}
 
 
-def rows(experiments: list[dict[str, Any]]) -> list[str]:
+def table_lines(experiments: list[dict[str, Any]]) -> list[str]:
     """Return a line for each experiment, and what was asked."""
     if not experiments:
         return ["no experiments yet"]
-    found = [f"{'file':10}{'made':27}{'before':>14}{'after':>14}{'change':>9}  asked"]
-    for one in experiments:
-        answer, asked = one["found"], dict(one["asked"])
+    lines = [f"{'file':10}{'made':27}{'before':>14}{'after':>14}{'change':>9}  asked"]
+    for experiment in experiments:
+        answer, options = experiment["found"], dict(experiment["asked"])
         spans, tick = answer["makespan"], answer["tick"]
         before, after = spans["before"], spans[answer["policy"]]["mean"]
         change = f"{after / before - 1:+.2%}" if before > 0 else ""
         unit, scale = ("", 1.0) if tick is None else (" s", tick)
         times = "".join(f"{f'{time * scale:.6g}{unit}':>14}" for time in (before, after))
-        words = " ".join([str(asked.pop("trace")), *_options(asked)])
-        found.append(f"{one['file']:10}{one['made']:27}{times}{change:>9}  {words}")
-    return found
+        words = " ".join([str(options.pop("trace")), *_options(options)])
+        lines.append(f"{experiment['file']:10}{experiment['made']:27}{times}{change:>9}  {words}")
+    return lines
 
 
-def _options(asked: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in asked.items():
+def _options(options: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
-        for each in value if isinstance(value, list) else [value]:
-            yield option if each is True else f"{option}={each}"
+        for item in value if isinstance(value, list) else [value]:
+            yield option if item is True else f"{option}={item}"

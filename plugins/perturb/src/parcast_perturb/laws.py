@@ -37,7 +37,7 @@ class Law:
     note: str = ""
 
 
-def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
+def addition(text: str, tick: float | None, option: str) -> tuple[Addition, str]:
     """Return what ``text`` adds, in ticks, and a note about it.
 
     Parameters
@@ -58,19 +58,19 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
     ParcastError
         If it cannot be read.
     """
-    before, at, rest = text.rpartition("@")
+    ranks_text, at, law_text = text.rpartition("@")
     try:
-        ranks = _ranks(before) if at else None
-        rest = rest.strip()
-        sign = -1.0 if rest.startswith("-") else 1.0
-        if rest.removeprefix("-").startswith(_IN_TIME):
-            return Addition(ranks=ranks, arrivals=_arrivals(rest, tick, what)), ""
-        law = _law(rest.removeprefix("-"), tick)
+        ranks = _ranks(ranks_text) if at else None
+        law_text = law_text.strip()
+        sign = -1.0 if law_text.startswith("-") else 1.0
+        if law_text.removeprefix("-").startswith(_IN_TIME):
+            return Addition(ranks=ranks, arrivals=_arrivals(law_text, tick, option)), ""
+        law = _law(law_text.removeprefix("-"), tick)
     except ParcastError as error:
-        raise ParcastError(f"{what} {text!r}: {error}") from None
+        raise ParcastError(f"{option} {text!r}: {error}") from None
     largest = abs(law) if isinstance(law, float) else float(np.abs(law.values).max())
     if not largest / (tick or 1.0) < _MOST:
-        raise ParcastError(f"{what} {text!r}: it is longer than any run")
+        raise ParcastError(f"{option} {text!r}: it is longer than any run")
     if isinstance(law, float):
         return Addition(sign * law / (tick or 1.0), ranks=ranks), ""
     return Addition(values=sign * law.values / (tick or 1.0), ranks=ranks), law.note
@@ -79,25 +79,27 @@ def addition(text: str, tick: float | None, what: str) -> tuple[Addition, str]:
 def _ranks(text: str) -> tuple[int, ...]:
     """Return ranks; ``0..1/16`` are nodes of 16 ranks each."""
     numbers, slash, size = text.partition("/")
-    found = parse_numbers("nodes" if slash else "ranks", numbers, 0)
+    indices = parse_numbers("nodes" if slash else "ranks", numbers, 0)
     if not slash:
-        return found
+        return indices
     if not size.strip().isdecimal() or not 0 < int(size) < _MOST:
         raise ParcastError(f"nodes are written as NODES/RANKS, such as 0..1/16, not {text!r}")
-    each = int(size)
-    return tuple(node * each + one for node in found for one in range(each))
+    node_size = int(size)
+    return tuple(node * node_size + offset for node in indices for offset in range(node_size))
 
 
-def _arrivals(text: str, tick: float | None, what: str) -> Arrivals:
+def _arrivals(text: str, tick: float | None, option: str) -> Arrivals:
     """Return noise that comes in time."""
-    if "compute" not in what and "computation" not in what:
+    if "compute" not in option and "computation" not in option:
         raise ParcastError("what comes in time interrupts computation; give it as --compute-noise")
-    name, _, rest = text.removeprefix("-").partition(":")
-    given = [one.strip() for one in rest.split(",")]
-    together = given[-1] == "together"
-    if len(given) - together != 2:
+    name, _, arguments = text.removeprefix("-").partition(":")
+    fields = [field.strip() for field in arguments.split(",")]
+    together = fields[-1] == "together"
+    if len(fields) - together != 2:
         raise ParcastError(f"{name} needs the form {name}:INTERVAL,LENGTH or with ',together'")
-    interval, length = (to_base(one, "s" if tick else "1") / (tick or 1.0) for one in given[:2])
+    interval, length = (
+        to_base(field, "s" if tick else "1") / (tick or 1.0) for field in fields[:2]
+    )
     if not (0 < interval < _MOST and 0 <= length < interval):
         raise ParcastError("the interval must be above 0, and an interruption shorter than it")
     return Arrivals(
@@ -108,42 +110,42 @@ def _arrivals(text: str, tick: float | None, what: str) -> Arrivals:
 
 def _law(text: str, tick: float | None) -> Law | float:
     """Return a constant or a table."""
-    name, _, rest = text.partition(":")
+    name, _, arguments = text.partition(":")
     if name == "fit":
-        law, _, file = rest.partition(":")
+        law, _, file = arguments.partition(":")
         return _fit(law, Path(file), tick)
     if name in ("normal", "pareto"):
-        return _own(name, rest, tick)
+        return _own(name, arguments, tick)
     if not re.match(r"[a-z]+:", text) and (Path(text).suffix in (".csv", ".txt", ".dat")):
         values = samples(Path(text), tick)
         return Law(_spread(values), f"{text}: {len(values)} samples, each equally likely")
-    found = Distribution.read(text, "s" if tick else "1")
-    if found.law == "const":
-        return found.mean
-    if not found.mean < _MOST:
+    distribution = Distribution.read(text, "s" if tick else "1")
+    if distribution.law == "const":
+        return distribution.mean
+    if not distribution.mean < _MOST:
         raise ParcastError("it is longer than any run")
-    if found.law == "sampled":
-        return Law(_spread(np.array(found.parameters)))
-    return Law(_scaled(found.sample(np.random.default_rng(_SEED), POOL), found.mean))
+    if distribution.law == "sampled":
+        return Law(_spread(np.array(distribution.parameters)))
+    return Law(_scaled(distribution.sample(np.random.default_rng(_SEED), POOL), distribution.mean))
 
 
-def _own(name: str, rest: str, tick: float | None) -> Law:
+def _own(name: str, arguments: str, tick: float | None) -> Law:
     """Return the laws that only this family has."""
-    given = rest.split(",")
-    if len(given) != 2:
+    fields = arguments.split(",")
+    if len(fields) != 2:
         form = "normal:MEAN,STD" if name == "normal" else "pareto:SHAPE,SCALE"
         raise ParcastError(f"{name} needs the form {form}")
     dimension = "s" if tick else "1"
-    second, rng = to_base(given[1], dimension), np.random.default_rng(_SEED)
+    second, rng = to_base(fields[1], dimension), np.random.default_rng(_SEED)
     if not second < _MOST:
         raise ParcastError("it is longer than any run")
     if name == "normal":
-        mean = to_base(given[0].removeprefix("-"), dimension)
-        mean = -mean if given[0].startswith("-") else mean
+        mean = to_base(fields[0].removeprefix("-"), dimension)
+        mean = -mean if fields[0].startswith("-") else mean
         return Law(rng.standard_normal(POOL) * second + mean)
-    shape = to_base(given[0], "1")
+    shape = to_base(fields[0], "1")
     if not shape > 1:
-        raise ParcastError(f"pareto needs a shape above 1, where it has a mean, not {given[0]}")
+        raise ParcastError(f"pareto needs a shape above 1, where it has a mean, not {fields[0]}")
     values = second * (1 + rng.pareto(shape, POOL))
     return Law(_scaled(values, second * shape / (shape - 1)))
 
@@ -175,31 +177,31 @@ def samples(path: Path, tick: float | None) -> Floats:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise FileError(f"{path} cannot be read: {reason}") from None
-    found = []
+    values = []
     for number, line in enumerate(lines, start=1):
         text = re.split(r"[,;\s]+", line.strip())[-1]
         if not text or text.startswith("#"):
             continue
         try:
-            found.append(_number(text, tick))
+            values.append(_number(text, tick))
         except (ParcastError, ValueError):
-            if found or number > 1:
+            if values or number > 1:
                 raise FileError(
                     f"{path}:{number}: {line.strip()[:40]!r} is no number of seconds"
                 ) from None
-    if not found:
+    if not values:
         raise FileError(f"{path} holds no samples")
-    return np.array(found)
+    return np.array(values)
 
 
 def _number(text: str, tick: float | None) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = float(to_base(text, "s" if tick else "1"))
-    if not math.isfinite(found):
+        number = float(to_base(text, "s" if tick else "1"))
+    if not math.isfinite(number):
         raise ValueError(text)
-    return found
+    return number
 
 
 def _fit(law: str, path: Path, tick: float | None) -> Law:
@@ -217,26 +219,26 @@ def _fit(law: str, path: Path, tick: float | None) -> Law:
         raise ParcastError(f"{path}: all samples are the same; give them as a constant")
     rng = np.random.default_rng(_SEED)
     if law == "exp":
-        drawn, said = rng.exponential(mean, POOL), f"exp:{mean:.6g}"
+        drawn, spelling = rng.exponential(mean, POOL), f"exp:{mean:.6g}"
     elif law == "normal":
-        drawn, said = rng.normal(mean, std, POOL), f"normal:{mean:.6g},{std:.6g}"
+        drawn, spelling = rng.normal(mean, std, POOL), f"normal:{mean:.6g},{std:.6g}"
     elif law == "gamma":
         shape = (mean / std) ** 2
-        drawn, said = rng.gamma(shape, mean / shape, POOL), f"gamma:{shape:.6g},{mean:.6g}"
+        drawn, spelling = rng.gamma(shape, mean / shape, POOL), f"gamma:{shape:.6g},{mean:.6g}"
     elif law == "pareto":
         shape = len(values) / float(np.log(values / values.min()).sum())
         if not shape > 1:
             raise ParcastError(f"{path}: a Pareto law of shape {shape:.3g} fits best, which has no "
                                "mean; give the samples themselves")  # fmt: skip
-        drawn, said = values.min() * (1 + rng.pareto(shape, POOL)), f"pareto:{shape:.6g}"
-        said += f",{values.min():.6g}"
+        drawn, spelling = values.min() * (1 + rng.pareto(shape, POOL)), f"pareto:{shape:.6g}"
+        spelling += f",{values.min():.6g}"
         mean = float(values.min()) * shape / (shape - 1)
     else:
-        found = Distribution("lognormal", (mean, std))
-        drawn, said = found.sample(rng, POOL), f"lognormal:{mean:.6g},{std:.6g}"
+        distribution = Distribution("lognormal", (mean, std))
+        drawn, spelling = distribution.sample(rng, POOL), f"lognormal:{mean:.6g},{std:.6g}"
     distance = _distance(values, drawn)
     note = (
-        f"{path}: {said} fitted to {len(values)} samples by "
+        f"{path}: {spelling} fitted to {len(values)} samples by "
         f"{'likelihood' if law == 'pareto' else 'moments'}; greatest distance of the "
         f"distribution functions {distance:.3f}"
     )
@@ -245,8 +247,9 @@ def _fit(law: str, path: Path, tick: float | None) -> Law:
 
 def _distance(first: Floats, second: Floats) -> float:
     """Return the two-sample statistic of Kolmogorov and Smirnov."""
-    every = np.sort(np.concatenate([first, second]))
+    points = np.sort(np.concatenate([first, second]))
     shares: Sequence[Floats] = [
-        np.searchsorted(np.sort(one), every, side="right") / len(one) for one in (first, second)
+        np.searchsorted(np.sort(sample), points, side="right") / len(sample)
+        for sample in (first, second)
     ]
     return float(np.abs(shares[0] - shares[1]).max())

@@ -53,7 +53,7 @@ def replay(schedule: Schedule, model: LogGOPS) -> list[int]:
     run = _Run(schedule.ranks, model)
     run.go()
     run.over(schedule.where)
-    return [max(one.values(), default=0) for one in run.processor]
+    return [max(free_times.values(), default=0) for free_times in run.processor]
 
 
 #: Rank, number of a step, and the message instead of it where one comes.
@@ -77,7 +77,7 @@ class _Run:
         self.receiving: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
         self.posted: list[Line[int]] = [Line() for _ in ranks]
         self.arrived: list[Line[_Message]] = [Line() for _ in ranks]
-        self.missing = [[len(one.ended) + len(one.begun) for one in steps] for steps in ranks]
+        self.missing = [[len(step.ended) + len(step.begun) for step in steps] for steps in ranks]
         self.after_end = [_followers(steps, begun=False) for steps in ranks]
         self.after_begin = [_followers(steps, begun=True) for steps in ranks]
         self.fresh: dict[int, list[int]] = {}
@@ -135,10 +135,10 @@ class _Run:
         """Refuse a schedule that came to no end."""
         for rank, steps in enumerate(self.ranks):
             for number in self.posted[rank]:
-                one = steps[number]
+                receive = steps[number]
                 raise UnsupportedError(
-                    f"{where}: rank {rank} receives what nobody sends: from {one.peer}, tag "
-                    f"{one.tag}"
+                    f"{where}: rank {rank} receives what nobody sends: from {receive.peer}, tag "
+                    f"{receive.tag}"
                 )
             for left in self.arrived[rank]:
                 raise UnsupportedError(
@@ -153,7 +153,7 @@ class _Run:
         """Put steps into the queue that may begin, sends before receives before computation."""
         for rank in sorted(self.fresh):
             steps, free = self.ranks[rank], self.processor[rank]
-            for number in sorted(self.fresh[rank], key=lambda one: _KINDS[steps[one].kind]):
+            for number in sorted(self.fresh[rank], key=lambda step: _KINDS[steps[step].kind]):
                 step = steps[number]
                 at = free[step.cpu]
                 if step.kind == "send":
@@ -202,10 +202,10 @@ class _Run:
 
     def _send(self, at: int, rank: int, number: int) -> None:
         step, model = self.ranks[rank][number], self.model
-        more = max(step.size - 1, 0)
+        later_bytes = max(step.size - 1, 0)
         self._begun(rank, number)
-        self.processor[rank][step.cpu] = at + model.overhead + more * model.overhead_per_byte
-        self.sending[rank][step.nic] = at + model.gap + more * model.per_byte
+        self.processor[rank][step.cpu] = at + model.overhead + later_bytes * model.overhead_per_byte
+        self.sending[rank][step.nic] = at + model.gap + later_bytes * model.per_byte
         message = _Message(rank, number, step)
         self._push(at + model.overhead + model.latency, step.peer, NO_STEP, message)
         if step.size <= model.eager:
@@ -214,28 +214,28 @@ class _Run:
     def _recv(self, at: int, rank: int, number: int) -> None:
         step = self.ranks[rank][number]
         self._begun(rank, number)
-        found = self.arrived[rank].take([(step.peer, step.tag)])
-        if found is None:
+        message = self.arrived[rank].take([(step.peer, step.tag)])
+        if message is None:
             self.posted[rank].add(number, [(step.peer, step.tag)])
             return
         if step.size > self.model.eager:
-            self._acknowledge(at, found, step)
+            self._acknowledge(at, message, step)
         self._ended(rank, number)
 
     def _message(self, at: int, rank: int, message: _Message) -> None:
         step, model = message.step, self.model
-        more = max(step.size - 1, 0)
-        each = max(model.overhead_per_byte, model.per_byte)
-        self.processor[rank][step.cpu] = at + model.overhead + more * each
-        self.receiving[rank][step.nic] = at + model.gap + more * model.per_byte
+        later_bytes = max(step.size - 1, 0)
+        byte_time = max(model.overhead_per_byte, model.per_byte)
+        self.processor[rank][step.cpu] = at + model.overhead + later_bytes * byte_time
+        self.receiving[rank][step.nic] = at + model.gap + later_bytes * model.per_byte
         keys = meeting(message.sender, message.step.tag)
-        found = self.posted[rank].take(keys)
-        if found is None:
+        receive = self.posted[rank].take(keys)
+        if receive is None:
             self.arrived[rank].add(message, keys)
             return
         if step.size > model.eager:
             self._acknowledge(at, message, step)
-        self._ended(rank, found)
+        self._ended(rank, receive)
 
     def _acknowledge(self, at: int, message: _Message, step: Step) -> None:
         """End a send that waited for its receiver."""
@@ -249,8 +249,8 @@ NO_STEP = -1
 
 
 def _followers(steps: list[Step], *, begun: bool) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in steps]
-    for number, one in enumerate(steps):
-        for before in one.begun if begun else one.ended:
-            found[before].append(number)
-    return found
+    followers: list[list[int]] = [[] for _ in steps]
+    for number, step in enumerate(steps):
+        for before in step.begun if begun else step.ended:
+            followers[before].append(number)
+    return followers

@@ -119,21 +119,21 @@ def _awaited(content: Traced, clocks: _Clocks) -> _Awaited:
         _caller(receive, whole[receive, KIND], (RECV, SENDRECV), IRECV, waits),
         np.where(late, _caller(send, whole[send, KIND], (SEND, SENDRECV), ISEND, waits), NONE),
     ])  # fmt: skip
-    some = calls != NONE
+    awaited = calls != NONE
     arrivals, flights = np.concatenate([arrival + after, arrival]), np.tile(flight, 2)
-    return _Awaited(calls[some], arrivals[some], flights[some])
+    return _Awaited(calls[awaited], arrivals[awaited], flights[awaited])
 
 
 def _by_channel(channels: Any) -> Ints:
     """Return the events of all channels, those of each in order: the k-th are one message."""
     rows = np.flatnonzero(channels != NONE)
-    found: Ints = rows[np.argsort(channels[rows], kind="stable")]
-    return found
+    events: Ints = rows[np.argsort(channels[rows], kind="stable")]
+    return events
 
 
 def _waits(trace: Trace) -> Ints:
     """Return for each event that opens a request the one that waits for it, or ``NONE``."""
-    events, found = trace.events, np.full(trace.count, NONE, np.int64)
+    events, waiters = trace.events, np.full(trace.count, NONE, np.int64)
     whole, first = events.whole, np.cumsum(trace.requests) - trace.requests
     rows = np.flatnonzero((whole[:, KIND] == IRECV) | (whole[:, KIND] == ISEND))
     opened = np.empty(int(trace.requests.sum()), np.int64)
@@ -143,27 +143,28 @@ def _waits(trace: Trace) -> Ints:
     inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     slots = events.slots[np.repeat(whole[waits, FIRST], counts) + inside]
     waiting = np.repeat(waits, counts)
-    found[opened[first[events.rank_of(waiting)] + slots]] = waiting
-    return found
+    waiters[opened[first[events.rank_of(waiting)] + slots]] = waiting
+    return waiters
 
 
-def _caller(rows: Ints, kind: Any, own: tuple[int, ...], later: int, waits: Ints) -> Ints:
+def _caller(rows: Ints, kind: Any, blocking: tuple[int, ...], later: int, waits: Ints) -> Ints:
     """Return the call that waits for what an event takes part in."""
-    return np.where(np.isin(kind, own), rows, np.where(kind == later, waits[rows], NONE))
+    return np.where(np.isin(kind, blocking), rows, np.where(kind == later, waits[rows], NONE))
 
 
 def _turns(clock: Floats, awaited: _Awaited) -> Floats:
     """Return when each call's waiting turns into communication."""
-    found = clock.copy()
+    turns = clock.copy()
     if not len(awaited.call):
-        return found
+        return turns
     order = np.argsort(awaited.call, kind="stable")
     first = np.flatnonzero(np.diff(awaited.call[order], prepend=-1))
     call = awaited.call[order[first]]
     arrival, flight = awaited.arrival[order], awaited.flight[order]
     last = np.maximum.reduceat(arrival, first)
-    alike = arrival * (1.0 + SAME_INSTANT) >= np.repeat(last, np.diff(first, append=len(order)))
-    left = np.minimum.reduceat(np.where(alike, flight, np.inf), first)
+    lasts = np.repeat(last, np.diff(first, append=len(order)))
+    simultaneous = arrival * (1.0 + SAME_INSTANT) >= lasts
+    departure = np.minimum.reduceat(np.where(simultaneous, flight, np.inf), first)
     late = last > clock[call]
-    found[call[late]] = np.maximum(clock[call], left)[late]
-    return found
+    turns[call[late]] = np.maximum(clock[call], departure)[late]
+    return turns

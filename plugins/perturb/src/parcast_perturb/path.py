@@ -17,10 +17,10 @@ from parcast_perturb.propagation.state import (
     BY_BOTH,
     BY_COMING,
     BY_END,
+    BY_ITSELF,
     BY_MESSAGE,
     BY_POST,
     CAUSES,
-    OWN,
 )
 from parcast_traces.trace.calls import EXPECT, LOCAL, NOTICE, SEND, SENDRECV, SSEND, WAIT
 from parcast_traces.trace.columns import (
@@ -96,29 +96,29 @@ class _Walk:
     def end(self, row: int) -> tuple[int, bool]:
         """Go from an event's end to the end before; return it, and whether there is one."""
         self._site(row)["events"] += 1
-        other, why = divmod(int(self.cause[row]), CAUSES)
-        self.hops += bool(self.ranks[other] != self.ranks[row])
-        if why == OWN:
+        cause, reason = divmod(int(self.cause[row]), CAUSES)
+        self.hops += bool(self.ranks[cause] != self.ranks[row])
+        if reason == BY_ITSELF:
             self._call(row, self._whole(row))
             return self.start(row)
-        if why == BY_COMING:
-            stages = self._stages(other)
-            self._call(other, stages)
-            self._way(other, stages, float(self.times[other, BYTES]))
+        if reason == BY_COMING:
+            stages = self._stages(cause)
+            self._call(cause, stages)
+            self._way(cause, stages, float(self.times[cause, BYTES]))
             self._call(row, bool(self.whole[row, KIND] == WAIT))
-            return self.start(other)
-        self._call(row, self._noisy(row, other, why))
-        self._way(other, 2 if why == BY_BOTH else 1, 0.0)
-        exchanges = bool(self.whole[other, KIND] == SENDRECV)  # its receive follows its own noise
-        if why == BY_END and not exchanges:
-            return other, True
-        if why == BY_END:
-            self._call(other, 1)
-            return self.start(other)
-        self._way(other, 0, float(self.times[other, ROOM if why == BY_POST else BYTES]))
-        if why in (BY_MESSAGE, BY_BOTH) or exchanges:
-            self._call(other, self._whole(other))
-        return self.start(other)
+            return self.start(cause)
+        self._call(row, self._noisy(row, cause, reason))
+        self._way(cause, 2 if reason == BY_BOTH else 1, 0.0)
+        exchanges = bool(self.whole[cause, KIND] == SENDRECV)  # its receive follows its own noise
+        if reason == BY_END and not exchanges:
+            return cause, True
+        if reason == BY_END:
+            self._call(cause, 1)
+            return self.start(cause)
+        self._way(cause, 0, float(self.times[cause, ROOM if reason == BY_POST else BYTES]))
+        if reason in (BY_MESSAGE, BY_BOTH) or exchanges:
+            self._call(cause, self._whole(cause))
+        return self.start(cause)
 
     def _site(self, row: int) -> dict[str, float]:
         return self.sites[self.trace.sites[self.whole[row, SITE]]]
@@ -141,13 +141,13 @@ class _Walk:
         mark = self.trace.modeled and self.whole[row, KIND] == LOCAL
         return bool(self.whole[row, NAME] < NOTICE and not mark)
 
-    def _noisy(self, row: int, other: int, why: int) -> bool:
+    def _noisy(self, row: int, cause: int, reason: int) -> bool:
         """Return whether the noise of the call comes after what it waited for."""
         kind = self.whole[row, KIND]
         if kind == WAIT:
             return True
-        arrives = self.whole[other, OUT] == self.whole[row, INTO]
-        return bool(kind not in (SEND, SSEND) and why in (BY_MESSAGE, BY_POST) and arrives)
+        arrives = self.whole[cause, OUT] == self.whole[row, INTO]
+        return bool(kind not in (SEND, SSEND) and reason in (BY_MESSAGE, BY_POST) and arrives)
 
     def _stages(self, row: int) -> int:
         members = len(self.trace.communicators[int(self.whole[row, OUT])])

@@ -82,7 +82,9 @@ class Recorded:
     latency: float | None = None  #: L
     per_byte: float | None = None  #: G
     eager_max: float = math.inf  #: a larger message's sender waits for its receiver
-    way: Any = attrs.field(default=None, repr=False)  #: see `Deltas.way`; None: L and G of all
+    message_costs: Any = attrs.field(
+        default=None, repr=False
+    )  #: see `Deltas.message_costs`; None: L and G of all
 
 
 @attrs.frozen(kw_only=True)

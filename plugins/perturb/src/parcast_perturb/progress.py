@@ -21,4 +21,4 @@ def shown(events: int) -> Iterator[Callable[[int], None]]:
     columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
         task = bar.add_task("events", total=events)
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda processed: bar.update(task, completed=processed)

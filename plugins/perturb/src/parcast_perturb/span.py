@@ -14,10 +14,10 @@ def origins(trace: Trace) -> Floats:
     cannot be compared, so each counts from its own first call. Clocks of a modeled run begin
     with it, at 0.
     """
-    begins, some = trace.begins, np.diff(trace.events.offsets) > 0
-    if trace.modeled or not some.any():
+    begins, nonempty = trace.begins, np.diff(trace.events.offsets) > 0
+    if trace.modeled or not nonempty.any():
         return np.zeros(trace.size)
-    return np.full(trace.size, begins[some].min()) if trace.comparable else begins
+    return np.full(trace.size, begins[nonempty].min()) if trace.comparable else begins
 
 
 def spans(trace: Trace, delays: Floats | None = None) -> Floats:
@@ -31,10 +31,10 @@ def spans(trace: Trace, delays: Floats | None = None) -> Floats:
         Of the last ends, in ticks: [rank, replication]; None: the run as recorded.
     """
     ends = trace.ends[:, None] if delays is None else trace.ends[:, None] + delays
-    found: Floats = np.where(
+    durations: Floats = np.where(
         np.diff(trace.events.offsets)[:, None] > 0, ends - origins(trace)[:, None], 0.0
     )
-    return found
+    return durations
 
 
 def makespans(trace: Trace, delays: Floats | None = None) -> Floats:

@@ -12,12 +12,11 @@ from parcast.errors import UnsupportedError
 from parcast.model import Costs, Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
-from parcast_traces.gaps import first_events, gaps_of, slept
-from parcast_traces.trace.calls import SLEEP
-from parcast_traces.trace.columns import BYTES, END, NAME, NONE, OUT, START, Floats, Trace
+from parcast_traces.gaps import first_events
+from parcast_traces.trace.columns import END, NONE, OUT, START, Floats, Trace
 
 
-def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
+def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     """Return a trace of work as a run by the machine's table of costs, and what calls cost there.
 
     It is the run that `Clocked` answers for the same trace and machine: collectives are the
@@ -29,7 +28,7 @@ def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
         If the trace has times, the machine lacks a number, or a message graph cannot say what it
         does.
     """
-    from parcast_perturb.from_program import ZERO, of_work
+    from parcast_perturb.from_program import NO_NETWORK, of_work
     from parcast_traces.workload import Traced, workload
 
     if trace.timed:
@@ -37,24 +36,26 @@ def timed_on(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
             f"{trace.where} has times of its own; say what it was recorded on (--recorded-on)"
         )
     query = Query(workload=workload(trace, Path(trace.where)), machine=machine, p=trace.size)
-    made = of_work(query)
-    content: Traced = made.workload.content
-    still = content.trace
-    found = propagate(
-        still,
+    work_query = of_work(query)
+    content: Traced = work_query.workload.content
+    untimed = content.trace
+    outcome = propagate(
+        untimed,
         Perturbation(event=content.added),
-        attrs.evolve(ZERO, eager_max=content.eager_limit),
+        attrs.evolve(NO_NETWORK, eager_max=content.eager_limit),
         "clocked",
         every_end=True,
     )
-    assert found.ends is not None
-    times, delays = still.events.times.copy(), found.ends[:, 0]
+    assert outcome.ends is not None
+    times, delays = untimed.events.times.copy(), outcome.ends[:, 0]
     times[:, END] += delays
     moved = delays[:-1].copy()
-    moved[first_events(still)[1:] - 1] = 0.0  # of another rank
+    moved[first_events(untimed)[1:] - 1] = 0.0  # of another rank
     times[1:, START] += moved
-    timed = attrs.evolve(still, events=attrs.evolve(still.events, times=times), where=trace.where)
-    return timed, _recorded(timed, Costs.of(made, ()))
+    timed = attrs.evolve(
+        untimed, events=attrs.evolve(untimed.events, times=times), where=trace.where
+    )
+    return timed, _recorded(timed, Costs.of(work_query, ()))
 
 
 def _recorded(trace: Trace, costs: Costs) -> Recorded:
@@ -66,11 +67,11 @@ def _recorded(trace: Trace, costs: Costs) -> Recorded:
         latency=costs.startup,
         per_byte=costs.per_byte,
         eager_max=costs.eager_limit,
-        way=_ways(trace, costs),
+        message_costs=_message_costs(trace, costs),
     )
 
 
-def _ways(trace: Trace, costs: Costs) -> Floats | None:
+def _message_costs(trace: Trace, costs: Costs) -> Floats | None:
     """Return latency and time of a byte of each event's message; None: they are the same of all."""
     sends = np.flatnonzero(trace.events.whole[:, OUT] != NONE)
     source = trace.events.rank_of(sends)
@@ -80,43 +81,6 @@ def _ways(trace: Trace, costs: Costs) -> Floats | None:
     within = (costs.local_startup, costs.local_per_byte)
     if within == network or not local.any():
         return None
-    found = np.tile(np.array(network), (trace.count, 1))
-    found[sends[local]] = within
-    return found
-
-
-def with_times(trace: Trace, costs: Recorded, seconds: float) -> Trace:
-    """Return a trace with times in seconds, by the graph's own rules for calls.
-
-    Parameters
-    ----------
-    trace
-        Its clocks count work.
-    costs
-        What the network costs, in seconds.
-    seconds
-        Of a unit of work.
-    """
-    work = trace.events.times
-    gaps = gaps_of(trace) * seconds + slept(trace)
-    still = work.copy()
-    still[trace.events.whole[:, NAME] == SLEEP, BYTES] = 0.0  # it is in the times now
-    still[:, START] = still[:, END] = 0.0
-    resting = attrs.evolve(trace, events=attrs.evolve(trace.events, times=still))
-    rows = np.flatnonzero(gaps)
-    added = Perturbation.of(
-        noise=costs.overhead, latency=costs.latency or 0.0, per_byte=costs.per_byte or 0.0
-    )
-    found = propagate(
-        resting,
-        attrs.evolve(added, removed=(rows, gaps[rows])),
-        Recorded(latency=0.0, per_byte=0.0, eager_max=costs.eager_max),
-        "clocked",
-        every_end=True,
-    )
-    assert found.ends is not None
-    still[:, END] = found.ends[:, 0]
-    still[1:, START] = still[:-1, END]
-    still[first_events(trace), START] = 0.0
-    still[:, START] += gaps
-    return attrs.evolve(resting, tick=1.0, comparable=True, timed=True)
+    ways = np.tile(np.array(network), (trace.count, 1))
+    ways[sends[local]] = within
+    return ways

@@ -48,15 +48,15 @@ def pin(core: int) -> None:
 
 def child(work: Callable[[], None]) -> int:
     """Return a process that does ``work`` and ends."""
-    made = os.fork()
-    if made == 0:
+    process = os.fork()
+    if process == 0:
         code = 1
         try:
             work()
             code = 0
         finally:
             os._exit(code)
-    return made
+    return process
 
 
 def generate(jobs: Sequence[Job], core: int) -> float:
@@ -72,8 +72,8 @@ def generate(jobs: Sequence[Job], core: int) -> float:
 
     def work() -> None:
         os.close(outbox)
-        while given := os.read(inbox, _DEMAND.size):
-            burn(*_DEMAND.unpack(given))
+        while packed := os.read(inbox, _DEMAND.size):
+            burn(*_DEMAND.unpack(packed))
 
     workers = [child(work) for _ in range(min(MOST_AT_ONCE, len(jobs)))]
     os.close(inbox)
@@ -89,7 +89,7 @@ def generate(jobs: Sequence[Job], core: int) -> float:
     finally:
         os.close(outbox)
         used = [os.wait4(worker, 0)[2] for worker in workers]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _stop(*_: object) -> None:

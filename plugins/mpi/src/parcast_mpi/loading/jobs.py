@@ -71,7 +71,7 @@ def random_jobs(demand: Distribution, utilization: float, seconds: float, seed: 
     count = int(draw.poisson(seconds * utilization / demand.mean))
     arrivals = sorted((seconds * draw.random(count)).tolist())
     demands = demand.sample(draw, count).tolist()
-    return [Job(*one) for one in zip(arrivals, demands, strict=True)]
+    return [Job(*pair) for pair in zip(arrivals, demands, strict=True)]
 
 
 def to_text(jobs: Iterable[Job]) -> str:

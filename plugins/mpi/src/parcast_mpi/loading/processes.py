@@ -65,8 +65,8 @@ def team(plan: Plan, cores: Sequence[int]) -> Iterator[Team]:
     def work(rank: int) -> None:
         pin(cores[rank])
         while os.read(gates[rank][0], 1):
-            for op, _, given in plan.steps[rank]:
-                _do(op, given, rank, pipes)
+            for op, _, arguments in plan.steps[rank]:
+                _do(op, arguments, rank, pipes)
             os.write(results[1], _TIME.pack(time.monotonic()))
 
     members = [child(lambda rank=rank: work(rank)) for rank in ranks]  # type: ignore[misc]
@@ -82,15 +82,15 @@ def team(plan: Plan, cores: Sequence[int]) -> Iterator[Team]:
 
 
 def _check(step: list[Any]) -> None:
-    op, _, given = step
+    op, _, arguments = step
     if op not in ("elapse", "send", "recv", "sendrecv"):
         raise UnsupportedError(f"{op} is not run here; write elapse, send, recv and sendrecv")
-    if op in ("send", "sendrecv") and given[1] > MOST_BYTES:
-        raise UnsupportedError(f"a message of {given[1]} bytes is longer than {MOST_BYTES}")
+    if op in ("send", "sendrecv") and arguments[1] > MOST_BYTES:
+        raise UnsupportedError(f"a message of {arguments[1]} bytes is longer than {MOST_BYTES}")
 
 
-def _do(op: str, given: list[Any], rank: int, pipes: Pipes) -> None:
-    match op, given:
+def _do(op: str, arguments: list[Any], rank: int, pipes: Pipes) -> None:
+    match op, arguments:
         case "elapse", [seconds]:
             burn(seconds)
         case "send", [dst, size, _]:

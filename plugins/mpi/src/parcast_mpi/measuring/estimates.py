@@ -29,10 +29,10 @@ class Estimate:
     value: float
     spread: float
 
-    def over(self, other: Estimate) -> Estimate:
+    def over(self, divisor: Estimate) -> Estimate:
         """Return the estimate of the number divided by another, the two independent."""
-        ratio = self.value / other.value
-        parts = self.spread / self.value, other.spread / other.value
+        ratio = self.value / divisor.value
+        parts = self.spread / self.value, divisor.spread / divisor.value
         return Estimate(ratio, ratio * float(np.hypot(*parts)))
 
     def times(self, factor: float) -> Estimate:
@@ -95,9 +95,9 @@ def _fit(n: Floats, t: Floats) -> tuple[float, float]:
 
     Where the best intercept is negative, it is 0 and the slope the best for that.
     """
-    one, each = 1 / t, n / t
-    a, b, c = float(one @ one), float(one @ each), float(each @ each)
-    d, e = float(one.sum()), float(each.sum())
+    constant, linear = 1 / t, n / t
+    a, b, c = float(constant @ constant), float(constant @ linear), float(linear @ linear)
+    d, e = float(constant.sum()), float(linear.sum())
     intercept, slope = (d * c - e * b) / (a * c - b * b), (a * e - b * d) / (a * c - b * b)
     return (intercept, slope) if intercept >= 0 else (0.0, e / c)
 
@@ -109,7 +109,7 @@ class Startup:
     overhead: Estimate
     startup: Estimate
     overhead_receive: Estimate
-    squeezed: bool  #: the calls alone take longer than the whole, so they were scaled down
+    scaled_down: bool  #: the calls alone take longer than the whole, so they were scaled down
 
 
 def split_startup(whole: Estimate, sending: Estimate, receiving: Estimate) -> Startup:
@@ -121,10 +121,10 @@ def split_startup(whole: Estimate, sending: Estimate, receiving: Estimate) -> St
     calls = sending.value + receiving.value
     if calls <= whole.value:
         left = Estimate(whole.value - calls, float(np.hypot(whole.spread, sending.spread)))
-        return Startup(sending, left, receiving, squeezed=False)
+        return Startup(sending, left, receiving, scaled_down=False)
     share = whole.value / calls
     return Startup(
-        sending.times(share), Estimate(0.0, whole.spread), receiving.times(share), squeezed=True
+        sending.times(share), Estimate(0.0, whole.spread), receiving.times(share), scaled_down=True
     )
 
 
@@ -159,7 +159,7 @@ class Noise:
 
 
 #: Width, relative to the most work, of the bins in which quanta count as alike.
-_ALIKE = 0.02
+_BIN_WIDTH = 0.02
 
 
 def fixed_time_quantum(counts: Any, quantum: float) -> Noise:
@@ -170,18 +170,18 @@ def fixed_time_quantum(counts: Any, quantum: float) -> Noise:
     2004): a core whose neighbor idles for a moment is faster, by much where both are threads of
     one, and what it does then is nothing that the others lose.
     """
-    done = np.asarray(counts, float)
-    most = _most_frequent(done[done > 0])
-    lost = quantum * np.clip(1 - done / most, 0.0, 1.0) if most else np.full_like(done, quantum)
-    faster = float((done > 1.2 * most).mean()) if most else 0.0
+    work = np.asarray(counts, float)
+    usual = _most_frequent(work[work > 0])
+    lost = quantum * np.clip(1 - work / usual, 0.0, 1.0) if usual else np.full_like(work, quantum)
+    faster = float((work > 1.2 * usual).mean()) if usual else 0.0
     return Noise(quantum, lost, float(lost.mean() / quantum), faster)
 
 
-def _most_frequent(done: Floats) -> float:
+def _most_frequent(work: Floats) -> float:
     """Return the middle of the most frequent values, 0 if there are none."""
-    if not done.size:
+    if not work.size:
         return 0.0
-    ordered, width = np.sort(done), _ALIKE * float(done.max())
+    ordered, width = np.sort(work), _BIN_WIDTH * float(work.max())
     until = np.searchsorted(ordered, ordered + width, "right")
     first = int(np.argmax(until - np.arange(len(ordered))))
     return float(np.median(ordered[first : until[first]]))
@@ -219,9 +219,9 @@ def interruptions(lost: Floats, quantum: float) -> Interruptions | None:
     return Interruptions(computed / len(struck), float(struck.mean()))
 
 
-def thinned(values: Any, most: int = 200) -> list[float]:
+def thin(values: Any, count: int = 200) -> list[float]:
     """Return at most so many values with the same quantiles, smallest and largest kept."""
     ordered = np.sort(np.asarray(values, float))
-    if len(ordered) <= most:
+    if len(ordered) <= count:
         return [float(value) for value in ordered]
-    return [float(v) for v in np.quantile(ordered, np.linspace(0, 1, most), method="nearest")]
+    return [float(v) for v in np.quantile(ordered, np.linspace(0, 1, count), method="nearest")]

@@ -19,7 +19,7 @@ from parcast_mpi.measuring.estimates import (
     line,
     of_samples,
     split_startup,
-    thinned,
+    thin,
 )
 from parcast_mpi.measuring.sampling import (
     EAGER_SIZES,
@@ -36,7 +36,7 @@ _PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "u": 1e-6, "n": 1
 
 
 #: Part of the quanta of noise from which on it is said that they were faster.
-_TOLD = 0.01
+_NOTED = 0.01
 
 
 @attrs.frozen
@@ -74,29 +74,29 @@ def values(answers: Answers, kernel: str | None) -> Iterator[Value]:
 
 def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
     cores = len(answers)
-    every = "one core" if cores == 1 else f"all {cores} cores at once"
+    busy_cores = "one core" if cores == 1 else f"all {cores} cores at once"
     name, stage = ("POLY1", "rate") if kernel is None else (kernel, "rate of the kernel")
-    rate, alone = _both(answers, stage)
-    source = f"{name} on {every}"
+    rate, alone = _rates(answers, stage)
+    source = f"{name} on {busy_cores}"
     if kernel is not None:
-        source += f"; POLY1, {quantity(_both(answers, 'rate')[0], 'FLOP/s')}"
+        source += f"; POLY1, {quantity(_rates(answers, 'rate')[0], 'FLOP/s')}"
     yield Value("processor", "rate", _toml(quantity(rate, "FLOP/s")), source)
     if cores > 1:
         source = f"{name}, {quantity(alone, 'FLOP/s')} on one core while all others idle"
         yield Value("processor", "boost", _toml(quantity(alone.over(rate), "")), source)
     yield Value("nodes", "count", "1", "this host")
     yield Value("nodes", "cores", str(cores), "as the operating system counts them")
-    rounds = zip(*(one["memory"] for one in answers), strict=True)
+    rounds = zip(*(samples["memory"] for samples in answers), strict=True)
     total = quantity(of_samples([sum(rates) for rates in rounds]), "B/s")
     source = "read and written in place, 64 MiB a core, "
-    yield Value("nodes", "memory_bandwidth", _toml(total), source + every)
+    yield Value("nodes", "memory_bandwidth", _toml(total), source + busy_cores)
     alone = of_samples(answers[0]["memory alone"])
     yield Value("nodes", "core_bandwidth", _toml(quantity(alone, "B/s")), source + "one core alone")
 
 
-def _both(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:
+def _rates(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:
     """Return the rate of a core while all compute, and of one while the others idle."""
-    together = of_samples([one[stage] for one in answers])
+    together = of_samples([samples[stage] for samples in answers])
     return together, of_samples(answers[0][f"{stage} alone"])
 
 
@@ -113,7 +113,7 @@ def _network(answers: Answers) -> Iterator[Value]:
         f"is off by {fitted.worst:.0%} at most"
     )
     calls = "short messages, each call timed by itself"
-    if split.squeezed:
+    if split.scaled_down:
         calls += "; scaled down: both take longer than a whole message of the ping-pong"
     left = f"{pong}; less both overheads"
     yield Value("network", "startup", _toml(quantity(split.startup, "s")), left)
@@ -123,8 +123,8 @@ def _network(answers: Answers) -> Iterator[Value]:
     yield Value("network", "overhead_receive", _toml(receive), calls)
     limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
     if limit is not None:
-        found = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
-        yield Value("network", "eager_limit", _toml(f"{limit} B"), found)
+        method = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
+        yield Value("network", "eager_limit", _toml(f"{limit} B"), method)
     total = of_samples(first["saturation"])
     source = f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}"
     if total.value >= fitted.bandwidth.value:
@@ -165,7 +165,7 @@ def _variability(answers: Answers) -> Iterator[Value]:
     share = float(lost.mean()) / QUANTUM
     faster = sum(noise.faster for noise in noises) / len(noises)
     source = f"FTQ, {len(lost)} quanta on all cores, {share:.1%} of the time lost; 200 quantiles"
-    if faster >= _TOLD:
+    if faster >= _NOTED:
         source += (
             f"; {faster:.1%} of the quanta did over 1.2 times as much as most: the core is faster "
             "at times, which counts as no loss of the others"
@@ -194,14 +194,14 @@ def _noise(lost: Floats) -> Iterator[Value]:
 
 
 def _sampled(seconds: Sequence[float]) -> str:
-    return _toml("sampled:" + ",".join(f"{1e6 * value:.3g}us" for value in thinned(seconds)))
+    return _toml("sampled:" + ",".join(f"{1e6 * value:.3g}us" for value in thin(seconds)))
 
 
 def _toml(text: str) -> str:
     return json.dumps(text)
 
 
-def written(name: str, summary: str, values: Sequence[Value], host: Mapping[str, Any]) -> str:
+def file_text(name: str, summary: str, values: Sequence[Value], host: Mapping[str, Any]) -> str:
     """Return the whole file."""
     lines = [
         f"name = {_toml(name)}",

@@ -21,12 +21,12 @@ MOST_BUSY, MOST_STEAL = 0.10, 0.05
 #: Seconds for which the host is watched first, and that a measurement may take.
 _WATCHED, _LIMIT = 2.0, 600.0
 
-#: Called with the stage's place, the number of stages and its name.
+#: Called with the stage's number, how many of stages and its name.
 Progress = Callable[[int, int, str], None]
 
 
 @attrs.frozen(kw_only=True)
-class Asked:
+class MeasurementPlan:
     """What to measure."""
 
     name: str = "this-machine"
@@ -38,7 +38,7 @@ class Asked:
     parts: Container[str] | None = None  #: of machines that are known; None: all that is measured
 
 
-def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: None) -> str:
+def measure(plan: MeasurementPlan, progress: Progress = lambda _number, _count, _name: None) -> str:
     """Return the machine file of this host.
 
     Raises
@@ -48,30 +48,28 @@ def measure(asked: Asked, progress: Progress = lambda _place, _count, _name: Non
     SolveError
         If a rank dies.
     """
-    from parcast_mpi.measuring.machine_file import values, written
+    from parcast_mpi.measuring.machine_file import file_text, values
 
-    here = library.find()
+    mpi = library.find()
     watched = load(_WATCHED)
     overloaded = too_busy(watched)
-    if overloaded and not asked.anyway:
+    if overloaded and not plan.anyway:
         raise UnsupportedError(
             f"this host is too busy to be measured: {watched}; stop what else runs, or add "
             "--anyway, which marks the file"
         )
     cores = os.cpu_count() or 1
-    with new_job() as job, new_folder(asked.directory) as folder:
-        job.tell(
-            {"kernel": asked.kernel, "directory": folder, "effort": attrs.asdict(asked.effort)}
-        )
+    with new_job() as job, new_folder(plan.directory) as folder:
+        job.tell({"kernel": plan.kernel, "directory": folder, "effort": attrs.asdict(plan.effort)})
         answers = run_python(
-            here, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
+            mpi, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
         )
     lines = [
         value
-        for value in values(answers, asked.kernel)
-        if asked.parts is None or value.part in asked.parts
+        for value in values(answers, plan.kernel)
+        if plan.parts is None or value.part in plan.parts
     ]
-    return written(asked.name, _summary(here, cores), lines, _host(asked, watched, answers))
+    return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))
 
 
 def too_busy(watched: Load | None) -> bool:
@@ -88,12 +86,12 @@ def _watcher(job: Job, progress: Progress) -> Callable[[], None]:
     return watch
 
 
-def _summary(here: library.Library, cores: int) -> str:
+def _summary(mpi: library.Library, cores: int) -> str:
     counted = "1 core" if cores == 1 else f"{cores} cores"
-    return f"{processor_name()}, {counted}, {here}"
+    return f"{processor_name()}, {counted}, {mpi}"
 
 
-def _host(asked: Asked, watched: Load | None, answers: Any) -> dict[str, Any]:
+def _host(plan: MeasurementPlan, watched: Load | None, answers: Any) -> dict[str, Any]:
     host: dict[str, Any] = {
         "id": identity(),
         "processor": processor_name(),
@@ -104,8 +102,8 @@ def _host(asked: Asked, watched: Load | None, answers: Any) -> dict[str, Any]:
         host |= {"busy": round(watched.busy, 4), "steal": round(watched.steal, 4)}
     if too_busy(watched):
         host["overloaded"] = True
-    if asked.reference is not None:
-        host["weight"] = _weight(asked.reference, answers, asked.kernel)
+    if plan.reference is not None:
+        host["weight"] = _weight(plan.reference, answers, plan.kernel)
     return host
 
 
@@ -114,5 +112,5 @@ def _weight(reference: Machine, answers: list[Mapping[str, Any]], kernel: str | 
     from parcast_mpi.measuring.estimates import of_samples
 
     stage = "rate" if kernel is None else "rate of the kernel"
-    rate = of_samples([one[stage] for one in answers]).value
+    rate = of_samples([samples[stage] for samples in answers]).value
     return rate / reference.need("processor.rate", "a power weight")

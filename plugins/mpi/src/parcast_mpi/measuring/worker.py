@@ -55,14 +55,14 @@ def rates(effort: Effort, run: Callable[[int], float], *, together: bool) -> lis
 
     ``run(n)`` does n passes, and returns how much is done in one.
     """
-    done, passes = run(1), 1
+    work, passes = run(1), 1
     while timed(run, passes) < effort.seconds and passes < 1 << 30:
         passes *= 2
     rendezvous()
     if not together and WORLD.rank:
         return []
     run(passes)
-    return [passes * done / timed(run, passes) for _ in range(effort.rounds)]
+    return [passes * work / timed(run, passes) for _ in range(effort.rounds)]
 
 
 def _poly1() -> Callable[[int], float]:
@@ -82,10 +82,10 @@ def _users(name: str) -> Callable[[int], float]:
     function = getattr(importlib.import_module(module), attribute)
 
     def run(passes: int) -> float:
-        done = 0.0
+        operations = 0.0
         for _ in range(passes):
-            done = float(function())
-        return done
+            operations = float(function())
+        return operations
 
     return run
 
@@ -105,7 +105,7 @@ def ping_pong(effort: Effort) -> dict[str, Any]:
     """Return half round trips: rounds of a median for each size, and all of 8 bytes."""
     if WORLD.rank > 1:
         return {}
-    other = 1 - WORLD.rank
+    peer = 1 - WORLD.rank
     buffer = np.zeros(max(SIZES), np.uint8)
     rows, short = [], []
     for round_ in range(effort.rounds + 1):
@@ -116,11 +116,11 @@ def ping_pong(effort: Effort) -> dict[str, Any]:
             for _ in range(effort.calls if size <= 65536 else effort.calls // 10):
                 start = clock()
                 if WORLD.rank:
-                    WORLD.Recv(message, other)
-                    WORLD.Send(message, other)
+                    WORLD.Recv(message, peer)
+                    WORLD.Send(message, peer)
                 else:
-                    WORLD.Send(message, other)
-                    WORLD.Recv(message, other)
+                    WORLD.Send(message, peer)
+                    WORLD.Recv(message, peer)
                 halves.append((clock() - start) / 2)
             row.append(float(np.median(halves)))
             if size == 8 and round_:
@@ -174,14 +174,14 @@ def exchange(effort: Effort) -> list[float]:
     size = 1 << 20
     sent, received = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     right, left = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
-    found = []
+    throughputs = []
     for _ in range(effort.rounds + 1):
         WORLD.Barrier()
         start = clock()
         for _ in range(10):
             WORLD.Sendrecv(sent, right, 0, received, left, 0)
-        found.append(10 * size * WORLD.size / (clock() - start))
-    return found[1:]
+        throughputs.append(10 * size * WORLD.size / (clock() - start))
+    return throughputs[1:]
 
 
 def storage(effort: Effort, folder: Path) -> dict[str, Any]:
@@ -193,14 +193,14 @@ def storage(effort: Effort, folder: Path) -> dict[str, Any]:
         return {}
     files, compute = Files(folder, 0, 1), _poly1()
     files.prepare(max(FILE_SIZES), "own")
-    found: dict[str, Any] = {"write": [], "read": [], "copy": []}
+    samples: dict[str, Any] = {"write": [], "read": [], "copy": []}
     for _ in range(effort.rounds // 3):
-        for word, rows in found.items():
+        for word, rows in samples.items():
             rows.append([])
             for size in FILE_SIZES:
                 compute(effort.passes_between)
                 rows[-1].append(timed(getattr(files, word), size, "own"))
-    return found
+    return samples
 
 
 def quanta(effort: Effort) -> list[int]:
@@ -220,7 +220,7 @@ def quanta(effort: Effort) -> list[int]:
     return counts
 
 
-def _both(
+def _rates(
     name: str, effort: Effort, make: Callable[[], Callable[[int], float]]
 ) -> dict[str, Callable[[], Any]]:
     """Return two stages: all ranks at once, and the first alone."""
@@ -230,36 +230,36 @@ def _both(
     }
 
 
-def stages(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what to sample, in order; messages only where there are two ranks."""
-    own, effort = told["kernel"], Effort(**told["effort"])
-    found: dict[str, Callable[[], Any]] = {
-        **_both("rate", effort, _poly1),
-        **(_both("rate of the kernel", effort, lambda: _users(own)) if own else {}),
-        **_both("memory", effort, _memory),
+    kernel, effort = request["kernel"], Effort(**request["effort"])
+    by_name: dict[str, Callable[[], Any]] = {
+        **_rates("rate", effort, _poly1),
+        **(_rates("rate of the kernel", effort, lambda: _users(kernel)) if kernel else {}),
+        **_rates("memory", effort, _memory),
         "noise": lambda: quanta(effort),
-        "storage": lambda: storage(effort, Path(told["directory"])),
+        "storage": lambda: storage(effort, Path(request["directory"])),
     }
     if WORLD.size > 1:
-        found |= {
+        by_name |= {
             "messages": lambda: ping_pong(effort),
             "calls": lambda: calls(effort),
             "eager limit": late_receiver,
             "saturation": lambda: exchange(effort),
         }
-    return found
+    return by_name
 
 
 def main(folder: str) -> None:
     """Go through all stages, and leave the samples in ``folder``."""
     job = Job(Path(folder))
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  (where the user's kernel may be)
-    asked, samples = stages(job.told()), {}
+    to_sample, samples = stages(job.told()), {}
     try:
-        for number, (name, stage) in enumerate(asked.items()):
+        for number, (name, stage) in enumerate(to_sample.items()):
             rendezvous()
             if not WORLD.rank:
-                (job.folder / "stage").write_text(f"{number} {len(asked)} {name}")
+                (job.folder / "stage").write_text(f"{number} {len(to_sample)} {name}")
             samples[name] = stage()
         rendezvous()
         job.answer(WORLD.rank, samples)

@@ -30,20 +30,20 @@ class Ahead:
 
 
 def issues(steps: Sequence[Sequence[object]]) -> dict[int, list[tuple[int, str]]]:
-    """Return by the place of a step which reads ahead begin before it.
+    """Return by the index of a step which reads ahead begin before it.
 
     They begin together: those up to the next barrier at the first step after the last one.
     """
     begins: dict[int, list[tuple[int, str]]] = {}
     first = 0
-    for place, (op, _, given) in enumerate(steps):
+    for index, (op, _, arguments) in enumerate(steps):
         if op == "barrier":
-            first = place + 1
-        elif is_ahead(op, given):
-            begins.setdefault(first, []).append((given[0], given[1]))  # type: ignore[index]
+            first = index + 1
+        elif is_ahead(op, arguments):
+            begins.setdefault(first, []).append((arguments[0], arguments[1]))  # type: ignore[index]
     return begins
 
 
-def is_ahead(op: object, given: object) -> bool:
+def is_ahead(op: object, arguments: object) -> bool:
     """Return whether a step takes what was read ahead."""
-    return op == "read" and bool(given[3])  # type: ignore[index]
+    return op == "read" and bool(arguments[3])  # type: ignore[index]

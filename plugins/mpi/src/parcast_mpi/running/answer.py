@@ -13,14 +13,14 @@ import numpy as np
 from parcast import Parts, Prediction
 from parcast_mpi.host import Load
 
-_BINDING = ("processor", "network", "storage", "synchronization")
+_BOTTLENECKS = ("processor", "network", "storage", "synchronization")
 
 #: Work of others, in shares of all cores, that is said beside a measured time.
 QUIET = 0.05
 
 
 @attrs.frozen
-class Measured:
+class MeasuredRun:
     """Repetitions of a real run."""
 
     times: tuple[float, ...]  #: seconds
@@ -30,14 +30,14 @@ class Measured:
     during: Load | None  #: of the host during the run, whose busy share holds the run itself
 
 
-def gathered(answers: Sequence[Any]) -> tuple[tuple[float, ...], tuple[Parts, ...]]:
+def collect(answers: Sequence[Any]) -> tuple[tuple[float, ...], tuple[Parts, ...]]:
     """Return times and parts of the repetitions from what each rank answered."""
     times = tuple(float(time) for time, _ in answers[0]["repetitions"])
-    of_ranks = np.array([[parts for _, parts in one["repetitions"]] for one in answers])
+    of_ranks = np.array([[parts for _, parts in answer["repetitions"]] for answer in answers])
     return times, tuple(Parts(*map(float, parts)) for parts in of_ranks.mean(axis=0))
 
 
-def prediction(measured: Measured) -> Prediction:
+def prediction(measured: MeasuredRun) -> Prediction:
     """Return a measured answer: median, 95 % interval of the median, quantiles and parts."""
     times = np.array(measured.times)
     order = np.argsort(times, kind="stable")
@@ -45,7 +45,7 @@ def prediction(measured: Measured) -> Prediction:
     parts = sum((measured.parts[i] for i in middle), Parts()) * (1 / len(middle))
     time = parts.total  # the median, but for rounding
     low, high = median_interval(measured.times)
-    spent: dict[str, float] = dict(zip(_BINDING, parts.values(), strict=True))
+    spent: dict[str, float] = dict(zip(_BOTTLENECKS, parts.values(), strict=True))
     return Prediction(
         time=time,
         parts=parts,
@@ -55,7 +55,7 @@ def prediction(measured: Measured) -> Prediction:
         binding=max(spent, key=lambda name: spent[name]) if time else None,
         notes=tuple(_notes(measured)),
         assumptions=(
-            "measured on this host: no number of the machine file plays a part",
+            "measured on this host: no number of the machine file is used",
             "all waiting for messages counts as communication, that in barriers as synchronization",
         ),
         details={
@@ -71,13 +71,18 @@ def prediction(measured: Measured) -> Prediction:
     )
 
 
-def _notes(measured: Measured) -> list[str]:
+def _notes(measured: MeasuredRun) -> list[str]:
     count, low, high = len(measured.times), min(measured.times), max(measured.times)
     notes = [f"median of {count} repetitions, from {low:.4g} to {high:.4g} s"]
     if measured.before and max(measured.before.busy, measured.before.steal) > QUIET:
-        notes.append(f"the host was busy before the run: {measured.before}")
+        notes.append(
+            f"the host was busy before the run, so times may be too long: {measured.before}"
+        )
     if measured.during and measured.during.steal > QUIET:
-        notes.append(f"other guests took {measured.during.steal:.1%} of the cores during the run")
+        notes.append(
+            f"other virtual machines took {measured.during.steal:.1%} of the cores during the run, "
+            "so times may be too long"
+        )
     return notes
 
 

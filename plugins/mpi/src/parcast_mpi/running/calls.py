@@ -14,7 +14,7 @@ from parcast_mpi.running.ahead import Ahead, is_ahead, issues
 from parcast_mpi.running.files import Files
 from parcast_mpi.running.pools import Pools, Task
 
-#: What a call's time counts as: places in `parcast.Parts`, and the mark of a ``start()``.
+#: What a call's time counts as: indices in `parcast.Parts`, and the mark of a ``start()``.
 COMPUTE, COMMUNICATION, IO, SYNCHRONIZATION, START = range(5)
 
 Call = tuple[Callable[..., object], tuple[Any, ...]]
@@ -30,8 +30,8 @@ class Calls:
         self.steps = mine["steps"]
         self.communicators: dict[int | None, MPI.Intracomm] = {None: self.world}
         whole = self.world.Get_group()
-        for place, members in mine["groups"]:
-            self.communicators[place] = self.world.Create_group(whole.Incl(members), place)
+        for number, members in mine["groups"]:
+            self.communicators[number] = self.world.Create_group(whole.Incl(members), number)
         self.files = Files(folder, self.world.rank, self.world.size)
         self.receive = mine["receive"]
         self.slots: dict[int, MPI.Request] = {}
@@ -40,71 +40,71 @@ class Calls:
         self._buffers: dict[Any, Any] = {}
         self.begins = issues(self.steps)
         self._ahead = Ahead(self.files.read) if self.begins else None
-        self.calls, self.kinds, self.places = self._ready()
+        self.calls, self.kinds, self.step_indices = self._prepare()
 
-    def _ready(self) -> tuple[list[Call], list[int], list[int]]:
+    def _prepare(self) -> tuple[list[Call], list[int], list[int]]:
         """Return the calls, what each counts as, and the step that each belongs to."""
         calls: list[Call] = []
         kinds: list[int] = []
-        places: list[int] = []
+        step_indices: list[int] = []
         barrier: Call = (self.world.Barrier, ())
-        for place, (op, _, given) in enumerate(self.steps):
-            one = [(self._call(op, given), _kind(op))]
-            if op in {"read", "write"} and given[2]:  # together with all others
-                one = [(barrier, SYNCHRONIZATION), *one, (barrier, SYNCHRONIZATION)]
-            if self._ahead is not None and place in self.begins:
-                one = [((self._ahead.issue, (self.begins[place],)), IO), *one]
-            for call, kind in one:
+        for index, (op, _, arguments) in enumerate(self.steps):
+            timed_calls = [(self._call(op, arguments), _kind(op))]
+            if op in {"read", "write"} and arguments[2]:  # together with all others
+                timed_calls = [(barrier, SYNCHRONIZATION), *timed_calls, (barrier, SYNCHRONIZATION)]
+            if self._ahead is not None and index in self.begins:
+                timed_calls = [((self._ahead.issue, (self.begins[index],)), IO), *timed_calls]
+            for call, kind in timed_calls:
                 calls.append(call)
                 kinds.append(kind)
-                places.append(place)
-        return calls, kinds, places
+                step_indices.append(index)
+        return calls, kinds, step_indices
 
-    def _call(self, op: str, given: Sequence[Any]) -> Call:  # noqa: PLR0912
+    def _call(self, op: str, arguments: Sequence[Any]) -> Call:  # noqa: PLR0912
         world = self.world
         match op:
             case "compute":
-                return self._kernel().compute, tuple(given)
+                return self._kernel().compute, tuple(arguments)
             case "elapse":
-                return spin, tuple(given)
+                return spin, tuple(arguments)
             case "start":
                 return int, ()
             case "read" | "write":
                 if op == "read":
-                    self.files.prepare(given[0], given[1])
-                if self._ahead is not None and is_ahead(op, given):
+                    self.files.prepare(arguments[0], arguments[1])
+                if self._ahead is not None and is_ahead(op, arguments):
                     return self._ahead.take, ()
-                return getattr(self.files, op), (given[0], given[1])
+                return getattr(self.files, op), (arguments[0], arguments[1])
             case "send":
-                dst, amount, tag = given
+                dst, amount, tag = arguments
                 return world.Send, (self._bytes("send", amount), dst, tag)
             case "recv":
-                src, tag = given
+                src, tag = arguments
                 return world.Recv, (self._bytes("recv", self.receive), _source(src), tag)
             case "isend":
-                dst, amount, tag, slot = given
+                dst, amount, tag, slot = arguments
                 return self._post, (slot, world.Isend, (self._bytes("send", amount), dst, tag))
             case "irecv":
-                src, tag, slot = given
+                src, tag, slot = arguments
                 buffer = self._bytes(("irecv", slot), self.receive)
                 return self._post, (slot, world.Irecv, (buffer, _source(src), tag))
             case "wait" | "waitall":
-                return self._wait, tuple(given)
+                return self._wait, tuple(arguments)
             case "pool":
-                return self.pools.work, (given[0], self._tasks(given[0]))
+                return self.pools.work, (arguments[0], self._tasks(arguments[0]))
             case "sendrecv":
-                dst, amount, src, tag = given
+                dst, amount, src, tag = arguments
                 sent, received = self._bytes("send", amount), self._bytes("recv", self.receive)
                 return world.Sendrecv, (sent, dst, tag, received, _source(src), tag)
             case "gatherv" | "scatterv" | "allgatherv" | "alltoallv":
-                return self._unequal(op, *given)
+                return self._vector(op, *arguments)
             case _:
-                return self._collective(op, *given)
+                return self._collective(op, *arguments)
 
     def _tasks(self, number: int) -> list[Task]:
         """Return the calls of each task of a pool."""
         return [
-            [(*self._call(op, given), _kind(op)) for op, _, given in steps]
+            [(*self._call(op, arguments), _kind(op)) for op, _, arguments in steps]
             for steps in self.tasks[number]["steps"]
         ]
 
@@ -112,58 +112,56 @@ class Calls:
         """Return MPI's own collective; a sum of doubles where the bytes are doubles."""
         among = self.communicators[group]
         size, is_root = among.size, among.rank == root
-        one = self._bytes("send", amount)
+        block = self._bytes("send", amount)
         match op:
             case "barrier":
                 return among.Barrier, ()
             case "bcast":
                 return among.Bcast, (self._bytes("recv", amount), root)
             case "gather":
-                return among.Gather, (one, self._each(amount, size) if is_root else None, root)
+                return among.Gather, (block, self._equal(amount, size) if is_root else None, root)
             case "scatter":
-                every = self._each(amount, size, "send") if is_root else None
-                return among.Scatter, (every, self._bytes("recv", amount), root)
+                blocks = self._equal(amount, size, "send") if is_root else None
+                return among.Scatter, (blocks, self._bytes("recv", amount), root)
             case "allgather":
-                return among.Allgather, (one, self._each(amount, size))
+                return among.Allgather, (block, self._equal(amount, size))
             case "alltoall":
-                return among.Alltoall, (self._each(amount, size, "send"), self._each(amount, size))
+                blocks = self._equal(amount, size, "send")
+                return among.Alltoall, (blocks, self._equal(amount, size))
         sum_of = MPI.SUM if amount % 8 == 0 else MPI.BOR
         sent, received = self._numbers("send", amount), self._numbers("recv", amount)
         match op:
             case "reduce":
                 return among.Reduce, (sent, received if is_root else None, sum_of, root)
             case "reduce_scatter":
-                every = self._numbers("send", amount, size)
-                return among.Reduce_scatter_block, (every, received, sum_of)
+                blocks = self._numbers("send", amount, size)
+                return among.Reduce_scatter_block, (blocks, received, sum_of)
             case "allreduce":
                 return among.Allreduce, (sent, received, sum_of)
             case "scan":
                 return among.Scan, (sent, received, sum_of)
         raise ValueError(f"no real run knows {op}")
 
-    def _unequal(self, op: str, amounts: Sequence[int], root: int, group: int | None) -> Call:
+    def _vector(self, op: str, amounts: Sequence[int], root: int, group: int | None) -> Call:
         """Return MPI's own collective of unlike bytes, those of all in the group."""
         among = self.communicators[group]
-        own, is_root = amounts[among.rank], among.rank == root
-        one = self._bytes("recv" if op == "scatterv" else "send", own)
+        amount, is_root = amounts[among.rank], among.rank == root
+        block = self._bytes("recv" if op == "scatterv" else "send", amount)
         match op:
             case "gatherv":
-                return among.Gatherv, (one, self._those(amounts) if is_root else None, root)
+                return among.Gatherv, (block, self._unequal(amounts) if is_root else None, root)
             case "scatterv":
-                return among.Scatterv, (
-                    self._those(amounts, "send") if is_root else None,
-                    one,
-                    root,
-                )
+                blocks = self._unequal(amounts, "send") if is_root else None
+                return among.Scatterv, (blocks, block, root)
             case "allgatherv":
-                return among.Allgatherv, (one, self._those(amounts))
-        every = self._those([own] * among.size, "send")
-        return among.Alltoallv, (every, self._those(amounts))
+                return among.Allgatherv, (block, self._unequal(amounts))
+        blocks = self._unequal([amount] * among.size, "send")
+        return among.Alltoallv, (blocks, self._unequal(amounts))
 
-    def _those(self, amounts: Sequence[int], use: str = "recv") -> Any:
+    def _unequal(self, amounts: Sequence[int], use: str = "recv") -> Any:
         """Return a block of each size, one behind the other."""
-        places = [sum(amounts[:place]) for place in range(len(amounts))]
-        return [self._array(use, sum(amounts)), (list(amounts), places), MPI.BYTE]
+        offsets = [sum(amounts[:index]) for index in range(len(amounts))]
+        return [self._array(use, sum(amounts)), (list(amounts), offsets), MPI.BYTE]
 
     def _kernel(self) -> Any:
         if "kernel" not in self._buffers:
@@ -171,7 +169,7 @@ class Calls:
 
             in_tasks = (step for pool in self.tasks for task in pool["steps"] for step in task)
             steps = (*self.steps, *in_tasks)
-            memory = any(op == "compute" and given[1] for op, _, given in steps)
+            memory = any(op == "compute" and arguments[1] for op, _, arguments in steps)
             self._buffers["kernel"] = Kernel(memory=memory)
         return self._buffers["kernel"]
 
@@ -185,7 +183,7 @@ class Calls:
     def _bytes(self, use: Any, amount: int) -> Any:
         return [self._array(use, amount), amount, MPI.BYTE]
 
-    def _each(self, amount: int, size: int, use: str = "recv") -> Any:
+    def _equal(self, amount: int, size: int, use: str = "recv") -> Any:
         return [self._array(use, amount * size), amount, MPI.BYTE]
 
     def _numbers(self, use: str, amount: int, blocks: int = 1) -> Any:

@@ -34,17 +34,17 @@ class Files:
     def read(self, amount: int, file: str) -> None:
         """Read so many bytes of what was prepared or written."""
         if amount:
-            handle, there = self._handle(file), self._written[file]
-            os.posix_fadvise(handle, self._start(file, there), there, os.POSIX_FADV_DONTNEED)
+            handle, written = self._handle(file), self._written[file]
+            os.posix_fadvise(handle, self._start(file, written), written, os.POSIX_FADV_DONTNEED)
             self.copy(amount, file)
 
     def copy(self, amount: int, file: str) -> None:
         """Read so many bytes, those that are in memory from there."""
-        handle, there = self._handle(file), self._written[file]
-        start, left = self._start(file, there), amount
+        handle, written = self._handle(file), self._written[file]
+        start, left = self._start(file, written), amount
         while left > 0:
-            offset = (amount - left) % there
-            size = min(_PIECE, left, there - offset)
+            offset = (amount - left) % written
+            size = min(_PIECE, left, written - offset)
             left -= len(os.pread(handle, size, start + offset)) or left
 
     def prepare(self, amount: int, file: str) -> None:

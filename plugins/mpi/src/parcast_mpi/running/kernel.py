@@ -54,22 +54,22 @@ def _sweep(x: NDArray[np.float64], elements: int, updates: int) -> int:
     pass over it again. Returns how many updates were done.
     """
     tiles = (elements + TILE - 1) // TILE
-    done = 0
+    updated = 0
     for tile in range(tiles):
         start = (tile * TILE) % x.size
         size = min(TILE, elements - tile * TILE)
-        due = updates * (tile + 1) // tiles - done
+        due = updates * (tile + 1) // tiles - updated
         part = x[start : start + size]
-        rounds, rest = due // size, due % size
+        rounds, remainder = due // size, due % size
         if rounds == 0:
-            update(part[:rest], 1)
-            mirror(part[rest:])
+            update(part[:remainder], 1)
+            mirror(part[remainder:])
         else:
-            update_twice(part[:rest])
-            update(part[rest:], 1)
+            update_twice(part[:remainder])
+            update(part[remainder:], 1)
             update(part, rounds - 1)
-        done += due
-    return done
+        updated += due
+    return updated
 
 
 update = compiled(_update)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -24,7 +24,7 @@ MOST_TAG = 32767
 
 @attrs.frozen
 class Plan:
-    """What all ranks do; amounts are whole bytes, requests places in a rank's own slots."""
+    """What all ranks do; amounts are whole bytes, requests indices of a rank's own slots."""
 
     steps: list[list[list[Any]]]  #: of each rank: an operation's name, its site, its arguments
     groups: list[list[int]]  #: ranks of each communicator, in the order in which they are made
@@ -36,7 +36,7 @@ class Plan:
         """Return what one rank is told."""
         return {
             "steps": self.steps[rank],
-            "groups": [[place, g] for place, g in enumerate(self.groups) if rank in g],
+            "groups": [[number, g] for number, g in enumerate(self.groups) if rank in g],
             "receive": self.receive[rank],
             "lines": self.lines,
             "pools": self.pools,
@@ -48,21 +48,23 @@ class Plan:
 
     def _memory(self, rank: int) -> int:
         """Return the bytes of a rank: to send, to receive, and for every receive in flight."""
-        steps, size = self.steps[rank], len(self.steps)
-        slots = {given[-1] for op, _, given in steps if op == "irecv"}
-        sent = [given[1] for op, _, given in steps if op in SENDS]
-        together = [
-            max(given[0]) * size
-            if op in VECTOR_COLLECTIVES
-            else given[0] * (size if op in _BLOCKS else 1)
-            for op, _, given in steps
-            if op in COLLECTIVES
-        ]
-        largest = max([0, *together])
-        receive: int = max(largest, self.receive[rank])
-        most: int = max([largest, *sent])
+        steps, size, receive = self.steps[rank], len(self.steps), self.receive[rank]
+        slots = {arguments[-1] for op, _, arguments in steps if op == "irecv"}
+        sent = [arguments[1] for op, _, arguments in steps if op in SENDS]
+        buffers = [_buffer(op, arguments, size) for op, _, arguments in steps]
+        largest = max([0, *buffers])
         fetched = max((amount for pool in self.pools for amount in pool["bytes"]), default=0)
-        return most + receive + len(slots) * self.receive[rank] + fetched * (2 if rank == 0 else 1)
+        messages: int = max([largest, *sent]) + max(largest, receive) + len(slots) * receive
+        return messages + fetched * (2 if rank == 0 else 1)
+
+
+def _buffer(op: str, arguments: list[Any], size: int) -> int:
+    """Return the bytes of a collective's larger buffer, 0 for other operations."""
+    if op not in COLLECTIVES:
+        return 0
+    if op in VECTOR_COLLECTIVES:
+        return int(max(arguments[0])) * size
+    return int(arguments[0]) * (size if op in _BLOCKS else 1)
 
 
 def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
@@ -76,27 +78,29 @@ def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
     InvalidPointError
         If MPI has no such tag.
     """
-    made: dict[tuple[int, ...], int] = {}
-    colored, unequal = _groups_of_colors(unrolled, made), _bytes_of_groups(unrolled)
-    steps: list[list[list[Any]]] = []
-    for rank, operations in enumerate(unrolled.by_rank()):
-        mine = iter(colored[rank]), iter(unequal[rank])
-        steps.append(list(_steps(unrolled, operations, *mine, blocking=blocking)))
+    numbers: dict[tuple[int, ...], int] = {}
+    colored, unequal = _groups_of_colors(unrolled, numbers), _bytes_of_groups(unrolled)
+    steps = [
+        _Steps(unrolled, colored[rank], unequal[rank]).of(operations, blocking=blocking)
+        for rank, operations in enumerate(unrolled.by_rank())
+    ]
     lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
-    pools = [_pool(one) for one in unrolled.pools]
-    return Plan(steps, [list(group) for group in made], _largest(unrolled), lines, pools)
+    pools = [_pool(pool) for pool in unrolled.pools]
+    return Plan(steps, [list(members) for members in numbers], _largest(unrolled), lines, pools)
 
 
 def _pool(pool: Pool) -> dict[str, Any]:
     amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
-    none: Iterator[Any] = iter(())
-    tasks = [list(_steps(pool.work, one, none, none)) for one in pool.work.by_rank()]
+    tasks = [_Steps(pool.work, (), ()).of(operations) for operations in pool.work.by_rank()]
     return {"bytes": [whole(amount) for amount in amounts], "steps": tasks}
 
 
-def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> list[list[int]]:
-    """Return of each rank the communicators of its colored collectives, in their order."""
-    found: list[list[int]] = [[] for _ in range(unrolled.size)]
+def _groups_of_colors(unrolled: Unrolled, numbers: dict[tuple[int, ...], int]) -> list[list[int]]:
+    """Return of each rank the communicators of its colored collectives, in their order.
+
+    Each gets a number, which is added to ``numbers`` by its members.
+    """
+    by_rank: list[list[int]] = [[] for _ in range(unrolled.size)]
     for block in unrolled.blocks:
         if is_collective(block) and block.arguments.get("color") is not None:
             ranks = unrolled.ranks_of(block)
@@ -104,96 +108,102 @@ def _groups_of_colors(unrolled: Unrolled, made: dict[tuple[int, ...], int]) -> l
             first = np.broadcast_to(among.first, len(ranks))
             size = np.broadcast_to(among.size, len(ranks))
             for lane, rank in enumerate(ranks.tolist()):
-                members = among.members[first[lane] : first[lane] + size[lane]]
-                found[rank].append(made.setdefault(tuple(members.tolist()), len(made)))
-    return found
+                members = among.members[first[lane] : first[lane] + size[lane]].tolist()
+                by_rank[rank].append(numbers.setdefault(tuple(members), len(numbers)))
+    return by_rank
 
 
 def _bytes_of_groups(unrolled: Unrolled) -> list[list[list[int]]]:
     """Return of each rank the bytes of all in the group, of its collectives of unlike bytes."""
-    found: list[list[tuple[int, list[int]]]] = [[] for _ in range(unrolled.size)]
+    by_rank: list[list[tuple[int, list[int]]]] = [[] for _ in range(unrolled.size)]
     if not any(block.op in VECTOR_COLLECTIVES for block in unrolled.blocks):
-        return [[] for _ in found]
+        return [[] for _ in by_rank]
     for call in find_collectives(unrolled):
         if call[0].block.op not in VECTOR_COLLECTIVES:
             continue
         among, amount = groups_and_bytes(call)
-        every = np.broadcast_to(amount, among.ranks.shape)
-        first, size = (np.broadcast_to(one, every.shape) for one in (among.first, among.size))
-        place = {rank: arrival.ordinal for arrival in call for rank in arrival.ranks.tolist()}
+        amounts = np.broadcast_to(amount, among.ranks.shape)
+        first, size = (np.broadcast_to(x, amounts.shape) for x in (among.first, among.size))
+        ordinals = {rank: arrival.ordinal for arrival in call for rank in arrival.ranks.tolist()}
         for lane, rank in enumerate(among.ranks.tolist()):
             members = among.members[first[lane] : first[lane] + size[lane]]
-            of_group = every[np.searchsorted(among.ranks, members)].tolist()
-            found[rank].append((place[rank], [whole(one) for one in of_group]))
-    return [[amounts for _, amounts in sorted(one, key=lambda at: at[0])] for one in found]
+            of_group = amounts[np.searchsorted(among.ranks, members)].tolist()
+            by_rank[rank].append((ordinals[rank], [whole(amount) for amount in of_group]))
+    return [
+        [amounts for _, amounts in sorted(entries, key=lambda at: at[0])] for entries in by_rank
+    ]
 
 
-def _steps(  # noqa: PLR0912  (a branch for each operation)
-    unrolled: Unrolled,
-    operations: Sequence[Operation],
-    colored: Iterator[int],
-    unequal: Iterator[list[int]],
-    *,
-    blocking: bool = True,
-) -> Iterator[list[Any]]:
-    """Yield the steps of one rank; a request gets the lowest slot that is free."""
-    slots: dict[int, int] = {}  # by the place of the operation that made the request
-    for place, one in enumerate(operations):
-        given = one.arguments
-        arguments: list[Any] = []
-        match one.op:
+class _Steps:
+    """The steps of one rank; a request gets the lowest slot that is free."""
+
+    def __init__(
+        self, unrolled: Unrolled, colored: Iterable[int], unequal: Iterable[list[int]]
+    ) -> None:
+        self.unrolled = unrolled
+        self.colored, self.unequal = iter(colored), iter(unequal)
+        self.slots: dict[int, int] = {}  # by the index of the operation that made the request
+
+    def of(self, operations: Sequence[Operation], *, blocking: bool = True) -> list[list[Any]]:
+        """Return an operation's name, its site and its arguments, of each."""
+        return [
+            [operation.op, operation.site, self._arguments(index, operation, blocking=blocking)]
+            for index, operation in enumerate(operations)
+            if operation.op != "region"
+        ]
+
+    def _arguments(self, index: int, operation: Operation, *, blocking: bool) -> list[Any]:
+        fields = operation.arguments
+        match operation.op:
             case "pool":
-                arguments = [given["pool"]]
+                return [fields["pool"]]
             case "compute":
-                arguments = [float(given["flops"]), float(given["bytes"])]
+                return [float(fields["flops"]), float(fields["bytes"])]
             case "elapse":
-                arguments = [float(given["seconds"])]
+                return [float(fields["seconds"])]
+            case "start":
+                return []
             case "send":
-                arguments = [given["dst"], whole(given["bytes"]), _tag(unrolled, one)]
-            case "isend" | "irecv":
-                slot = slots[place] = _lowest(slots)
-                peer = [given["dst"], whole(given["bytes"])] if "dst" in given else [given["src"]]
-                arguments = [*peer, _tag(unrolled, one), slot]
+                return [fields["dst"], whole(fields["bytes"]), self._tag(operation)]
+            case "isend":
+                sent = [fields["dst"], whole(fields["bytes"])]
+                return [*sent, self._tag(operation), self._slot(index)]
+            case "irecv":
+                return [fields["src"], self._tag(operation), self._slot(index)]
             case "recv":
-                arguments = [given["src"], _tag(unrolled, one)]
+                return [fields["src"], self._tag(operation)]
             case "sendrecv":
-                tag = _tag(unrolled, one)
-                arguments = [given["dst"], whole(given["bytes"]), given["src"], tag]
+                sent = [fields["dst"], whole(fields["bytes"])]
+                return [*sent, fields["src"], self._tag(operation)]
             case "wait" | "waitall":
-                arguments = [[slots.pop(request) for request in one.requests]]
+                return [[self.slots.pop(request) for request in operation.requests]]
             case "read" | "write":
-                ahead = bool(given.get("ahead", False)) and not blocking
-                together = bool(given["collective"])
-                arguments = [whole(given["bytes"]), given["file"], together, ahead]
-            case "region" | "start":
-                pass
-            case _:
-                group = None if given["color"] is None else next(colored)
-                own, root = whole(given.get("bytes", 0)), int(given.get("root", 0))
-                amount = next(unequal) if one.op in VECTOR_COLLECTIVES else own
-                arguments = [amount, root, group]
-        if one.op != "region":
-            yield [one.op, one.site, arguments]
+                ahead = bool(fields.get("ahead", False)) and not blocking
+                return [whole(fields["bytes"]), fields["file"], bool(fields["collective"]), ahead]
+        group = None if fields["color"] is None else next(self.colored)
+        unequal = operation.op in VECTOR_COLLECTIVES
+        amount = next(self.unequal) if unequal else whole(fields.get("bytes", 0))
+        return [amount, int(fields.get("root", 0)), group]
+
+    def _slot(self, index: int) -> int:
+        used = set(self.slots.values())
+        slot = next(slot for slot in range(len(used) + 1) if slot not in used)
+        self.slots[index] = slot
+        return slot
+
+    def _tag(self, operation: Operation) -> int:
+        tag = int(operation.arguments["tag"])
+        if tag > MOST_TAG:
+            raise InvalidPointError(
+                f"{self.unrolled.line(operation.site)}: {operation.op} has the tag {tag}; MPI "
+                f"libraries need only know tags up to {MOST_TAG}: use smaller ones"
+            )
+        return tag
 
 
 def whole(amount: float) -> int:
     """Return a number of bytes, rounded to the nearest whole one."""
     return math.floor(amount + 0.5)
-
-
-def _lowest(slots: dict[int, int]) -> int:
-    taken = set(slots.values())
-    return next(slot for slot in range(len(taken) + 1) if slot not in taken)
-
-
-def _tag(unrolled: Unrolled, one: Operation) -> int:
-    tag = int(one.arguments["tag"])
-    if tag > MOST_TAG:
-        raise InvalidPointError(
-            f"{unrolled.line(one.site)}: {one.op} has the tag {tag}; MPI libraries need only know "
-            f"tags up to {MOST_TAG}: use smaller ones"
-        )
-    return tag
 
 
 def _largest(unrolled: Unrolled) -> list[int]:

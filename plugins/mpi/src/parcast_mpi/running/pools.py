@@ -32,13 +32,13 @@ class Pools:
         self.spent: list[Interval] = []  #: on tasks, in this repetition
         if not fetched:
             return
-        most = max((amount for pool in fetched for amount in pool), default=0)
-        here = 8 * len(fetched) + most if world.rank == 0 else 0
-        self._window = MPI.Win.Allocate(here, 1, comm=world)
+        largest = max((amount for pool in fetched for amount in pool), default=0)
+        window_size = 8 * len(fetched) + largest if world.rank == 0 else 0
+        self._window = MPI.Win.Allocate(window_size, 1, comm=world)
         memory: Any = self._window.tomemory()
         self._counters = np.frombuffer(memory, np.uint8)[: 8 * len(fetched)].view(np.int64)
         self._one, self._task = np.ones(1, np.int64), np.zeros(1, np.int64)
-        self._data = np.empty(max(most, 1), np.uint8)
+        self._data = np.empty(max(largest, 1), np.uint8)
         self._window.Lock_all()
 
     def restart(self) -> None:

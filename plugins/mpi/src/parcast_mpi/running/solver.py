@@ -5,22 +5,29 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import attrs
 import msgspec
+import numpy as np
 
-from parcast import Prediction, Query, Unit, UnsupportedError, Whole
+from parcast import Assumption, Prediction, Query, Unit, UnsupportedError, Whole
 from parcast.errors import HostError
 from parcast.model import place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks
 from parcast_mpi.jobs import new_folder, new_job, run_python
-from parcast_mpi.running import advice
-from parcast_mpi.running.answer import Measured, gathered, prediction
+from parcast_mpi.running.answer import MeasuredRun, collect, prediction
 from parcast_mpi.running.plan import Plan, plan
+
+#: Measured: seconds until MPI has started the ranks and they have ended.
+_STARTING = 1.0
+
+#: Jobs that run or wait, in the mean of the last minute, on an idle host.
+_IDLE = 0.5
 
 #: Seconds for which the host is watched before a run.
 _WATCHED = 0.2
@@ -29,7 +36,7 @@ _WATCHED = 0.2
 _MOST_MEMORY = 0.25
 
 #: Runs of this process: the same query has the same answer.
-_measured: dict[str, Measured] = {}
+_measured: dict[str, MeasuredRun] = {}
 
 #: Held while ranks run: of two runs at once each would measure the other.
 _ALONE = threading.Lock()
@@ -48,11 +55,32 @@ class Options:
     reads: Literal["non-blocking", "blocking"] = "non-blocking"
 
 
+def cost(query: Query) -> float:
+    """Return the seconds of all repetitions, if they compute at the machine's rate; no less."""
+    rate = query.machine.processor.rate
+    work = 0.0
+    unrolled = query.workload.content.at(query)
+    for block in unrolled.blocks:
+        seconds = block.arguments.get("flops", 0) / rate if rate else 0.0
+        seconds = seconds + block.arguments.get("seconds", 0)
+        ranks = unrolled.size if block.ranks is None else len(block.ranks)
+        work += float(np.sum(np.broadcast_to(seconds, ranks)))
+    repeated = getattr(query.options, "repetitions", 10) + getattr(query.options, "warmup", 2)
+    return _STARTING + repeated * work / min(query.p, os.cpu_count() or 1)
+
+
+def assumptions(query: Query) -> Iterator[Assumption]:  # noqa: ARG001  (the host decides)
+    """Yield what a measured time assumes."""
+    jobs = os.getloadavg()[0]
+    busy = f"its load is {jobs:.1f}" if jobs > _IDLE else ""
+    yield Assumption("nothing else runs on this host", busy)
+
+
 class Run:
     """Measures programs on the host that the machine file was measured on."""
 
-    cost = staticmethod(advice.cost)
-    assumptions = staticmethod(advice.assumptions)
+    cost = staticmethod(cost)
+    assumptions = staticmethod(assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program cannot be run here."""
@@ -67,7 +95,7 @@ class Run:
         if options.directory and not Path(options.directory).is_dir():
             raise HostError(f"mpi.run.directory: there is no folder {options.directory}")
         if query.d != 1:
-            return f"d={query.d}: a real run has the one file system of its host; ask -d 1"
+            return f"d={query.d}: a real run has the one file system of its host; use -d 1"
         return None
 
     def solve(self, query: Query) -> Prediction:
@@ -76,15 +104,15 @@ class Run:
         unrolled: Unrolled = query.workload.content.at(query)
         if (count := unrolled.count()) > options.most_operations:
             raise UnsupportedError(
-                f"{count:,} operations are more than are run unasked; ask a smaller p, or --set "
-                "mpi.run.most_operations to more"
+                f"{count:,} operations are more than mpi.run.most_operations="
+                f"{options.most_operations:,}; choose a smaller p, or --set it to more"
             )
-        made = plan(unrolled, blocking=options.reads == "blocking")
-        _check_memory(made)
-        key = _key(query, made, options)
+        run_plan = plan(unrolled, blocking=options.reads == "blocking")
+        _check_memory(run_plan)
+        key = _key(query, run_plan, options)
         with _ALONE:
             if key not in _measured:
-                _measured[key] = measure(made, query.p, options)
+                _measured[key] = measure(run_plan, query.p, options)
         return prediction(_measured[key])
 
 
@@ -103,32 +131,32 @@ def _why_not_here(query: Query) -> str | None:
             "parcast mpi measure -o this-machine.toml"
         )
     if host.id != identity():
-        other = f" ({host.processor})" if host.processor else ""
+        processor = f" ({host.processor})" if host.processor else ""
         raise HostError(
-            f"machine {name!r} was measured on another host{other}; measure this one, by "
+            f"machine {name!r} was measured on another host{processor}; measure this one, by "
             "parcast mpi measure -o this-machine.toml"
         )
     return None
 
 
-def _check_memory(made: Plan) -> None:
+def _check_memory(plan: Plan) -> None:
     """Refuse what would fill the host's memory with messages."""
-    need = made.memory()
+    need = plan.memory()
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if need > _MOST_MEMORY * have:
         raise UnsupportedError(
-            f"the messages need {need / 1e9:.3g} GB of the {have / 1e9:.3g} GB of this host; ask "
-            "a smaller problem"
+            f"the messages need {need / 1e9:.3g} GB of the {have / 1e9:.3g} GB of this host; "
+            "choose a smaller problem"
         )
 
 
-def _key(query: Query, made: Plan, options: Options) -> str:
+def _key(query: Query, plan: Plan, options: Options) -> str:
     """Return what tells this run from others; the machine's numbers play no part in it."""
-    whole = [attrs.asdict(made), attrs.asdict(options), query.p, query.seed]
+    whole = [attrs.asdict(plan), attrs.asdict(options), query.p, query.seed]
     return hashlib.sha256(msgspec.json.encode(whole)).hexdigest()
 
 
-def measure(made: Plan, size: int, options: Options) -> Measured:
+def measure(plan: Plan, size: int, options: Options) -> MeasuredRun:
     """Run a plan, and return its repetitions.
 
     Raises
@@ -136,20 +164,20 @@ def measure(made: Plan, size: int, options: Options) -> Measured:
     SolveError
         If a rank dies, or the ranks do not end in time.
     """
-    here = library.find()
+    mpi = library.find()
     with new_job() as job, new_folder(options.directory or None) as directory:
-        job.tell(_told(made, size, options, directory))
+        job.tell(_instructions(plan, size, options, directory))
         watched, before = load(_WATCHED), ticks()
-        answers = run_python(here, job, size, "parcast_mpi.running.worker", options.limit)
+        answers = run_python(mpi, job, size, "parcast_mpi.running.worker", options.limit)
         after = ticks()
     during = after.since(before) if before and after else None
-    return Measured(*gathered(answers), str(here), watched, during)
+    return MeasuredRun(*collect(answers), str(mpi), watched, during)
 
 
-def _told(made: Plan, size: int, options: Options, directory: str) -> dict[str, Any]:
+def _instructions(plan: Plan, size: int, options: Options, directory: str) -> dict[str, Any]:
     return {
         "size": size,
-        "ranks": [made.of(rank) for rank in range(size)],
+        "ranks": [plan.of(rank) for rank in range(size)],
         "repetitions": options.repetitions,
         "warmup": options.warmup,
         "limit": options.limit,

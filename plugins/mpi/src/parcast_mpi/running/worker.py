@@ -28,13 +28,13 @@ class Rank:
 
     def __init__(self, mine: dict[str, Any], folder: Path) -> None:
         self.lines = mine["lines"]
-        self.made = Calls(mine, folder)
+        self.prepared = Calls(mine, folder)
         self.ends: list[float] = []
 
     def repeat(self) -> tuple[float, list[float]]:
         """Run the program once; return its time, the same on all ranks, and this rank's parts."""
-        world, calls = self.made.world, self.made.calls
-        pools = self.made.pools
+        world, calls = self.prepared.world, self.prepared.calls
+        pools = self.prepared.pools
         pools.restart()
         begin = world.bcast(time.perf_counter() + _AHEAD)
         world.Barrier()
@@ -45,13 +45,13 @@ class Rank:
         for call, arguments in calls:
             call(*arguments)
             append(clock())
-        done = np.maximum(np.array(ends), begin)
-        kinds = np.array(self.made.kinds, np.int64)
-        starts = done[kinds == START]
+        end_times = np.maximum(np.array(ends), begin)
+        kinds = np.array(self.prepared.kinds, np.int64)
+        starts = end_times[kinds == START]
         start = world.allreduce(float(starts[-1]) if starts.size else begin, MPI.MAX)
-        end = world.allreduce(float(done[-1]) if done.size else begin, MPI.MAX)
+        end = world.allreduce(float(end_times[-1]) if end_times.size else begin, MPI.MAX)
         end = max(end, start)
-        parts = _parts(begin, done, kinds, start, end)
+        parts = _parts(begin, end_times, kinds, start, end)
         for since, until, kind in pools.spent:
             spent = max(until, start) - max(since, start)  # within a call that counted as another
             parts[kind] += spent
@@ -60,10 +60,10 @@ class Rank:
 
     def standing(self) -> str:
         """Say which step it is in."""
-        done = len(self.ends)
-        if done >= len(self.made.places):
+        finished = len(self.ends)
+        if finished >= len(self.prepared.step_indices):
             return "waits for the others to end"
-        op, site, _ = self.made.steps[self.made.places[done]]
+        op, site, _ = self.prepared.steps[self.prepared.step_indices[finished]]
         return f"stands in {op} at {self.lines[site]}"
 
 
@@ -74,18 +74,18 @@ def _wait_until(instant: float) -> None:
         pass
 
 
-def _parts(begin: float, done: Any, kinds: Any, start: float, end: float) -> list[float]:
+def _parts(begin: float, ends: Any, kinds: Any, start: float, end: float) -> list[float]:
     """Return what a rank's time from ``start`` to ``end`` was spent on, idling included."""
-    edges = np.maximum(np.concatenate([[begin], done]), start)
+    edges = np.maximum(np.concatenate([[begin], ends]), start)
     spent = np.bincount(kinds, np.diff(edges), START + 1)
     parts: list[float] = spent[:START].tolist()
     parts[SYNCHRONIZATION] += end - float(edges[-1])
     return parts
 
 
-def _watch(job: Job, rank: Rank, limit: float, done: threading.Event) -> None:
+def _watch(job: Job, rank: Rank, limit: float, finished: threading.Event) -> None:
     """Say where the rank stands when the limit is over, and end it."""
-    if not done.wait(limit):
+    if not finished.wait(limit):
         text = f"{rank.standing()} when the limit of {limit:g} s was over"
         world = MPI.COMM_WORLD
         job.answer(world.rank, {"error": text})
@@ -98,23 +98,27 @@ def _watch(job: Job, rank: Rank, limit: float, done: threading.Event) -> None:
 def main(folder: str) -> None:
     """Follow the plan in ``folder``, and leave the times and parts of each repetition there."""
     job = Job(Path(folder))
-    told = job.told()
+    instructions = job.told()
     world = MPI.COMM_WORLD
-    if world.size != told["size"]:
-        text = f"is one of {world.size}, not of {told['size']}: mpiexec is not of mpi4py's MPI"
+    if world.size != instructions["size"]:
+        text = (
+            f"is one of {world.size}, not of {instructions['size']}: mpiexec is not of mpi4py's MPI"
+        )
         job.answer(world.rank, {"error": text})
         return
     try:
-        rank = Rank(told["ranks"][world.rank], Path(told["directory"]))
-        done = threading.Event()
-        watch = threading.Thread(target=_watch, args=(job, rank, told["limit"], done), daemon=True)
+        rank = Rank(instructions["ranks"][world.rank], Path(instructions["directory"]))
+        finished = threading.Event()
+        watch = threading.Thread(
+            target=_watch, args=(job, rank, instructions["limit"], finished), daemon=True
+        )
         world.Barrier()  # so that the limit is over for all at once
         watch.start()
         gc.collect()
         gc.disable()
-        times = [rank.repeat() for _ in range(told["warmup"] + told["repetitions"])]
-        done.set()
-        job.answer(world.rank, {"repetitions": times[told["warmup"] :]})
+        times = [rank.repeat() for _ in range(instructions["warmup"] + instructions["repetitions"])]
+        finished.set()
+        job.answer(world.rank, {"repetitions": times[instructions["warmup"] :]})
     except Exception as error:  # noqa: BLE001  (the launcher says it)
         job.answer(world.rank, {"error": f"failed: {type(error).__name__}: {error}"})
         world.Abort(1)

@@ -24,9 +24,9 @@ def tracer(mpicc: str) -> Path:
     UnsupportedError
         If it cannot be compiled; the compiler's first error is named.
     """
-    shown = _run([mpicc, "-show"])
+    wrapper = _run([mpicc, "-show"])
     wholly = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
-    wholly += _format().encode() + f"{mpicc}{shown.stdout}{_modified(mpicc)}".encode()
+    wholly += _format().encode() + f"{mpicc}{wrapper.stdout}{_modified(mpicc)}".encode()
     name = f"tracer-{hashlib.sha256(wholly).hexdigest()[:16]}.so"
     folder = kernel_cache("parcast-mpi") or Path(tempfile.mkdtemp(prefix="parcast-mpi-"))
     library = folder / name
@@ -38,17 +38,17 @@ def tracer(mpicc: str) -> Path:
 def _compile(mpicc: str, library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         (Path(folder) / "format.h").write_text(_format())
-        made = Path(folder) / library.name
-        done = _run([mpicc, "-O2", "-shared", "-fPIC", "-pthread", f"-I{folder}", "-o", str(made),
-                     str(_HERE / "pmpi.c")])  # fmt: skip
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason"]
+        compiled = Path(folder) / library.name
+        flags = ["-O2", "-shared", "-fPIC", "-pthread", f"-I{folder}"]
+        process = _run([mpicc, *flags, "-o", str(compiled), str(_HERE / "pmpi.c")])
+        if process.returncode:
+            lines = [line for line in process.stderr.splitlines() if line.strip()] or ["no reason"]
             first = next((line for line in lines if "error" in line), lines[-1])
             raise UnsupportedError(
                 f"{mpicc} cannot compile the tracer: {first.strip()}; install a C compiler, such "
                 "as gcc, and the MPI library's headers"
             )
-        made.replace(library)
+        compiled.replace(library)
 
 
 #: C's types of the format's fields, with what stands behind a name.

@@ -92,15 +92,15 @@ def _call(command: list[str], environment: dict[str, str]) -> int:
 
 def _compiler(mpiexec: str | None) -> str:
     """Return the compiler of the MPI library that runs the command."""
-    found = find_tool("mpicc")
+    compiler = find_tool("mpicc")
     if mpiexec is not None and (path := shutil.which(mpiexec)):
-        found = shutil.which("mpicc", path=str(Path(path).parent)) or found
-    if found is None:
+        compiler = shutil.which("mpicc", path=str(Path(path).parent)) or compiler
+    if compiler is None:
         raise UnsupportedError(
             "the tracer is compiled with mpicc, and there is none: pip install "
             "'parcast-mpi[mpich]', or install the system's MPI with its headers"
         )
-    return found
+    return compiler
 
 
 def _make(folder: Path) -> None:

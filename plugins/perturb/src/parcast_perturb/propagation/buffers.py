@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from parcast_perturb.propagation.state import (
+    ABSENT,
     AWAITS,
     CHAIN,
     HOLDERS,
     HOLDS_POSTS,
     NEXT,
-    NO,
     QUEUED,
     REQUESTS,
     State,
@@ -20,19 +20,19 @@ from parcast_traces.trace.columns import Ints, Trace
 _RECORDS = 256
 
 
-def state_of(trace: Trace, replications: int, quantum: int) -> State:
+def initial_state(trace: Trace, replications: int, quantum: int) -> State:
     """Return all ranks at their first event, in a queue by number, and empty channels."""
     size, comms = trace.size, trace.communicators
     rank = np.zeros((size, 8), np.int64)
-    rank[:, AWAITS] = NO
+    rank[:, AWAITS] = ABSENT
     rank[:, QUEUED] = 1
     rank[:, REQUESTS] = np.cumsum([0, *trace.requests])[:-1]
-    channel = np.full((len(trace.channels.source), 4), NO, np.int64)
+    channel = np.full((len(trace.channels.source), 4), ABSENT, np.int64)
     channel[:, HOLDS_POSTS] = 0
-    sizes = [len(one) for one in comms]
+    sizes = [len(members) for members in comms]
     comm = np.zeros((len(comms), 3), np.int64)
     comm[:, 0], comm[:, 1] = sizes, np.cumsum([0, *sizes])[:-1]
-    comm[:, 2] = [max(0, one - 1).bit_length() for one in sizes]
+    comm[:, 2] = [max(0, count - 1).bit_length() for count in sizes]
     member = np.zeros((sum(sizes), 2), np.int64)
     member[:, 0] = np.concatenate([np.empty(0, np.int32), *comms])
     member[:, 1] = np.repeat(np.arange(len(comms)), sizes)
@@ -40,8 +40,8 @@ def state_of(trace: Trace, replications: int, quantum: int) -> State:
     record = np.zeros((records, 13), np.int64)
     # every communicator begins at a call that all its members have come to
     record[: len(comms), HOLDERS] = sizes
-    record[: len(comms), (NEXT, CHAIN)] = NO
-    record[len(comms) :, NEXT] = _chain(len(comms), records, NO)
+    record[: len(comms), (NEXT, CHAIN)] = ABSENT
+    record[len(comms) :, NEXT] = _chain(len(comms), records, ABSENT)
     return State(
         rank=rank,
         delay=np.zeros((size, 5, replications)),
@@ -53,26 +53,26 @@ def state_of(trace: Trace, replications: int, quantum: int) -> State:
         comm=comm,
         member=member,
         record=record,
-        time=np.zeros((records, 5)),
-        held=np.zeros((records, 4, replications)),
+        record_time=np.zeros((records, 5)),
+        record_delay=np.zeros((records, 4, replications)),
         order=np.zeros(max(sizes, default=0), np.int64),
-        moved=np.zeros((len(trace.sites) + size, 2)),
+        changes=np.zeros((len(trace.sites) + size, 2)),
         clipped=np.zeros(4, np.int64),
     )
 
 
 def _chain(first: int, last: int, then: int) -> Ints:
-    found = np.arange(first + 1, last + 1)
-    found[-1] = then
-    return found
+    links = np.arange(first + 1, last + 1)
+    links[-1] = then
+    return links
 
 
-def more_records(state: State) -> State:
+def grow_records(state: State) -> State:
     """Return twice as many records, the new ones free."""
     old = len(state.record)
     grown = {
         name: np.concatenate([getattr(state, name), np.zeros_like(getattr(state, name))])
-        for name in ("record", "time", "held")
+        for name in ("record", "record_time", "record_delay")
     }
     counters = state.counters.copy()
     grown["record"][old:, NEXT] = _chain(old, 2 * old, int(counters[4]))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from parcast_perturb.propagation.state import (
+    ABSENT,
     ARRIVAL,
     ARRIVED,
     AT_CALL,
@@ -14,15 +15,14 @@ from parcast_perturb.propagation.state import (
     CALL,
     CURSOR,
     NEXT,
-    NO,
     NOTHING,
-    OPENED,
+    OPENER,
     RECEIVING,
     RELEASE,
     RELEASED,
+    REQUEST_KIND,
+    REQUEST_RECORD,
     REQUESTS,
-    WHAT,
-    WHICH,
     Rules,
     State,
 )
@@ -44,22 +44,22 @@ from parcast_traces.trace.columns import BYTES, COUNT, FIRST, INTO, KIND, OUT, T
 _SHOWN = 6
 
 
-def cycle(trace: Trace, state: State, rules: Rules) -> TraceError:
+def deadlock_error(trace: Trace, state: State, rules: Rules) -> TraceError:
     """Return the error that names the ranks that wait for each other in a ring."""
     search = _Search(trace, state)
     left = state.rank[:, CURSOR] < np.diff(trace.events.offsets)
     rank, seen = int(np.flatnonzero(left)[0]), list[int]()
     while rank not in seen and left[rank]:
         seen.append(rank)
-        rank = search.awaited(rank)
+        rank = search.awaited_rank(rank)
     ring = seen[seen.index(rank) :] if rank in seen else seen
-    named = [search.doing(one) for one in ring[:_SHOWN]]
-    more = f" and {len(ring) - _SHOWN} more" if len(ring) > _SHOWN else ""
-    late = any(search.late(one, rules.eager_max) for one in ring)
+    calls = [search.describe(member) for member in ring[:_SHOWN]]
+    further = f" and {len(ring) - _SHOWN} more" if len(ring) > _SHOWN else ""
+    late = any(search.waits_for_size(member, rules.eager_max) for member in ring)
     return TraceError(
         "cycle",
         f"these calls wait for each other, so that none can have ended: "
-        f"{', '.join(named)}{more}; {_hint(rules.eager_max, late=late)}",
+        f"{', '.join(calls)}{further}; {_hint(rules.eager_max, late=late)}",
         trace.where,
     )
 
@@ -80,30 +80,30 @@ class _Search:
         self.trace, self.state = trace, state
         self.whole = trace.events.whole
 
-    def at(self, rank: int) -> int:
+    def event(self, rank: int) -> int:
         """Return the event that a rank is in."""
         return int(self.trace.events.offsets[rank] + self.state.rank[rank, CURSOR])
 
-    def doing(self, rank: int) -> str:
+    def describe(self, rank: int) -> str:
         """Return what a rank is in, and for whom."""
-        event = self.at(rank)
+        event = self.event(rank)
         return (
             f"{self.trace.place(event)} ({self.trace.name(event)}, waiting for rank "
-            f"{self.awaited(rank)})"
+            f"{self.awaited_rank(rank)})"
         )
 
-    def late(self, rank: int, eager_max: float) -> bool:
+    def waits_for_size(self, rank: int, eager_max: float) -> bool:
         """Return whether a rank waits because of the size of a message that it sends."""
         event, _ = self.source(rank)
         sized = self.whole[event, KIND] in (SEND, SENDRECV, ISEND)
         return bool(sized and self.trace.events.times[event, BYTES] > eager_max)
 
-    def awaited(self, rank: int) -> int:
+    def awaited_rank(self, rank: int) -> int:
         """Return the rank that a rank waits for."""
         event, record = self.source(rank)
         kind, channels = self.whole[event, KIND], self.trace.channels
         if kind >= ALL:
-            return self._member(rank, event, record)
+            return self._missing_member(rank, event, record)
         if kind < RECV or (kind == SENDRECV and self.state.record[record, ARRIVED]):
             return int(channels.target[self.whole[event, OUT]])
         return int(channels.source[self.whole[event, INTO]])
@@ -113,41 +113,44 @@ class _Search:
 
         With it the record of what is waited for.
         """
-        event = self.at(rank)
+        event = self.event(rank)
         if self.whole[event, KIND] != WAIT:
             return event, int(self.state.rank[rank, RECEIVING])
         first, count = (int(self.whole[event, column]) for column in (FIRST, COUNT))
         base = int(self.state.rank[rank, REQUESTS])
         for slot in self.trace.events.slots[first : first + count].tolist():
-            what, which, opened = self.state.request[base + slot, (WHAT, WHICH, OPENED)].tolist()
-            if not self._met(rank, what, which, opened):
-                return opened, which
-        return event, NO
+            columns = (REQUEST_KIND, REQUEST_RECORD, OPENER)
+            kind, record, opener = self.state.request[base + slot, columns].tolist()
+            if not self._satisfied(rank, kind, record, opener):
+                return opener, record
+        return event, ABSENT
 
-    def _met(self, rank: int, what: int, which: int, opened: int) -> bool:
-        if what == ARRIVAL:
-            return bool(self.state.record[which, ARRIVED])
-        if what == RELEASE:
-            return bool(self.state.record[which, RELEASED])
-        return what == NOTHING or (what == CALL and self._member(rank, opened, which) == rank)
+    def _satisfied(self, rank: int, kind: int, record: int, opener: int) -> bool:
+        if kind == ARRIVAL:
+            return bool(self.state.record[record, ARRIVED])
+        if kind == RELEASE:
+            return bool(self.state.record[record, RELEASED])
+        return kind == NOTHING or (
+            kind == CALL and self._missing_member(rank, opener, record) == rank
+        )
 
-    def _member(self, rank: int, event: int, call: int) -> int:
+    def _missing_member(self, rank: int, event: int, call: int) -> int:
         """Return a member that has not come to a collective and is waited for, or this one."""
-        comm, place = int(self.whole[event, OUT]), int(self.whole[event, INTO])
+        comm, position = int(self.whole[event, OUT]), int(self.whole[event, INTO])
         members = self.trace.communicators[comm]
         kind = int(self.whole[event, KIND])
         kind -= NONBLOCKING * (kind > EXSCAN)
         base = int(self.state.comm[comm, BASE])
-        missing = [one for one in range(len(members)) if not self._came(base + one, call)]
+        absent = [index for index in range(len(members)) if not self._entered(base + index, call)]
         if kind == FROM_ROOT:
-            missing = [one for one in missing if one == self.whole[event, FIRST]]
+            absent = [index for index in absent if index == self.whole[event, FIRST]]
         elif kind not in (ALL, TO_ROOT):
-            missing = [one for one in missing if one < place]
-        return int(members[missing[0]]) if missing else rank
+            absent = [index for index in absent if index < position]
+        return int(members[absent[0]]) if absent else rank
 
-    def _came(self, member: int, call: int) -> bool:
+    def _entered(self, member: int, call: int) -> bool:
         """Return whether a member's last call is this one or a later one."""
-        one = int(self.state.record[self.state.member[member, AT_CALL], NEXT])
-        while one not in (NO, call):
-            one = int(self.state.record[one, NEXT])
-        return one != call
+        record = int(self.state.record[self.state.member[member, AT_CALL], NEXT])
+        while record not in (ABSENT, call):
+            record = int(self.state.record[record, NEXT])
+        return record != call

@@ -7,62 +7,79 @@ import math
 import numpy as np
 
 from parcast.errors import ParcastError
-from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation.interruptions import interruptions
-from parcast_perturb.propagation.state import GAP, LATENCY, NO, NOISE, PER_BYTE, Deltas
+from parcast_perturb.propagation.state import ABSENT, GAP, LATENCY, NOISE, PER_BYTE, Deltas
 from parcast_traces.trace.columns import Floats, Ints, Trace
 
 #: As many values as a law's table has.
 POOL = 65536
 
 
+class _Tables:
+    """Constants and laws by target and rank, filled addition by addition."""
+
+    def __init__(self, size: int, additions: list[Addition], replications: int) -> None:
+        self.by_rank = any(addition.ranks is not None for addition in additions)
+        by_replication = any(np.ndim(addition.constant) for addition in additions)
+        columns = (size if self.by_rank else 1, replications if by_replication else 1)
+        self.constant = np.zeros((4, *columns))
+        self.law = np.full((4, size), ABSENT, np.int64)
+        self.pools = [np.zeros(POOL)]
+
+    def add(self, target: int, ranks: Ints, addition: Addition) -> None:
+        """Add a constant, and a law where there is one."""
+        self.constant[target, ranks if self.by_rank else slice(None)] += addition.constant
+        if addition.values is None:
+            return
+        if (self.law[target, ranks] != ABSENT).any():
+            raise ParcastError("two distributions are added to the same ranks; give one")
+        self.law[target, ranks] = len(self.pools)
+        self.pools.append(addition.values)
+
+
 def deltas_of(
     trace: Trace, perturbation: Perturbation, recorded: Recorded, replications: int, seed: int
 ) -> Deltas:
     """Return what the kernel adds."""
-    size = max(trace.size, 1)
-    given = {
+    by_target = {
         NOISE: perturbation.noise,
         GAP: perturbation.compute,
         LATENCY: perturbation.latency,
         PER_BYTE: perturbation.per_byte,
     }
-    every = [one for additions in given.values() for one in additions]
-    apart = any(one.ranks is not None for one in every)
-    many = any(np.ndim(one.constant) for one in every)
-    constant = np.zeros((4, size if apart else 1, replications if many else 1))
-    law = np.full((4, size), NO, np.int64)
-    pools, struck = [np.zeros(POOL)], list[tuple[Ints, Floats]]()
-    for what, additions in given.items():
-        for one in additions:
-            ranks = _ranks(trace, one.ranks)
-            if one.arrivals is not None:
-                struck.append(interruptions(trace, one.arrivals, ranks, replications, seed))
-                continue
-            constant[what, ranks if apart else slice(None)] += one.constant
-            if one.values is None:
-                continue
-            if (law[what, ranks] != NO).any():
-                raise ParcastError("two distributions are added to the same ranks; give one")
-            law[what, ranks] = len(pools)
-            pools.append(one.values)
-    rows, extra = _extra(trace, perturbation, struck)
+    additions = [(target, addition) for target in by_target for addition in by_target[target]]
+    size = max(trace.size, 1)
+    tables = _Tables(size, [addition for _, addition in additions], replications)
+    interrupted: list[tuple[Ints, Floats]] = []
+    for target, addition in additions:
+        ranks = _ranks(trace, addition.ranks)
+        if addition.arrivals is None:
+            tables.add(target, ranks, addition)
+        else:
+            arrivals = addition.arrivals
+            interrupted.append(interruptions(trace, arrivals, ranks, replications, seed))
+    rows, extra = _extra(trace, perturbation, interrupted)
     return Deltas(
-        constant=constant,
-        law=law,
-        pool=np.stack(pools),
+        constant=tables.constant,
+        law=tables.law,
+        pool=np.stack(tables.pools),
         seed=seed % (1 << 31),
         extra_row=rows,
         extra=extra,
-        event=np.empty((0, 3)) if perturbation.event is None else perturbation.event,
-        way=np.empty((0, 2)) if recorded.way is None else recorded.way,
+        event=_or_empty(perturbation.event, 3),
+        message_costs=_or_empty(recorded.message_costs, 2),
         least_latency=_least(recorded.latency),
         least_per_byte=_least(recorded.per_byte),
     )
 
 
-def _least(known: float | None) -> float:
-    return -math.inf if known is None else -float(known)
+def _or_empty(table: Floats | None, columns: int) -> Floats:
+    return np.empty((0, columns)) if table is None else table
+
+
+def _least(cost: float | None) -> float:
+    return -math.inf if cost is None else -float(cost)
 
 
 def _ranks(trace: Trace, ranks: tuple[int, ...] | None) -> Ints:
@@ -82,26 +99,26 @@ def _check_rank(trace: Trace, rank: int) -> None:
 
 
 def _extra(
-    trace: Trace, perturbation: Perturbation, struck: list[tuple[Ints, Floats]]
+    trace: Trace, perturbation: Perturbation, interrupted: list[tuple[Ints, Floats]]
 ) -> tuple[Ints, Floats]:
     """Return the events before which more is added, rising, and how much in each replication."""
-    offsets, found = trace.events.offsets, []
+    offsets, delays = trace.events.offsets, []
     for extra in perturbation.extra:
         _check_rank(trace, extra.rank)
-        many = int(offsets[extra.rank + 1] - offsets[extra.rank])
-        if not 0 <= extra.event < many:
+        count = int(offsets[extra.rank + 1] - offsets[extra.rank])
+        if not 0 <= extra.event < count:
             raise ParcastError(
                 f"{trace.where}: extra names event {extra.event} of rank {extra.rank}, which has "
-                f"{many} events from 0 on"
+                f"{count} events from 0 on"
             )
-        found.append((int(offsets[extra.rank]) + extra.event, float(extra.delta)))
-    given, deltas = np.array(found, np.float64).reshape(-1, 2).T
-    every = [(given.astype(np.int64), deltas[:, None])]
+        delays.append((int(offsets[extra.rank]) + extra.event, float(extra.delta)))
+    events, deltas = np.array(delays, np.float64).reshape(-1, 2).T
+    sources = [(events.astype(np.int64), deltas[:, None])]
     if perturbation.removed is not None:
-        every.append((perturbation.removed[0], perturbation.removed[1][:, None]))
-    every += struck
-    rows: Ints = np.concatenate([rows for rows, _ in every])
-    width = max(values.shape[1] for _, values in every)
-    values = [np.broadcast_to(one, (len(one), width)) for _, one in every]
+        sources.append((perturbation.removed[0], perturbation.removed[1][:, None]))
+    sources += interrupted
+    rows: Ints = np.concatenate([rows for rows, _ in sources])
+    width = max(values.shape[1] for _, values in sources)
+    values = [np.broadcast_to(columns, (len(columns), width)) for _, columns in sources]
     order = np.argsort(rows, kind="stable")
     return rows[order], np.concatenate(values)[order]

@@ -9,35 +9,43 @@ from typing import Any
 
 import numpy as np
 
-from parcast_perturb.propagation import collectives, kernel, messages, sampling, state, waiting
+from parcast_perturb.propagation import (
+    collectives,
+    edges,
+    kernel,
+    messages,
+    sampling,
+    state,
+    waiting,
+)
 from parcast_traces.compilation import compiled
 
 #: Events worth loading numba for, which takes a second or more, of one process, call after call.
 PLAIN_EVENTS = 50_000
 
-_done: Counter[str] = Counter()
+_events_so_far: Counter[str] = Counter()
 
 
 def form(events: int) -> Callable[..., int]:
     """Return the form of the kernel that answers a question of so many events soonest."""
-    _done["events"] += min(events, PLAIN_EVENTS + 1)
-    return _compiled() if _done["events"] > PLAIN_EVENTS else plain
+    _events_so_far["events"] += min(events, PLAIN_EVENTS + 1)
+    return _compiled() if _events_so_far["events"] > PLAIN_EVENTS else plain
 
 
 @cache
 def _compiled() -> Any:
-    modules = (sampling, messages, collectives, waiting, kernel)
+    modules = (sampling, messages, collectives, edges, waiting, kernel)
     return compiled(modules, "advance", "parcast-perturb", (state,))
 
 
 def plain(*tables: Any) -> int:
     """Run the kernel as plain Python."""
-    return int(kernel.advance(*(_lent(one) for one in tables)))
+    return int(kernel.advance(*(_as_views(table) for table in tables)))
 
 
-def _lent(table: Any) -> Any:
+def _as_views(table: Any) -> Any:
     """Return named tuples with views that give Python's numbers, which are fast in Python."""
     if not isinstance(table, tuple):
         return table
-    lent = (one.data if isinstance(one, np.ndarray) else one for one in table)
-    return type(table)(*lent)
+    views = (field.data if isinstance(field, np.ndarray) else field for field in table)
+    return type(table)(*views)

@@ -37,25 +37,25 @@ def interruptions(
         )
     rows, values = [np.empty(0, np.int64)], [np.empty((0, replications))]
     for rank in ranks.tolist():
-        mine, begin, end = _gaps(trace, rank)
-        if not len(mine):
+        events, begin, end = _gaps(trace, rank)
+        if not len(events):
             continue
         since, until = float(begin[0]), float(end[-1])
         if arrivals.together:
             since, until = float(trace.begins.min()), float(trace.ends.max())
         lasts = until - since
-        if lasts / arrivals.interval * replications > _MOST or len(mine) * replications > _MOST:
+        if lasts / arrivals.interval * replications > _MOST or len(events) * replications > _MOST:
             raise ParcastError(
                 f"{trace.where}: rank {rank} would be interrupted more than {_MOST:,} times; give "
                 "a longer interval or fewer replications"
             )
-        counts = np.empty((len(mine), replications))
+        counts = np.empty((len(events), replications))
         for r in range(replications):
             rng = np.random.default_rng([seed, r] if arrivals.together else [seed, r, rank])
             counts[:, r] = _counts(arrivals, begin - since, end - since, lasts, rng)
-        some = counts.any(axis=1)
-        rows.append(mine[some])
-        values.append(counts[some] * arrivals.length)
+        interrupted = counts.any(axis=1)
+        rows.append(events[interrupted])
+        values.append(counts[interrupted] * arrivals.length)
     return np.concatenate(rows), np.concatenate(values)
 
 
@@ -81,9 +81,9 @@ def _counts(
     """Return how many interruptions fall into each gap."""
     if arrivals.periodic:
         phase = rng.random() * arrivals.interval
-        until, since = (np.floor((one - phase) / arrivals.interval) for one in (end, begin))
+        until, since = (np.floor((times - phase) / arrivals.interval) for times in (end, begin))
         counted: Floats = until - since
         return counted
-    many = rng.poisson(lasts / arrivals.interval)
-    at = np.sort(rng.random(many)) * lasts
+    count = rng.poisson(lasts / arrivals.interval)
+    at = np.sort(rng.random(count)) * lasts
     return (np.searchsorted(at, end) - np.searchsorted(at, begin)).astype(np.float64)

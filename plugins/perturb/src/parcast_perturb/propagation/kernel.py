@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.propagation import collectives, messages
-from parcast_perturb.propagation.sampling import gap, noise, own
+from parcast_perturb.propagation.sampling import call_cost, gap, noise
 from parcast_perturb.propagation.state import (
+    ABSENT,
     ADDED,
     AFTER,
     AHEAD,
@@ -24,10 +25,9 @@ from parcast_perturb.propagation.state import (
     ENTERED,
     FREE_COUNT,
     HOLDERS,
-    MORE,
-    NO,
+    NEEDS_RECORDS,
     NOTHING,
-    OPENED,
+    OPENER,
     PAUSED,
     QUEUE_HEAD,
     QUEUE_LENGTH,
@@ -35,11 +35,11 @@ from parcast_perturb.propagation.state import (
     RECEIPT_ADDS,
     RECEIVING,
     RELEASE,
+    REQUEST_KIND,
+    REQUEST_RECORD,
     REQUESTS,
     SENDING,
     TARGET,
-    WHAT,
-    WHICH,
 )
 from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait
 from parcast_traces.compilation import step
@@ -61,22 +61,22 @@ from parcast_traces.trace.columns import BYTES, COUNT, END, KIND, START
 
 
 @step
-def _open(table: Any, state: Any, rank: int, row: int, what: int, which: int) -> None:
+def _open(table: Any, state: Any, rank: int, row: int, kind: int, record: int) -> None:
     slot = state.rank[rank, REQUESTS] + table.whole[row, COUNT]
-    state.request[slot, WHAT] = what
-    state.request[slot, WHICH] = which
-    state.request[slot, OPENED] = row
+    state.request[slot, REQUEST_KIND] = kind
+    state.request[slot, REQUEST_RECORD] = record
+    state.request[slot, OPENER] = row
 
 
 @step
 def _free(table: Any, state: Any, rank: int, row: int) -> None:
     """Give up the request of a ``request_free``, that nobody will wait for."""
     slot = state.rank[rank, REQUESTS] + table.whole[row, COUNT] - 1
-    what, which = state.request[slot, WHAT], state.request[slot, WHICH]
-    if what == CALL:
-        collectives.leave(state, which)
-    elif what != NOTHING:
-        messages.give_back(state, which)
+    kind, record = state.request[slot, REQUEST_KIND], state.request[slot, REQUEST_RECORD]
+    if kind == CALL:
+        collectives.leave(state, record)
+    elif kind != NOTHING:
+        messages.drop_record(state, record)
 
 
 @step
@@ -86,7 +86,7 @@ def _send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) 
     if kind in (SEND, ISEND, SENDRECV):
         late = table.times[row, BYTES] > rules.eager_max
     record = messages.send(table, deltas, state, rules, rank, row, late)
-    state.rank[rank, SENDING] = record if late else NO
+    state.rank[rank, SENDING] = record if late else ABSENT
     if ISEND <= kind < RECV:
         _open(table, state, rank, row, RELEASE if late else NOTHING, record)
 
@@ -100,7 +100,7 @@ def _receive(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: in
     kind, at = table.whole[row, KIND], table.times[row, START]
     noisy = kind == SENDRECV or (kind == IRECV and not rules.rendezvous)
     if kind == SENDRECV:
-        at += own(table, rules, row)
+        at += call_cost(table, rules, row)
     elif noisy:
         at = table.times[row, END]
     record = messages.post(table, deltas, state, rules, rank, row, at, noisy, kind == RECV)
@@ -166,7 +166,7 @@ def _run(
         row = table.offsets[rank] + state.rank[rank, CURSOR]
         if not state.rank[rank, ENTERED]:
             if state.counters[FREE_COUNT] < 2:
-                return MORE
+                return NEEDS_RECORDS
             _enter(table, deltas, state, rules, rank, row)
             state.rank[rank, ENTERED] = 1
         if not _end(table, deltas, state, rules, outcome, rank, row):
@@ -182,12 +182,12 @@ def _run(
 def _raise_target(state: Any, quantum: int) -> None:
     """Let those run on that have run far enough, as nobody else can."""
     least = state.rank[state.ahead[0], CURSOR]
-    for place in range(state.counters[AHEAD]):
-        least = min(least, state.rank[state.ahead[place], CURSOR])
+    for index in range(state.counters[AHEAD]):
+        least = min(least, state.rank[state.ahead[index], CURSOR])
     state.counters[TARGET] = least + quantum
     count, state.counters[AHEAD] = state.counters[AHEAD], 0
-    for place in range(count):
-        rank = state.ahead[place]
+    for index in range(count):
+        rank = state.ahead[index]
         if state.rank[rank, CURSOR] < state.counters[TARGET]:
             state.rank[rank, QUEUED] = 0
             messages.wake(state, rank)
@@ -203,8 +203,9 @@ def advance(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, round
     Returns
     -------
     int
-        ``ENDED``: nobody can go on, for all have ended or wait for ever. ``MORE``: there must
-        be more records before it is called again; ``PAUSED``: the rounds are over.
+        ``ENDED``: nobody can go on, for all have ended or wait for ever.
+        ``NEEDS_RECORDS``: there must be more records before it is called again. ``PAUSED``: the
+        rounds are over.
     """
     counters = state.counters
     while True:

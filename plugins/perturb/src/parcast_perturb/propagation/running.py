@@ -11,8 +11,8 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.progress import shown
-from parcast_perturb.propagation.buffers import more_records, state_of
-from parcast_perturb.propagation.deadlock import cycle
+from parcast_perturb.propagation.buffers import grow_records, initial_state
+from parcast_perturb.propagation.deadlock import deadlock_error
 from parcast_perturb.propagation.deltas import deltas_of
 from parcast_perturb.propagation.forms import form
 from parcast_perturb.propagation.state import (
@@ -21,7 +21,7 @@ from parcast_perturb.propagation.state import (
     DELAY,
     ENDED,
     LOWER,
-    MORE,
+    NEEDS_RECORDS,
     PAPER,
     PAUSED,
     UPPER,
@@ -31,16 +31,16 @@ from parcast_perturb.propagation.state import (
     State,
     Table,
 )
-from parcast_perturb.propagation.window import MOST, Window
+from parcast_perturb.propagation.window import MOST_EVENTS, Window
 from parcast_traces.trace.columns import Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 
 #: Events times replications after which a terminal is told how far it is.
-_TOLD = 4_000_000
+_PROGRESS_WORK = 4_000_000
 
 #: As the kernel counts what was cut.
-_CUT = ("os-noise", "compute-noise", "latency", "per-byte")
+_CLIPPED = ("os-noise", "compute-noise", "latency", "per-byte")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -50,7 +50,7 @@ class Delays:
     final: Floats  #: of each rank's last end
     ends: Floats | None = attrs.field(repr=False)  #: of each event's end
     cause: Ints | None = attrs.field(repr=False)  #: of each end in the first replication
-    moved: Floats = attrs.field(repr=False)
+    changes: Floats = attrs.field(repr=False)
     """What calls absorbed, and by how much they made their rank later than it was itself.
 
     [site, then rank; absorbed or made], a mean over replications.
@@ -107,15 +107,15 @@ def propagate(
     rules = _rules(trace, recorded, policy, semantics, quantum)
     ends = np.empty((trace.count, replications)) if every_end else None
     cause = np.empty(trace.count, np.int64) if causes else None
-    state = _through(trace, deltas, rules, _outcome(ends, cause), replications)
+    state = _run_all(trace, deltas, rules, _outcome(ends, cause), replications)
     if (state.rank[:, CURSOR] < np.diff(trace.events.offsets)).any():
-        raise cycle(trace, state, rules)
+        raise deadlock_error(trace, state, rules)
     return Delays(
         final=state.delay[:, DELAY].copy(),
         ends=ends,
         cause=cause,
-        moved=state.moved / replications,
-        clipped={name: int(n) for name, n in zip(_CUT, state.clipped, strict=True) if n},
+        changes=state.changes / replications,
+        clipped={name: int(n) for name, n in zip(_CLIPPED, state.clipped, strict=True) if n},
     )
 
 
@@ -127,25 +127,25 @@ def _outcome(ends: Floats | None, cause: Ints | None) -> Outcome:
     )
 
 
-def _through(
+def _run_all(
     trace: Trace, deltas: Deltas, rules: Rules, outcome: Outcome, replications: int
 ) -> State:
     """Run all ranks as far as they get, part after part; return where they stand."""
-    events, state = trace.events, state_of(trace, replications, rules.quantum)
+    events, state = trace.events, initial_state(trace, replications, rules.quantum)
     table = Table(events.whole, events.times, events.slots, events.offsets)
-    window = Window(trace, rules.quantum) if trace.mapped and trace.count > MOST else None
+    window = Window(trace, rules.quantum) if trace.mapped and trace.count > MOST_EVENTS else None
     work = trace.count * replications
-    rounds = max(1, _TOLD // (rules.quantum * max(trace.size, 1) * replications))
+    rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
     advance, reason = form(work), PAUSED
-    with shown(trace.count if work > _TOLD else 0) as told:
+    with shown(trace.count if work > _PROGRESS_WORK else 0) as tell:
         while reason != ENDED:
-            if reason == MORE:
-                state = more_records(state)
+            if reason == NEEDS_RECORDS:
+                state = grow_records(state)
             if window is not None:
                 window.move(state)
                 table, rounds = window.table, window.rounds
             reason = advance(table, deltas, state, rules, outcome, rounds)
-            told(int(state.rank[:, CURSOR].sum()))
+            tell(int(state.rank[:, CURSOR].sum()))
     return state
 
 
@@ -167,7 +167,7 @@ def _rules(
         rendezvous=protocol == "rendezvous",
         butterfly=semantics.collectives == "butterfly",
         modeled=trace.modeled,
-        printed=semantics.rules == "equation-2",
+        equation_2=semantics.rules == "equation-2",
         eager_max=-math.inf if paper else float(recorded.eager_max),
         overhead=float(recorded.overhead),
         overhead_per_byte=float(recorded.overhead_per_byte),

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.propagation.state import (
+    ABSENT,
     CALL_ADDS,
     GAP,
     LATENCY,
-    NO,
+    MESSAGE_ADDS,
     NOISE,
     PAPER,
     PER_BYTE,
-    WAY_ADDS,
 )
 from parcast_traces.compilation import step
 from parcast_traces.trace.calls import ALL, EXPECT, LOCAL, NOTICE, RECV, SENDRECV
@@ -25,7 +25,7 @@ _LOW = 0xFFFFFFFF
 
 
 @step
-def mixed(x: int) -> Any:
+def hash32(x: int) -> Any:
     """Return 32 bits that look random; the same in Python's and in machine arithmetic."""
     x = (x ^ (x >> 16)) & _LOW
     x = (x * 0x7FEB352D) & _LOW
@@ -35,19 +35,21 @@ def mixed(x: int) -> Any:
 
 
 @step
-def drawn(deltas: Any, what: int, rank: int, row: int, stage: int, r: int) -> Any:
+def sample(deltas: Any, target: int, rank: int, row: int, stage: int, r: int) -> Any:
     """Return what is added to a stage of an event in a replication, before any limit."""
     constant = deltas.constant
-    found = constant[what, rank if constant.shape[1] > 1 else 0, r if constant.shape[2] > 1 else 0]
-    law = deltas.law[what, rank]
-    if law != NO:
-        key = mixed(mixed(deltas.seed + row) ^ (stage * 4 + what)) ^ r
-        found += deltas.pool[law, mixed(key) >> 16]
-    return found
+    delta = constant[
+        target, rank if constant.shape[1] > 1 else 0, r if constant.shape[2] > 1 else 0
+    ]
+    law = deltas.law[target, rank]
+    if law != ABSENT:
+        key = hash32(hash32(deltas.seed + row) ^ (stage * 4 + target)) ^ r
+        delta += deltas.pool[law, hash32(key) >> 16]
+    return delta
 
 
 @step
-def own(table: Any, rules: Any, row: int) -> Any:
+def call_cost(table: Any, rules: Any, row: int) -> Any:
     """Return what a call costs its rank when it waits for nobody."""
     kind = table.whole[row, KIND]
     if kind == LOCAL or kind >= ALL:
@@ -67,15 +69,17 @@ def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
     """
     if table.whole[row, NAME] >= NOTICE or (rules.modeled and table.whole[row, KIND] == LOCAL):
         return 0.0
-    found = drawn(deltas, NOISE, rank, row, 0, r)
-    if found < 0.0:
-        most = min(own(table, rules, row), table.times[row, END] - table.times[row, START])
+    delta = sample(deltas, NOISE, rank, row, 0, r)
+    if delta < 0.0:
+        largest_cut = min(
+            call_cost(table, rules, row), table.times[row, END] - table.times[row, START]
+        )
         if len(deltas.event):
-            most += deltas.event[row, CALL_ADDS]
-        if found < -most:
+            largest_cut += deltas.event[row, CALL_ADDS]
+        if delta < -largest_cut:
             state.clipped[NOISE] += 1
-            return -most
-    return found
+            return -largest_cut
+    return delta
 
 
 @step
@@ -92,16 +96,16 @@ def gap(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, r:
     inside = table.whole[row, NAME] == NOTICE or (
         not first and table.whole[row - 1, NAME] == EXPECT
     )
-    found = 0.0 if lasts <= 0.0 or inside else drawn(deltas, GAP, rank, row, 0, r)
+    delta = 0.0 if lasts <= 0.0 or inside else sample(deltas, GAP, rank, row, 0, r)
     if len(deltas.extra_row):
         at = _first(deltas.extra_row, row)
         while at < len(deltas.extra_row) and deltas.extra_row[at] == row:
-            found += deltas.extra[at, r if deltas.extra.shape[1] > 1 else 0]
+            delta += deltas.extra[at, r if deltas.extra.shape[1] > 1 else 0]
             at += 1
-    if found < 0.0 and found < -lasts:
+    if delta < 0.0 and delta < -lasts:
         state.clipped[GAP] += 1
         return -lasts
-    return found
+    return delta
 
 
 @step
@@ -120,38 +124,38 @@ def _first(rising: Any, value: int) -> Any:
 @step
 def latency(deltas: Any, state: Any, rank: int, row: int, stage: int, r: int) -> Any:
     """Return what is added to a message's latency; it does not get shorter than 0."""
-    found = drawn(deltas, LATENCY, rank, row, stage, r)
-    least = -deltas.way[row, 0] if len(deltas.way) else deltas.least_latency
-    if found < least:
+    delta = sample(deltas, LATENCY, rank, row, stage, r)
+    least = -deltas.message_costs[row, 0] if len(deltas.message_costs) else deltas.least_latency
+    if delta < least:
         state.clipped[LATENCY] += 1
         return least
-    return found
+    return delta
 
 
 @step
-def way(deltas: Any, rules: Any, row: int, length: float) -> Any:
+def transfer_time(deltas: Any, rules: Any, row: int, length: float) -> Any:
     """Return how long a message of so many bytes was on its way when it was recorded."""
-    if len(deltas.way):
-        return deltas.way[row, 0] + length * deltas.way[row, 1]
+    if len(deltas.message_costs):
+        return deltas.message_costs[row, 0] + length * deltas.message_costs[row, 1]
     return rules.latency + length * rules.per_byte
 
 
 @step
 def flight(deltas: Any, state: Any, rank: int, row: int, length: float, r: int) -> Any:
     """Return what is added to the way of a message of so many bytes that an event sends."""
-    each = drawn(deltas, PER_BYTE, rank, row, 0, r)
-    least = -deltas.way[row, 1] if len(deltas.way) else deltas.least_per_byte
-    if each < least:
+    byte_delta = sample(deltas, PER_BYTE, rank, row, 0, r)
+    least = -deltas.message_costs[row, 1] if len(deltas.message_costs) else deltas.least_per_byte
+    if byte_delta < least:
         state.clipped[PER_BYTE] += 1
-        each = least
-    found = latency(deltas, state, rank, row, 0, r) + length * each
-    return found + deltas.event[row, WAY_ADDS] if len(deltas.event) else found
+        byte_delta = least
+    delta = latency(deltas, state, rank, row, 0, r) + length * byte_delta
+    return delta + deltas.event[row, MESSAGE_ADDS] if len(deltas.event) else delta
 
 
 @step
 def hop(deltas: Any, rules: Any, rank: int, row: int, stage: int, r: int) -> Any:
     """Return what is added to the call within a stage; it does not get shorter than 0."""
-    return max(drawn(deltas, NOISE, rank, row, stage, r), -rules.overhead)
+    return max(sample(deltas, NOISE, rank, row, stage, r), -rules.overhead)
 
 
 @step
@@ -159,11 +163,11 @@ def stages(
     table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, count: int, r: int
 ) -> Any:  # fmt: skip
     """Return what is added to a collective call of so many stages."""
-    found = 0.0
+    delta = 0.0
     for stage in range(count):
-        found += hop(deltas, rules, rank, row, stage, r)
-        found += latency(deltas, state, rank, row, stage, r)
+        delta += hop(deltas, rules, rank, row, stage, r)
+        delta += latency(deltas, state, rank, row, stage, r)
     if rules.policy != PAPER:
-        each = max(drawn(deltas, PER_BYTE, rank, row, 0, r), deltas.least_per_byte)
-        found += table.times[row, BYTES] * each
-    return found
+        byte_delta = max(sample(deltas, PER_BYTE, rank, row, 0, r), deltas.least_per_byte)
+        delta += table.times[row, BYTES] * byte_delta
+    return delta

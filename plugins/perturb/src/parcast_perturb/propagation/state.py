@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 UPPER, LOWER, CLOCKED, PAPER = range(4)
 
 #: Why the kernel returns: nobody can go on, it needs more records, or enough is done for now.
-ENDED, MORE, PAUSED = range(3)
+ENDED, NEEDS_RECORDS, PAUSED = range(3)
 
-NO = -1
+ABSENT = -1
 
 #: What is added to, as rows of `Deltas.constant`: calls, gaps, messages, bytes.
 NOISE, GAP, LATENCY, PER_BYTE = range(4)
@@ -34,13 +34,15 @@ class Deltas(NamedTuple):
     """What is added, in ticks."""
 
     constant: Any  #: [what, rank, replication]; one rank or replication may stand for all
-    law: Any  #: [what, rank]: a row of ``pool``, or ``NO``
+    law: Any  #: [what, rank]: a row of ``pool``, or ``ABSENT``
     pool: Any  #: values that are equally likely, 65,536 of each law
     seed: int
     extra_row: Any  #: events before which more is added, rising
-    extra: Any  #: [place in ``extra_row``, replication]; one replication may stand for all
+    extra: Any  #: [index in ``extra_row``, replication]; one replication may stand for all
     event: Any  #: of each event, or of none: added to its call, message and receipt
-    way: Any  #: of each event, or of none: latency and time of a byte of its message as recorded
+    message_costs: (
+        Any  #: of each event, or of none: latency and time of a byte of its message as recorded
+    )
     least_latency: float  #: the least that may be added: minus what there is
     least_per_byte: float
 
@@ -52,7 +54,7 @@ class Rules(NamedTuple):
     rendezvous: bool  #: a late message flies once its receive is posted; else it is acknowledged
     butterfly: bool  #: collectives take the maximum at every stage
     modeled: bool  #: see `Trace.modeled`
-    printed: bool  #: waits for messages that do not block end by the paper's equation (2)
+    equation_2: bool  #: waits for messages that do not block end by the paper's equation (2)
     eager_max: float
     overhead: float
     overhead_per_byte: float
@@ -66,17 +68,17 @@ class Rules(NamedTuple):
 #: of a message it sends and of its receive or collective, whether it is in the queue (1) or
 #: among those ahead (2), its first request, the record it waits for, and how many of those that
 #: its call waits for are known to be there.
-CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS, AWAITS, THERE = range(8)
+CURSOR, ENTERED, SENDING, RECEIVING, QUEUED, REQUESTS, AWAITS, SATISFIED = range(8)
 
 #: Columns of `Deltas.event`.
-CALL_ADDS, WAY_ADDS, RECEIPT_ADDS = range(3)
+CALL_ADDS, MESSAGE_ADDS, RECEIPT_ADDS = range(3)
 
 #: Columns of `State.delay`: delays of the start, of the latest end, of what is waited for, and
 #: what is added to the call, before it sends and after it has received.
-BEGUN, DELAY, MET, ADDED, AFTER = range(5)
+BEGUN, DELAY, AWAITED, ADDED, AFTER = range(5)
 
 #: Columns of `State.request`: what it waits for, its record and the event that opened it.
-WHAT, WHICH, OPENED = range(3)
+REQUEST_KIND, REQUEST_RECORD, OPENER = range(3)
 NOTHING, ARRIVAL, RELEASE, CALL = range(4)
 
 #: Columns of `State.channel`: the first and last record without its other side, whether these
@@ -91,14 +93,14 @@ RANK, AT_CALL = range(2)
 #: ``LATE``: the sender waits for the receiver; ``ARRIVED`` and ``RELEASED``: that is known;
 #: ``HOLDERS``: how many still need it; whom to wake; its receive, and what decided when it
 #: arrived and let its sender go (see `Outcome.cause`). Of a call: how many members have come,
-#: whether the root is one, a chain of theirs. Of one of these: its place.
+#: whether the root is one, a chain of theirs. Of one of these: its position.
 NEXT, HOLDERS, EVENT, SENDER, RECEIVER, SIDES, LATE, BLOCKING, ARRIVED, RELEASED = range(10)
 POST, ARRIVED_BY, RELEASED_BY = 10, 11, 12
 RECORD = 13  #: columns
-CAME, ROOT_CAME, CHAIN, DONE = 5, 6, 7, 8
-PLACE = 5
+CAME, ROOT_CAME, CHAIN, FOLDED = 5, 6, 7, 8
+POSITION = 5
 
-#: Columns of `State.time` and `State.held` (by ``ARRIVAL`` and ``RELEASE`` too).
+#: Columns of `State.record_time` and `State.record_delay` (by ``ARRIVAL`` and ``RELEASE`` too).
 SENT, POSTED, LENGTH = 0, 3, 4
 TOGETHER, VALUE, SCRATCH, STAGED = range(4)
 
@@ -106,7 +108,7 @@ TOGETHER, VALUE, SCRATCH, STAGED = range(4)
 #: may run, the first free record and how many there are.
 QUEUE_HEAD, QUEUE_LENGTH, AHEAD, TARGET, FREE, FREE_COUNT = range(6)
 
-#: Columns of `State.moved`: of how much later a rank was, what calls absorbed and what they made.
+#: Columns of `State.changes`: of how much later a rank was, what calls absorbed and what they made.
 ABSORBED, CREATED = range(2)
 
 
@@ -123,10 +125,10 @@ class State(NamedTuple):
     comm: Any
     member: Any
     record: Any  #: messages, receives and collective calls
-    time: Any  #: [record, column]
-    held: Any  #: [record, column, replication]
-    order: Any  #: records by place, while a butterfly is computed
-    moved: Any  #: [site, then rank; column], sums over events and replications
+    record_time: Any  #: [record, column]
+    record_delay: Any  #: [record, column, replication]
+    order: Any  #: records by position, while a butterfly is computed
+    changes: Any  #: [site, then rank; column], sums over events and replications
     clipped: Any  #: how often less was taken away than asked, by what
 
 
@@ -139,5 +141,5 @@ class Outcome(NamedTuple):
 
 #: What decides an end: the rank's own way; the event's message; its end, acknowledged; its
 #: message, acknowledged; its start, that lets a message fly; its coming to a collective.
-OWN, BY_MESSAGE, BY_END, BY_BOTH, BY_POST, BY_COMING = range(6)
+BY_ITSELF, BY_MESSAGE, BY_END, BY_BOTH, BY_POST, BY_COMING = range(6)
 CAUSES = 8

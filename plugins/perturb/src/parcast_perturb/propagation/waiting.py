@@ -9,49 +9,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from parcast_perturb.propagation import collectives, messages
-from parcast_perturb.propagation.sampling import flight, latency, noise, own
+from parcast_perturb.propagation import collectives, edges
+from parcast_perturb.propagation.sampling import call_cost, flight, latency, noise
 from parcast_perturb.propagation.state import (
+    ABSENT,
     ABSORBED,
     ADDED,
     AFTER,
     ARRIVAL,
-    ARRIVED,
-    ARRIVED_BY,
-    AWAITS,
+    AWAITED,
     BEGUN,
     BY_COMING,
+    BY_ITSELF,
     CALL,
     CAUSES,
     CLOCKED,
     CREATED,
     DELAY,
     EVENT,
-    HEAD,
-    HOLDS_POSTS,
     LENGTH,
     LOWER,
-    MET,
-    NO,
-    NOTHING,
-    OPENED,
-    OWN,
     PAPER,
     POST,
-    PROBING,
     RECEIVER,
     RECEIVING,
     RELEASE,
-    RELEASED,
-    RELEASED_BY,
-    REQUESTS,
+    SATISFIED,
     SENDER,
-    SENDING,
-    THERE,
     TOGETHER,
     VALUE,
-    WHAT,
-    WHICH,
 )
 from parcast_traces.compilation import step
 from parcast_traces.trace.calls import (
@@ -60,14 +46,10 @@ from parcast_traces.trace.calls import (
     IRECV,
     ISEND,
     ISSEND,
-    PROBE,
     RECV,
-    SEND,
-    SENDRECV,
-    SSEND,
     WAIT,
 )
-from parcast_traces.trace.columns import COUNT, END, FIRST, INTO, KIND, OUT, SITE, START
+from parcast_traces.trace.columns import END, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.
 _ROUNDING = 4e-15
@@ -77,7 +59,7 @@ _NEVER = -1e300
 @step
 def _waited(table: Any, rules: Any, row: int) -> Any:
     """Return how long a call was seen to wait, 0 for what rounding can make."""
-    end, alone = table.times[row, END], table.times[row, START] + own(table, rules, row)
+    end, alone = table.times[row, END], table.times[row, START] + call_cost(table, rules, row)
     waited = end - alone
     return waited if waited > _ROUNDING * max(abs(end), abs(alone)) else 0.0
 
@@ -86,21 +68,21 @@ def _waited(table: Any, rules: Any, row: int) -> Any:
 def end_alone(table: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int) -> None:
     """End a call that waits for nobody; equation (2) adds nothing to one that does not block."""
     kind = table.whole[row, KIND]
-    untouched = rules.printed and (ISEND <= kind < RECV or kind == IRECV)
+    untouched = rules.equation_2 and (ISEND <= kind < RECV or kind == IRECV)
     for r in range(state.delay.shape[2]):
         added = 0.0 if untouched else state.delay[rank, ADDED, r]
         state.delay[rank, DELAY, r] = state.delay[rank, BEGUN, r] + added
     if len(outcome.cause):
-        outcome.cause[row] = CAUSES * row + OWN
+        outcome.cause[row] = CAUSES * row + BY_ITSELF
 
 
 @step
-def _count(table: Any, state: Any, rank: int, row: int, made: float) -> None:
+def _record_change(table: Any, state: Any, rank: int, row: int, change: float) -> None:
     """Count what a call absorbed, or by how much it made its rank later than it was."""
-    column = ABSORBED if made < 0 else CREATED
+    column = ABSORBED if change < 0 else CREATED
     site = table.whole[row, SITE]
-    state.moved[site, column] += abs(made)
-    state.moved[len(state.moved) - len(state.rank) + rank, column] += abs(made)
+    state.changes[site, column] += abs(change)
+    state.changes[len(state.changes) - len(state.rank) + rank, column] += abs(change)
 
 
 @step
@@ -110,16 +92,16 @@ def _settle(
     """End a call where the rank's own way and what it waited for meet."""
     for r in range(state.delay.shape[2]):
         local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
-        met, mine = state.delay[rank, MET, r], local
+        awaited, own_delay = state.delay[rank, AWAITED, r], local
         if rules.policy == LOWER and waited == 0:
-            met = local
+            awaited = local
         elif rules.policy != PAPER:
-            mine = local - waited
-        end = max(mine, met)
+            own_delay = local - waited
+        end = max(own_delay, awaited)
         state.delay[rank, DELAY, r] = end
-        _count(table, state, rank, row, end - local)
+        _record_change(table, state, rank, row, end - local)
         if r == 0 and len(outcome.cause):
-            outcome.cause[row] = cause if met > mine else CAUSES * row + OWN
+            outcome.cause[row] = cause if awaited > own_delay else CAUSES * row + BY_ITSELF
 
 
 @step
@@ -130,13 +112,15 @@ def _fold(
     latest = max(last, at) if rules.policy == CLOCKED else last
     wins = False
     for r in range(state.delay.shape[2]):
-        met = state.delay[rank, MET, r]
-        new = state.held[record, column, r] + (state.delay[rank, AFTER, r] if noisy else 0.0)
+        awaited = state.delay[rank, AWAITED, r]
+        new = state.record_delay[record, column, r] + (
+            state.delay[rank, AFTER, r] if noisy else 0.0
+        )
         if rules.policy == CLOCKED:
-            met -= latest - last
+            awaited -= latest - last
             new -= latest - at
-        better = new < met if rules.policy == LOWER else new > met
-        state.delay[rank, MET, r] = new if better else met
+        better = new < awaited if rules.policy == LOWER else new > awaited
+        state.delay[rank, AWAITED, r] = new if better else awaited
         wins = better if r == 0 else wins
     return latest, wins
 
@@ -145,8 +129,8 @@ def _fold(
 def _floor(table: Any, state: Any, rules: Any, rank: int, row: int, waited: float) -> Any:
     """Return the time from which the slack of what a call waits for counts, before any is known."""
     for r in range(state.delay.shape[2]):
-        state.delay[rank, MET, r] = -_NEVER if rules.policy == LOWER else _NEVER
-    return _NEVER if waited > 0 else table.times[row, START] + own(table, rules, row)
+        state.delay[rank, AWAITED, r] = -_NEVER if rules.policy == LOWER else _NEVER
+    return _NEVER if waited > 0 else table.times[row, START] + call_cost(table, rules, row)
 
 
 @step
@@ -155,151 +139,72 @@ def end_call(
 ) -> Any:
     """End a collective if that can be; return whether it ended."""
     call, kind = state.rank[rank, RECEIVING], table.whole[row, KIND]
-    if not collectives.over(table, state, call, row):
+    if not collectives.is_complete(table, state, call, row):
         return False
-    if not collectives.waits(table, state, row):
+    if not collectives.waits_for_others(table, state, row):
         end_alone(table, state, rules, outcome, rank, row)
         return True
     if kind != ALL:
-        collectives.gather(table, state, rules, call, row)
+        collectives.gather_scan(table, state, rules, call, row)
         waited = _waited(table, rules, row)
         last = _floor(table, state, rules, rank, row, waited)
-        _fold(state, rules, rank, last, state.time[call, TOGETHER], call, TOGETHER, False)
+        _fold(state, rules, rank, last, state.record_time[call, TOGETHER], call, TOGETHER, False)
         cause = CAUSES * state.record[call, EVENT] + BY_COMING
         _settle(table, state, rules, outcome, rank, row, waited, cause)
         return True
-    held, column = call, TOGETHER
+    record, column = call, TOGETHER
     if rules.butterfly:
         collectives.butterfly(deltas, state, rules, table.whole[row, OUT], call)
-        held, column = collectives.member_of(state, call, table.whole[row, INTO]), VALUE
+        record, column = collectives.member_of(state, call, table.whole[row, INTO]), VALUE
     for r in range(state.delay.shape[2]):
         local = state.delay[rank, BEGUN, r] + state.delay[rank, ADDED, r]
-        end = state.held[held, column, r]
+        end = state.record_delay[record, column, r]
         state.delay[rank, DELAY, r] = end
-        _count(table, state, rank, row, end - local)
+        _record_change(table, state, rank, row, end - local)
     if len(outcome.cause):
         outcome.cause[row] = CAUSES * state.record[call, EVENT] + BY_COMING
     return True
 
 
 @step
-def _edges(table: Any, state: Any, rank: int, row: int) -> Any:
-    """Return how many a call waits for."""
-    kind = table.whole[row, KIND]
-    if kind == WAIT:
-        return table.whole[row, COUNT]
-    if kind == SENDRECV:
-        return 1 + (state.rank[rank, SENDING] != NO)
-    if kind in (SEND, SSEND):
-        return 1 if state.rank[rank, SENDING] != NO else 0
-    return 1
-
-
-@step
-def _edge(table: Any, state: Any, rank: int, row: int, number: int) -> Any:
-    """Return what one of them is, its record, and for a collective the event that opened it."""
-    kind = table.whole[row, KIND]
-    if kind == WAIT:
-        slot = state.rank[rank, REQUESTS] + table.slots[table.whole[row, FIRST] + number]
-        request = state.request
-        return request[slot, WHAT], request[slot, WHICH], request[slot, OPENED]
-    if kind == PROBE:
-        channel = table.whole[row, INTO]
-        head = state.channel[channel, HEAD]
-        there = head != NO and not state.channel[channel, HOLDS_POSTS]
-        return ARRIVAL, head if there else NO, NO
-    if kind in (SEND, SSEND) or number == 1:
-        return RELEASE, state.rank[rank, SENDING], NO
-    return ARRIVAL, state.rank[rank, RECEIVING], NO
-
-
-@step
-def _there(table: Any, state: Any, rank: int, row: int, edge: Any) -> Any:
-    """Return whether what a rank waits for is known; if not, it will be woken."""
-    what, which, opened = edge
-    if which == NO and what == ARRIVAL:
-        state.channel[table.whole[row, INTO], PROBING] = rank
-        return False
-    if what in (ARRIVAL, RELEASE):
-        there = state.record[which, ARRIVED if what == ARRIVAL else RELEASED] == 1
-        if not there and table.whole[row, KIND] != PROBE:
-            state.rank[rank, AWAITS] = which
-            return False
-        return True
-    return what == NOTHING or collectives.over(table, state, which, opened)
-
-
-@step
-def _cause(state: Any, what: int, which: int) -> Any:
-    """Return what decided the time of something that was waited for."""
-    if what == CALL:
-        return CAUSES * state.record[which, EVENT] + BY_COMING
-    return state.record[which, ARRIVED_BY if what == ARRIVAL else RELEASED_BY]
-
-
-@step
-def _counts(table: Any, state: Any, what: int, opened: int) -> Any:
-    """Return whether a request is one that a wait can wait for."""
-    return what != NOTHING and (what != CALL or collectives.waits(table, state, opened))
-
-
-@step
-def _printed(
-    table: Any, deltas: Any, state: Any, rules: Any, rank: int, what: int, which: int
+def _fold_equation_2(
+    table: Any, deltas: Any, state: Any, rules: Any, rank: int, kind: int, record: int
 ) -> None:  # fmt: skip
     """Take in one side of a message by equation (2) as printed: from the wait's own time on."""
-    send, post = state.record[which, EVENT], state.record[which, POST]
-    source, target = state.record[which, SENDER], state.record[which, RECEIVER]
-    length = state.time[which, LENGTH]
+    send, post = state.record[record, EVENT], state.record[record, POST]
+    source, target = state.record[record, SENDER], state.record[record, RECEIVER]
+    length = state.record_time[record, LENGTH]
     for r in range(state.delay.shape[2]):
         first = noise(table, deltas, state, rules, source, send, r)
         second = noise(table, deltas, state, rules, target, post, r)
-        mine, back = state.delay[rank, ADDED, r], latency(deltas, state, source, send, 0, r)
-        if what == RELEASE:
-            there = first + flight(deltas, state, source, send, length, r) + back + mine
-            other = second + back + mine
+        added, back = state.delay[rank, ADDED, r], latency(deltas, state, source, send, 0, r)
+        if kind == RELEASE:
+            by_sender = first + flight(deltas, state, source, send, length, r) + back + added
+            by_receiver = second + back + added
         else:
-            there, other = second + mine, first + back
-        met = state.delay[rank, BEGUN, r] + max(there, other)
-        state.delay[rank, MET, r] = max(state.delay[rank, MET, r], met)
+            by_sender, by_receiver = second + added, first + back
+        awaited = state.delay[rank, BEGUN, r] + max(by_sender, by_receiver)
+        state.delay[rank, AWAITED, r] = max(state.delay[rank, AWAITED, r], awaited)
 
 
 @step
-def _take(
+def _fold_edge(
     table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, last: float, edge: Any
 ) -> Any:  # fmt: skip
     """Take in one of those that a call waits for."""
-    what, which, opened = edge
+    kind, record, opener = edge
     wait = table.whole[row, KIND] == WAIT
-    if rules.printed and wait and what in (ARRIVAL, RELEASE):
-        apart = table.whole[state.record[which, EVENT], KIND] in (ISEND, ISSEND, IESEND)
-        if apart and table.whole[state.record[which, POST], KIND] == IRECV:
-            _printed(table, deltas, state, rules, rank, what, which)
+    if rules.equation_2 and wait and kind in (ARRIVAL, RELEASE):
+        nonblocking = table.whole[state.record[record, EVENT], KIND] in (ISEND, ISSEND, IESEND)
+        if nonblocking and table.whole[state.record[record, POST], KIND] == IRECV:
+            _fold_equation_2(table, deltas, state, rules, rank, kind, record)
             return last, False
-    if what == CALL:
-        collectives.gather(table, state, rules, which, opened)
-    column = TOGETHER if what == CALL else what
-    noisy = wait or what == ARRIVAL
-    at = state.time[which, column] + (rules.overhead_receive if noisy else 0.0)
-    return _fold(state, rules, rank, last, at, which, column, noisy)
-
-
-@step
-def _done(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, count: int) -> None:
-    """Give back what a call waited for."""
-    kind = table.whole[row, KIND]
-    for number in range(count):
-        what, which, _ = _edge(table, state, rank, row, number)
-        if what == CALL:
-            collectives.leave(state, which)
-        elif what != NOTHING and kind != PROBE:
-            if kind == RECV:
-                at = table.times[row, END]
-                messages.acknowledge(deltas, state, rules, which, rank, at)
-            messages.give_back(state, which)
-        if kind == WAIT:
-            slot = state.rank[rank, REQUESTS] + table.slots[table.whole[row, FIRST] + number]
-            state.request[slot, WHAT] = NOTHING
+    if kind == CALL:
+        collectives.gather_scan(table, state, rules, record, opener)
+    column = TOGETHER if kind == CALL else kind
+    noisy = wait or kind == ARRIVAL
+    at = state.record_time[record, column] + (rules.overhead_receive if noisy else 0.0)
+    return _fold(state, rules, rank, last, at, record, column, noisy)
 
 
 @step
@@ -307,24 +212,25 @@ def end_wait(
     table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int
 ) -> Any:  # fmt: skip
     """End a call that waits for messages if that can be; return whether it ended."""
-    count = _edges(table, state, rank, row)
-    for number in range(state.rank[rank, THERE], count):
-        if not _there(table, state, rank, row, _edge(table, state, rank, row, number)):
-            state.rank[rank, THERE] = number
+    count = edges.edge_count(table, state, rank, row)
+    for number in range(state.rank[rank, SATISFIED], count):
+        edge = edges.edge_of(table, state, rank, row, number)
+        if not edges.resolved(table, state, rank, row, edge):
+            state.rank[rank, SATISFIED] = number
             return False
-    state.rank[rank, THERE] = 0
+    state.rank[rank, SATISFIED] = 0
     waited = _waited(table, rules, row)
     last = _floor(table, state, rules, rank, row, waited)
-    alone, cause = True, NO
+    alone, cause = True, ABSENT
     for number in range(count):
-        edge = _edge(table, state, rank, row, number)
-        if _counts(table, state, edge[0], edge[2]):
+        edge = edges.edge_of(table, state, rank, row, number)
+        if edges.is_awaited(table, state, edge[0], edge[2]):
             alone = False
-            last, wins = _take(table, deltas, state, rules, rank, row, last, edge)
-            cause = _cause(state, edge[0], edge[1]) if wins else cause
+            last, wins = _fold_edge(table, deltas, state, rules, rank, row, last, edge)
+            cause = edges.cause_of(state, edge[0], edge[1]) if wins else cause
     if alone:
         end_alone(table, state, rules, outcome, rank, row)
     else:
         _settle(table, state, rules, outcome, rank, row, waited, cause)
-    _done(table, deltas, state, rules, rank, row, count)
+    edges.release_edges(table, deltas, state, rules, rank, row, count)
     return True

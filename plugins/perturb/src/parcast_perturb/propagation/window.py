@@ -15,10 +15,10 @@ import numpy as np
 from parcast_perturb.propagation.state import (
     CALL,
     CURSOR,
-    OPENED,
+    OPENER,
+    REQUEST_KIND,
     REQUESTS,
     TARGET,
-    WHAT,
     State,
     Table,
 )
@@ -26,7 +26,7 @@ from parcast_traces.trace.calls import WAIT
 from parcast_traces.trace.columns import COUNT, FIRST, KIND, Ints, Trace
 
 #: Traces of more events are not held in memory; of these, about so many are.
-MOST = 1 << 20
+MOST_EVENTS = 1 << 20
 _EVENTS = 1 << 18
 
 
@@ -35,8 +35,8 @@ class Window:
 
     def __init__(self, trace: Trace, quantum: int) -> None:
         self.trace, events = trace, trace.events
-        self._whole, self._times = _Room(events.whole), _Room(events.times)
-        self._slots = _Room(events.slots)
+        self._whole, self._times = _SparseTable(events.whole), _SparseTable(events.times)
+        self._slots = _SparseTable(events.slots)
         self.table = Table(
             self._whole.table, self._times.table, self._slots.table, events.offsets
         )  # fmt: skip
@@ -57,12 +57,12 @@ class Window:
             self.trace.release()
 
     def _move(self, rank: int, low: int, high: int) -> None:
-        first, kept, loaded = (
-            int(one[rank]) for one in (self.trace.events.offsets, self._kept, self._loaded)
+        first, kept_from, loaded = (
+            int(bounds[rank]) for bounds in (self.trace.events.offsets, self._kept, self._loaded)
         )
         for room in (self._whole, self._times):
             room.copy(loaded, high)
-            room.drop(first, kept, low)
+            room.drop(first, kept_from, low)
         self._kept[rank], self._loaded[rank] = low, max(high, loaded)
         rows = self._whole.table[low : self._loaded[rank]]
         waits = rows[(rows[:, KIND] == WAIT) & (rows[:, COUNT] > 0)]
@@ -72,9 +72,9 @@ class Window:
     def _move_slots(self, rank: int, low: int, high: int) -> None:
         if self._waits[rank, 0] < 0:
             self._waits[rank] = low
-        first, kept, loaded = self._waits[rank].tolist()
+        first, kept_from, loaded = self._waits[rank].tolist()
         self._slots.copy(max(loaded, low), high)
-        self._slots.drop(first, kept, low)
+        self._slots.drop(first, kept_from, low)
         self._waits[rank, 1:] = low, max(high, loaded)
 
 
@@ -83,14 +83,14 @@ def _needed(before: Ints, state: State) -> Ints:
 
     That is the one before where the rank is, or one whose collective is still to be waited for.
     """
-    found = before.copy()
-    open_calls = np.flatnonzero(state.request[:, WHAT] == CALL)
+    rows = before.copy()
+    open_calls = np.flatnonzero(state.request[:, REQUEST_KIND] == CALL)
     ranks = np.searchsorted(state.rank[:, REQUESTS], open_calls, side="right") - 1
-    np.minimum.at(found, ranks, state.request[open_calls, OPENED])
-    return found
+    np.minimum.at(rows, ranks, state.request[open_calls, OPENER])
+    return rows
 
 
-class _Room:
+class _SparseTable:
     """A table that is as long as one in a file, and empty."""
 
     def __init__(self, source: Any) -> None:
@@ -104,10 +104,12 @@ class _Room:
         """Fill rows from the file."""
         self.table[low:high] = self.source[low:high]
 
-    def drop(self, first: int, kept: int, low: int) -> None:
+    def drop(self, first: int, kept_from: int, low: int) -> None:
         """Give back the memory of a rank's rows before ``low``; ``first`` is the rank's first."""
         page = mmap.PAGESIZE
-        begin = max(-(-first * self._row // page), kept * self._row // page)  # the rank's alone
+        begin = max(
+            -(-first * self._row // page), kept_from * self._row // page
+        )  # the rank's alone
         end = low * self._row // page
         if end > begin:
             self._map.madvise(mmap.MADV_DONTNEED, begin * page, (end - begin) * page)

@@ -18,12 +18,12 @@ def install(folder: Path) -> None:
     """Put recorded communicators and requests in the place of mpi4py's own."""
     start, world = now(), MPI.COMM_WORLD
     recorder = Recorder(folder, world.rank, world.size)
-    requests.Told.recorder = communicators.Traced.recorder = recorder
+    requests.RequestOrigin.recorder = communicators.RecordedComm.recorder = recorder
     recorder.record("init", start)
-    own = MPI.COMM_SELF
-    whole = communicators.traced_world(world)
+    comm_self = MPI.COMM_SELF
+    whole = communicators.record_world(world)
     MPI.Request, MPI.Prequest = requests.Request, requests.Prequest  # type: ignore[misc]
-    MPI.COMM_SELF = communicators.traced(own)  # type: ignore[misc]
+    MPI.COMM_SELF = communicators.record_communicator(comm_self)  # type: ignore[misc]
     MPI.COMM_WORLD = whole  # type: ignore[misc]
     atexit.register(_end, recorder)
 
@@ -35,13 +35,13 @@ def _end(recorder: Recorder) -> None:
 
 def run(words: list[str]) -> None:
     """Run a file, ``-m MODULE`` or ``-c CODE`` as the main module."""
-    first, *rest = words
+    first, *arguments = words
     if first == "-m":
-        sys.argv, sys.path[0] = rest, ""
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        sys.argv, sys.path[0] = arguments, ""
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     elif first == "-c":
-        sys.argv, sys.path[0] = ["-c", *rest[1:]], ""
-        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+        sys.argv, sys.path[0] = ["-c", *arguments[1:]], ""
+        exec(compile(arguments[0], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
     else:
         sys.argv, sys.path[0] = words, str(Path(first).resolve().parent)
         runpy.run_path(first, run_name="__main__")

@@ -18,15 +18,15 @@ def amount(spec: Any) -> int:
         return 0
     if not isinstance(spec, list | tuple):
         return int(MPI.buffer.frombuffer(spec, readonly=True).nbytes)
-    data, *rest = spec
+    data, *details = spec
     width = None
-    if rest and isinstance(rest[-1], MPI.Datatype | str):
-        last = rest.pop()
+    if details and isinstance(details[-1], MPI.Datatype | str):
+        last = details.pop()
         datatype = MPI.Datatype.fromcode(last) if isinstance(last, str) else last
         width = datatype.Get_size()
-    if not rest or rest[0] is None:
+    if not details or details[0] is None:
         return amount(data)
-    return _total(rest[0]) * (width or memoryview(data).itemsize)
+    return _total(details[0]) * (width or memoryview(data).itemsize)
 
 
 def _total(counts: Any) -> int:
@@ -42,7 +42,7 @@ def pickled(value: Any) -> int:
     return len(MPI.pickle.dumps(value))
 
 
-def own(kind: str, sent: int, received: int, size: int, *, in_place: bool) -> int:
+def contribution(kind: str, sent: int, received: int, size: int, *, in_place: bool) -> int:
     """Return what one process contributes to a collective, as `records` counts it.
 
     Parameters

@@ -104,8 +104,8 @@ class Recorder:
             while left:
                 left = left[os.write(self._file, left) :]
         except OSError as error:
-            said = f"parcast: the trace of rank {self.rank} ends here: {error.strerror}"
-            sys.stderr.write(f"{said}\n")
+            message = f"parcast: the trace of rank {self.rank} ends here: {error.strerror}"
+            sys.stderr.write(f"{message}\n")
             self._note("full")
             os.close(self._file)
             self._file = -1

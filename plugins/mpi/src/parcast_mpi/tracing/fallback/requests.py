@@ -13,7 +13,7 @@ from parcast_mpi.tracing.fallback.recorder import Recorder, now
 _OWN, _OWN_PERSISTENT = MPI.Request, MPI.Prequest
 
 
-class Told:
+class RequestOrigin:
     """What a request was made by: its number while it is open, and of a receive its members."""
 
     recorder: Recorder
@@ -44,22 +44,22 @@ def received(status: MPI.Status, members: Sequence[int] | None) -> dict[str, int
     }
 
 
-def _one(name: str, kind: str) -> Any:
+def _completing_one(name: str, kind: str) -> Any:
     """Return a method that completes one request."""
     test = kind == "test"
 
     def method(self: Request, status: MPI.Status | None = None) -> Any:
         status = MPI.Status() if status is None else status
         start = now()
-        found = getattr(_OWN, name)(self, status)
-        if not test or (found[0] if isinstance(found, tuple) else found):
+        result = getattr(_OWN, name)(self, status)
+        if not test or (result[0] if isinstance(result, tuple) else result):
             complete(kind, start, [self], {0: status})
-        return found
+        return result
 
     return method
 
 
-def _several(name: str, kind: str) -> Any:
+def _completing_several(name: str, kind: str) -> Any:
     """Return a class method that completes requests of a list."""
 
     def method(requests: Sequence[Request], statuses: Any = None) -> Any:
@@ -67,48 +67,50 @@ def _several(name: str, kind: str) -> Any:
         if statuses is None:
             statuses = MPI.Status() if single else [MPI.Status() for _ in requests]
         start = now()
-        found = getattr(_OWN, name)(requests, statuses)
-        done = _done(name, kind, found, len(requests))
-        if done or kind.startswith("wait"):
+        result = getattr(_OWN, name)(requests, statuses)
+        completed = _completed_indices(name, kind, result, len(requests))
+        if completed or kind.startswith("wait"):
             listed = [statuses] if single else statuses
-            complete(kind, start, requests, dict(zip(done, listed, strict=False)))
-        return found
+            complete(kind, start, requests, dict(zip(completed, listed, strict=False)))
+        return result
 
     return staticmethod(method)
 
 
-def _done(name: str, kind: str, found: Any, count: int) -> list[int]:
-    """Return the places of the requests that are done, from what mpi4py's call returned."""
+def _completed_indices(name: str, kind: str, result: Any, count: int) -> list[int]:
+    """Return the indices of the requests that are done, from what mpi4py's call returned."""
     if kind == "waitall":
         return list(range(count))
     if kind == "testall":
-        return list(range(count)) if (found[0] if name.islower() else found) else []
-    first = found[0] if isinstance(found, tuple) else found
+        return list(range(count)) if (result[0] if name.islower() else result) else []
+    first = result[0] if isinstance(result, tuple) else result
     if kind.endswith("some"):
         return [] if first is None else list(first)
     return [] if first == MPI.UNDEFINED else [first]
 
 
-def complete(kind: str, start: int, requests: Sequence[Any], done: dict[int, MPI.Status]) -> None:
+def complete(
+    kind: str, start: int, requests: Sequence[Any], completed: dict[int, MPI.Status]
+) -> None:
     """Record a call that was given requests, of which some are done now."""
     rows = [
-        told.row(done.get(place))
-        for place, one in enumerate(requests)
-        if (told := getattr(one, "told", None)) is not None and told.number
+        origin.row(completed.get(index))
+        for index, request in enumerate(requests)
+        if (origin := getattr(request, "origin", None)) is not None and origin.number
     ]
-    Told.recorder.completion(kind, start, rows)
+    RequestOrigin.recorder.completion(kind, start, rows)
 
 
 class Request(MPI.Request):
     """A request that knows its number."""
 
-    told: Told | None = None
+    origin: RequestOrigin | None = None
 
 
 class Prequest(MPI.Prequest):
     """A persistent request: recorded each time that it is started."""
 
-    told: Told | None = None
+    origin: RequestOrigin | None = None
     begin: Any = None
 
     def Start(self) -> None:  # noqa: N802  (MPI's name)
@@ -122,22 +124,24 @@ class Prequest(MPI.Prequest):
         """Start all."""
         start = now()
         _OWN_PERSISTENT.Startall(requests)
-        for one in requests:
-            one.begin(start)
+        for request in requests:
+            request.begin(start)
             start = now()
 
 
 def _free(self: Any) -> None:
-    start, told = now(), self.told
+    start, origin = now(), self.origin
     _OWN.Free(self)
-    if told is not None and told.number:
-        Told.recorder.record("request_free", start, request=told.number)
+    if origin is not None and origin.number:
+        RequestOrigin.recorder.record("request_free", start, request=origin.number)
 
 
 for _class in (Request, Prequest):
     for _name in ("Wait", "wait", "Test", "test"):
-        setattr(_class, _name, _one(_name, _name.lower()))
+        setattr(_class, _name, _completing_one(_name, _name.lower()))
     for _name in ("all", "any", "some"):
         for _word in ("Wait", "Test", "wait", "test"):
-            setattr(_class, _word + _name, _several(_word + _name, _word.lower() + _name))
+            setattr(
+                _class, _word + _name, _completing_several(_word + _name, _word.lower() + _name)
+            )
     _class.Free = _free  # type: ignore[method-assign]

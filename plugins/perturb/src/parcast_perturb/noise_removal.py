@@ -7,7 +7,7 @@ import numpy as np
 from parcast_traces.trace.columns import END, SITE, START, Floats, Ints, Trace
 
 
-def removal(trace: Trace, quantile: float = 0.0) -> tuple[Ints, Floats]:
+def gap_reductions(trace: Trace, quantile: float = 0.0) -> tuple[Ints, Floats]:
     """Return the events whose gap is longer than without noise, and what to add before each.
 
     The gaps of one rank between the same two calls are taken to be the same work; the

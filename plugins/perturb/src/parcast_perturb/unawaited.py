@@ -13,36 +13,36 @@ from parcast_traces.trace.decoding import pairs
 _CHUNK = 1 << 20
 
 
-def warned(trace: Trace) -> Iterator[str]:
+def unawaited_notes(trace: Trace) -> Iterator[str]:
     """Yield what is to be said of messages that neither side ever waited for."""
-    sends = unawaited(trace)
+    sends = unawaited_sends(trace)
     if len(sends):
         first = int(sends[0])
         yield (
             f"{len(sends):,} messages were sent and received by calls that nothing waited for, the "
-            f"first at {trace.place(first)} ({trace.name(first)}): nothing tells when they were "
-            "there, so a perturbed run may be none that can happen (section 4.3 of the paper)"
+            f"first at {trace.place(first)} ({trace.name(first)}): when they arrived is not "
+            "recorded, so a perturbed run may be one that cannot happen (section 4.3 of the paper)"
         )
 
 
-def unawaited(trace: Trace) -> Ints:
+def unawaited_sends(trace: Trace) -> Ints:
     """Return the sends of messages whose two requests were given up without a wait, rising."""
     if not _frees(trace):
         return np.empty(0, np.int64)
     given_up = np.zeros(trace.count, bool)
     given_up[_openers(trace)] = True
     send, receive = pairs(trace)
-    found: Ints = np.sort(send[given_up[send] & given_up[receive]])
-    return found
+    sends_given_up: Ints = np.sort(send[given_up[send] & given_up[receive]])
+    return sends_given_up
 
 
 def _frees(trace: Trace) -> bool:
     """Return whether any request is given up, with little of a trace in a file in memory."""
     code = CODES["request_free"]
     for begin in range(0, trace.count, _CHUNK):
-        some = bool((trace.events.whole[begin : begin + _CHUNK, NAME] == code).any())
+        freed = bool((trace.events.whole[begin : begin + _CHUNK, NAME] == code).any())
         trace.release()
-        if some:
+        if freed:
             return True
     return False
 
@@ -53,9 +53,9 @@ def _openers(trace: Trace) -> Ints:
     kind, count = whole[:, KIND], trace.count
     opens = np.flatnonzero(((kind >= ISEND) & (kind <= IESEND)) | (kind == IRECV) | (kind > EXSCAN))
     frees = np.flatnonzero((whole[:, NAME] == CODES["request_free"]) & (whole[:, COUNT] > 0))
-    most = int(trace.requests.max(initial=0)) + 1
-    opened = (rank_of(opens) * most + whole[opens, COUNT]) * (count + 1) + opens
-    wanted = (rank_of(frees) * most + whole[frees, COUNT] - 1) * (count + 1) + frees
+    slots = int(trace.requests.max(initial=0)) + 1
+    opened = (rank_of(opens) * slots + whole[opens, COUNT]) * (count + 1) + opens
+    freed = (rank_of(frees) * slots + whole[frees, COUNT] - 1) * (count + 1) + frees
     order = np.argsort(opened)
-    found: Ints = opens[order][np.searchsorted(opened[order], wanted) - 1]
-    return found
+    openers: Ints = opens[order][np.searchsorted(opened[order], freed) - 1]
+    return openers

@@ -1,4 +1,4 @@
-"""What a command is asked about: a trace, and what is known of the machine behind it."""
+"""The run that a command is about: a trace, and what is known of the machine behind it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast.errors import ParcastError, UnsupportedError
-from parcast_perturb.asking import Known, noise_of, recorded_on
-from parcast_perturb.asynchronous import warned
 from parcast_perturb.formats import read_trace
+from parcast_perturb.machine_costs import noise_of, recorded_on
+from parcast_perturb.options import MachineOptions
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
-from parcast_perturb.timing import timed_on
+from parcast_perturb.timing import time_on_machine
+from parcast_perturb.unawaited import unawaited_notes
 from parcast_traces.protocol import protocol
 from parcast_traces.trace.columns import Trace
 
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
 _OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
-    "receives and waits is taken to be waiting"
+    "receives and waits counts as waiting, which absorbs delays, so times may be too short"
 )
 _QUEUES = (
-    "machine {name!r} has contention {contention!r}, and nothing tells which recorded messages "
-    "queued: they are taken to have been as fast as alone"
+    "machine {name!r} has contention {contention!r}, and a trace does not say which messages "
+    "queued: all count as fast as alone, so that waiting absorbs more and times may be too short"
 )
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Subject:
+class TracedRun:
     """A trace that has been read, and timed where that was asked for."""
 
     trace: Trace
-    known: Recorded
+    recorded: Recorded
     calls: tuple[Addition, ...] = ()  #: noise of the machine that the trace was timed on
     gaps: tuple[Addition, ...] = ()
     notes: tuple[str, ...] = ()
@@ -51,8 +52,8 @@ class Subject:
             added, noise=added.noise + self.calls, compute=added.compute + self.gaps
         )
 
-    def quiet(self) -> Subject:
-        """Return this subject for what draws no noise.
+    def without_noise(self) -> TracedRun:
+        """Return this run for a command that draws no noise.
 
         Raises
         ------
@@ -62,13 +63,13 @@ class Subject:
         if self.noisy:
             raise UnsupportedError(
                 "the machine has [noise], which this command does not draw; leave it out of the "
-                "machine, or ask 'parcast perturb run'"
+                "machine, or use 'parcast perturb run'"
             )
         return self
 
 
-def subject(registry: Registry, file: Path, options: Known) -> Subject:
-    """Return what is asked about.
+def read_run(registry: Registry, file: Path, options: MachineOptions) -> TracedRun:
+    """Return the run in a trace, timed on a machine if one is named.
 
     Parameters
     ----------
@@ -86,32 +87,32 @@ def subject(registry: Registry, file: Path, options: Known) -> Subject:
     """
     trace = read_trace(file)
     if options.machine is None:
-        return _recorded(registry, trace, options)
-    said = {"--recorded-on": options.recorded, "--overhead": options.overhead,
-            "--eager": options.eager}  # fmt: skip
-    for option, value in said.items():
+        return _recorded_run(registry, trace, options)
+    contradicting = {"--recorded-on": options.recorded, "--overhead": options.overhead,
+                     "--eager": options.eager}  # fmt: skip
+    for option, value in contradicting.items():
         if value is not None:
             raise ParcastError(
                 f"{option} {value}: --machine {options.machine} says what calls and messages cost; "
                 f"leave {option} away, or change the machine"
             )
-    return on_machine(trace, registry.machine(options.machine))
+    return run_on_machine(trace, registry.machine(options.machine))
 
 
-def on_machine(trace: Trace, machine: Machine) -> Subject:
+def run_on_machine(trace: Trace, machine: Machine) -> TracedRun:
     """Return a trace of work as the run of a machine, whose noise is kept apart.
 
     Raises
     ------
     ParcastError
-        As `timed_on` does, or if the noise is no distribution.
+        As `time_on_machine` does, or if the noise is no distribution.
     """
-    trace, known = timed_on(trace, machine)
+    trace, recorded = time_on_machine(trace, machine)
     calls, gaps = noise_of(machine, trace)
-    return Subject(trace=trace, known=known, calls=calls, gaps=gaps)
+    return TracedRun(trace=trace, recorded=recorded, calls=calls, gaps=gaps)
 
 
-def _recorded(registry: Registry, trace: Trace, options: Known) -> Subject:
+def _recorded_run(registry: Registry, trace: Trace, options: MachineOptions) -> TracedRun:
     limit, notes = None, tuple[str, ...]()
     if options.eager is not None:
         trace, limit, notes = protocol(trace, options.eager)
@@ -120,6 +121,6 @@ def _recorded(registry: Registry, trace: Trace, options: Known) -> Subject:
         notes += (_OWN_COST,)
     if machine is not None and (contention := machine.network.contention or "none") != "none":
         notes += (_QUEUES.format(name=machine.name, contention=contention),)
-    notes += tuple(warned(trace))
-    known = recorded_on(trace, machine, options.overhead, limit)
-    return Subject(trace=trace, known=known, notes=notes)
+    notes += tuple(unawaited_notes(trace))
+    recorded = recorded_on(trace, machine, options.overhead, limit)
+    return TracedRun(trace=trace, recorded=recorded, notes=notes)

@@ -61,8 +61,8 @@ def excess_of(trace: Trace) -> Floats:
     mean = np.bincount(group, gaps) / counts
     usual = _medians(groups // trace.size, mean)
     longer = np.divide(usual - mean, mean, out=np.zeros_like(mean), where=mean > usual)
-    found: Floats = -gaps * longer[group]
-    return found
+    excess: Floats = -gaps * longer[group]
+    return excess
 
 
 def _medians(pair: Ints, mean: Floats) -> Floats:
@@ -72,12 +72,12 @@ def _medians(pair: Ints, mean: Floats) -> Floats:
     counts = np.diff(begins, append=len(order))
     low, high = begins + (counts - 1) // 2, begins + counts // 2
     median = (mean[order][low] + mean[order][high]) / 2
-    found = np.empty(len(mean))
-    found[order] = np.repeat(median, counts)
-    return found
+    medians = np.empty(len(mean))
+    medians[order] = np.repeat(median, counts)
+    return medians
 
 
-def slowness(trace: Trace, known: Recorded, policy: str) -> Slowness:
+def slowness(trace: Trace, recorded: Recorded, policy: str) -> Slowness:
     """Return what slow ranks cost.
 
     Raises
@@ -97,15 +97,15 @@ def slowness(trace: Trace, known: Recorded, policy: str) -> Slowness:
 
     def makespan(rows: Any) -> float:
         added = Perturbation(removed=(rows, -excess[rows]))
-        found = propagate(trace, added, known, policy)
-        return float(makespans(trace, found.final)[0])
+        delays = propagate(trace, added, recorded, policy)
+        return float(makespans(trace, delays.final)[0])
 
     slow = np.flatnonzero(excess > 0)
-    asked = [int(one) for one in np.argsort(-longer, kind="stable")[:MOST] if longer[one] > 0]
-    alone = {rank: makespan(slow[ranks[slow] == rank]) for rank in asked}
+    slowest = [int(rank) for rank in np.argsort(-longer, kind="stable")[:MOST] if longer[rank] > 0]
+    alone = {rank: makespan(slow[ranks[slow] == rank]) for rank in slowest}
     return Slowness(
         before=float(makespans(trace)[0]),
         even=makespan(slow),
-        without=dict(sorted(alone.items(), key=lambda one: one[1])),
+        without=dict(sorted(alone.items(), key=lambda item: item[1])),
         excess=longer,
     )
