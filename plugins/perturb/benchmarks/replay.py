@@ -105,7 +105,7 @@ def peak(path: Path, most: int = -1) -> int:
     Up to ``most`` events are asked in plain Python, without numba, which takes memory too.
     """
     code = (
-        f"from parcast_perturb.propagation import forms;forms.PLAIN_EVENTS={most};"
+        f"from parcast_perturb.propagation import forms;forms.PROPAGATION.plain_steps={most};"
         "import sys;from pathlib import Path;from parcast.cli import main;"
         "main(['perturb','run',sys.argv[1],'--os-noise','exp:1us','--policy','upper','--json']);"
         "print(*Path('/proc/self/status').read_text().split(),file=sys.stderr)"

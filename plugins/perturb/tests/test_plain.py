@@ -45,8 +45,8 @@ def finals():
 
 def test_both_forms_give_the_same_numbers(monkeypatch):
     answers = []
-    for most in (10**9, 0):
-        monkeypatch.setattr(forms, "PLAIN_EVENTS", most)
+    for compiled in (False, True):
+        monkeypatch.setattr(forms.PROPAGATION, "worth_compiling", lambda _, form=compiled: form)
         answers.append(finals())
     assert answers[0] == answers[1]
 
@@ -54,9 +54,8 @@ def test_both_forms_give_the_same_numbers(monkeypatch):
 @pytest.mark.parametrize("events", [10, forms.PLAIN_EVENTS + 1])
 def test_small_questions_never_load_numba(events):
     code = (
-        "import sys; from parcast_perturb.propagation import forms; from unittest import mock\n"
-        "with mock.patch.object(forms, '_compiled', lambda: None):\n"
-        f"    print(forms.form({events}) is forms.plain, 'numba' in sys.modules)"
+        "import sys; from parcast_perturb.propagation import forms\n"
+        f"print(not forms.PROPAGATION.worth_compiling({events}), 'numba' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.split() == [str(events == 10), "False"]

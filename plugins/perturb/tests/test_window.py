@@ -36,7 +36,7 @@ def saved(tmp_path):
 
 
 def test_a_window_over_a_file_changes_no_number(saved, monkeypatch):
-    monkeypatch.setattr(forms, "PLAIN_EVENTS", 10**9)
+    monkeypatch.setattr(forms.PROPAGATION, "worth_compiling", lambda _: False)
     values = np.random.default_rng(1).exponential(30, 65536)
     added = Perturbation(noise=(Addition(values=values),), latency=(Addition(20.0),))
     known = Recorded(overhead=1, latency=5.0, per_byte=0.1, eager_max=1000)

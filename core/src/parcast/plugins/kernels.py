@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial, wraps
 from hashlib import sha256
@@ -90,6 +90,9 @@ def compile_kernel(
     function: Callable[..., Any],
     distribution: str,
     sources: Iterable[Path] = (),
+    *,
+    signature: Any = None,
+    config: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Callable[..., Any]:
     """Return numba's form of a function, cached between runs where that is possible.
@@ -100,14 +103,26 @@ def compile_kernel(
         A function that numba compiles.
     distribution, sources
         As in `cached_kernels`.
+    signature
+        The types to compile for at once; without it each call's types are compiled when they come.
+    config
+        Values of ``numba.config`` while it is compiled, with a ``signature``.
     options
         Of ``numba.njit``.
     """
     import numba
 
+    settings: Any = numba.config
     with cached_kernels(distribution, sources) as cached:
-        compiled: Callable[..., Any] = numba.njit(cache=cached, **options)(function)
-    return compiled
+        before = {name: getattr(settings, name) for name in config or ()}
+        try:
+            for name, value in (config or {}).items():
+                setattr(settings, name, value)
+            njit: Any = numba.njit
+            return njit(signature, cache=cached, **options)(function)  # type: ignore[no-any-return]
+        finally:
+            for name, value in before.items():
+                setattr(settings, name, value)
 
 
 def kernel_cache(distribution: str) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from parcast.plugins import cached_kernels
+from parcast.plugins import compile_kernel
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -32,9 +32,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call; compiled, it runs beside other threads."""
-    njit: Any = numba.njit
-    with cached_kernels("parcast-emulator", _sources()) as cached:
-        return njit(function, cache=cached, nogil=True)
+    return compile_kernel(function, "parcast-emulator", _sources(), nogil=True)
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from parcast.plugins import cached_kernels
+from parcast.plugins import cached_kernels, call_once, compile_kernel
 
 _NAME = "parcast-traces"
 
@@ -27,13 +27,9 @@ def step(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Return what compiles a function at its first call, and calls it."""
 
-    @cache
-    def compiled_function() -> Any:
-        import numba
-
-        njit: Any = numba.njit
-        with cached_kernels(_NAME, _package()) as cached:
-            return njit(function, cache=cached, nogil=True, no_cfunc_wrapper=True)
+    @call_once
+    def compiled_function() -> Callable[..., Any]:
+        return compile_kernel(function, _NAME, _package(), nogil=True, no_cfunc_wrapper=True)
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

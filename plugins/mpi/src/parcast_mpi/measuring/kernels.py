@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_mpi.compilation import compiled
+from parcast.plugins import compile_kernel
 
 #: Operations of one element of `poly1`: ten multiplications and ten additions.
 POLY1_FLOPS = 20
@@ -37,5 +37,5 @@ def _scale(x: NDArray[np.float64], factor: float) -> None:
         x[i] = factor * x[i]
 
 
-poly1 = compiled(_poly1)
-scale = compiled(_scale)
+poly1 = compile_kernel(_poly1, "parcast-mpi")
+scale = compile_kernel(_scale, "parcast-mpi")

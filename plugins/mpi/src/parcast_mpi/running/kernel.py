@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_mpi.compilation import compiled
+from parcast.plugins import compile_kernel
 
 #: Elements that are updated together, again and again, in the first-level cache.
 TILE = 256
@@ -72,10 +72,10 @@ def _sweep(x: NDArray[np.float64], elements: int, updates: int) -> int:
     return updated
 
 
-update = compiled(_update)
-update_twice = compiled(_update_twice)
-mirror = compiled(_mirror)
-sweep = compiled(_sweep)
+update = compile_kernel(_update, "parcast-mpi")
+update_twice = compile_kernel(_update_twice, "parcast-mpi")
+mirror = compile_kernel(_mirror, "parcast-mpi")
+sweep = compile_kernel(_sweep, "parcast-mpi")
 
 
 class Kernel:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from parcast.plugins import Kernel
 from parcast_perturb.propagation import (
     collectives,
     edges,
@@ -23,20 +22,6 @@ from parcast_traces.compilation import compiled
 #: Events worth loading numba for, which takes a second or more, of one process, call after call.
 PLAIN_EVENTS = 50_000
 
-_events_so_far: Counter[str] = Counter()
-
-
-def form(events: int) -> Callable[..., int]:
-    """Return the form of the kernel that answers a question of so many events soonest."""
-    _events_so_far["events"] += min(events, PLAIN_EVENTS + 1)
-    return _compiled() if _events_so_far["events"] > PLAIN_EVENTS else plain
-
-
-@cache
-def _compiled() -> Any:
-    modules = (sampling, messages, collectives, edges, waiting, kernel)
-    return compiled(modules, "advance", "parcast-perturb", (state,))
-
 
 def plain(*tables: Any) -> int:
     """Run the kernel as plain Python."""
@@ -49,3 +34,12 @@ def _as_views(table: Any) -> Any:
         return table
     views = (field.data if isinstance(field, np.ndarray) else field for field in table)
     return type(table)(*views)
+
+
+def _compiled() -> Callable[..., Any]:
+    modules = (sampling, messages, collectives, edges, waiting, kernel)
+    return compiled(modules, "advance", "parcast-perturb", (state,))  # type: ignore[no-any-return]
+
+
+#: The kernel in both forms; a step is an event.
+PROPAGATION = Kernel(plain, _compiled, plain_steps=PLAIN_EVENTS)

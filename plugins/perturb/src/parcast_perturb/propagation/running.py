@@ -14,7 +14,7 @@ from parcast_perturb.progress import shown
 from parcast_perturb.propagation.buffers import grow_records, initial_state
 from parcast_perturb.propagation.deadlock import deadlock_error
 from parcast_perturb.propagation.deltas import deltas_of
-from parcast_perturb.propagation.forms import form
+from parcast_perturb.propagation.forms import PROPAGATION
 from parcast_perturb.propagation.state import (
     CLOCKED,
     CURSOR,
@@ -136,7 +136,7 @@ def _run_all(
     window = Window(trace, rules.quantum) if trace.mapped and trace.count > MOST_EVENTS else None
     work = trace.count * replications
     rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
-    advance, reason = form(work), PAUSED
+    advance, reason = PROPAGATION.form(work), PAUSED
     with shown(trace.count if work > _PROGRESS_WORK else 0) as tell:
         while reason != ENDED:
             if reason == NEEDS_RECORDS:
