@@ -10,9 +10,8 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import names
+from parcast.cli.options import Json, Setting, complete_any_name
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.solve import Setting
 from parcast.cli.takes import takes
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
@@ -21,8 +20,6 @@ from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.plugins.entries import FamilyEntry, SolverEntry, load
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def list_names(
@@ -127,7 +124,7 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="A workload, machine, solver, or a file.", autocompletion=names.anything
+            help="A workload, machine, solver, or a file.", autocompletion=complete_any_name
         ),
     ],
     p: Annotated[

@@ -15,8 +15,15 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
-from parcast.cli.output import check_output, print_json, print_table, print_text, writing
-from parcast.cli.solve import Json, Output, print_results
+from parcast.cli.options import Json, Output
+from parcast.cli.output import (
+    check_output,
+    print_json,
+    print_results,
+    print_table,
+    print_text,
+    writing,
+)
 from parcast.cli.terminal import printable, progress_stream
 from parcast.errors import ParcastError
 from parcast.model.query import Status
