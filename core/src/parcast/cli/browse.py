@@ -139,13 +139,7 @@ def show(
     if entry is not None:
         if p is not None or setting:
             raise ParcastError(f"{name} is a solver; -p and --set show what a program does")
-        facts = {**attrs.asdict(entry), "options": _options(entry)}
-        if json:
-            print_json(facts)
-        else:
-            print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-            for option, description in facts["options"].items():
-                print(f"--set {option}=... {description}")
+        _show_solver(entry, json=json)
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
@@ -163,6 +157,16 @@ def show(
         print_program(query)
     if query is not None:
         query.workload.content.check(query)  # what is wrong with it comes after what it does
+
+
+def _show_solver(entry: SolverEntry | FamilyEntry, *, json: bool) -> None:
+    facts = {**attrs.asdict(entry), "options": _options(entry)}
+    if json:
+        print_json(facts)
+        return
+    print_text(f"{entry.name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
+    for option, description in facts["options"].items():
+        print(f"--set {option}=... {description}")
 
 
 def _program_query(
