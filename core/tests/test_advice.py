@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from parcast import FamilyEntry, Lowering, ParcastError, SolverEntry
-from parcast import cli as command
 from parcast.analysis.advice import advise, disagreement
+from parcast.cli import app as command
 
 
 @pytest.fixture

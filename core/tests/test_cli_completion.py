@@ -17,7 +17,8 @@ def completed(line):
         "COMP_CWORD": str(len(words) - 1),
     }  # fmt: skip
     code = (
-        "import sys; from parcast import Registry, Resource, SolverEntry, hookimpl, cli\n"
+        "import sys; from parcast import Registry, Resource, SolverEntry, hookimpl\n"
+        "from parcast.cli import app as cli\n"
         "from pathlib import Path; from types import SimpleNamespace\n"
         "m = SimpleNamespace(__name__='parcast_names')\n"
         "m.parcast_workloads = hookimpl(lambda: [Resource(n, Path()) for n in ('ring', 'rows')])\n"

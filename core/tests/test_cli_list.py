@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parcast import Registry, Resource, hookimpl
-from parcast import cli as command
+from parcast.cli import app as command
 
 
 def plugin(**hooks: Any) -> ModuleType:

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from parcast import Registry, SolverEntry, hookimpl
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.model.query import Prediction
 
 

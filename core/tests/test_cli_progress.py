@@ -13,7 +13,8 @@ CODE = """
 import os, sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from parcast import Prediction, Registry, SolverEntry, cli, hookimpl
+from parcast import Prediction, Registry, SolverEntry, hookimpl
+from parcast.cli import app as cli
 
 class Sleeps:
     def supports(self, query):

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from parcast import PartEntry, Parts, Prediction, SolverEntry
-from parcast import cli as command
 from parcast.analysis.explanation import Explanation, Step, explain
+from parcast.cli import app as command
 
 
 @attrs.frozen(kw_only=True)

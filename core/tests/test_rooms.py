@@ -9,11 +9,7 @@ import pytest
 
 import parcast
 
-ROOMS = [
-    found.name
-    for found in pkgutil.walk_packages(parcast.__path__, "parcast.")
-    if found.ispkg and not found.name.startswith("parcast.cli")
-]
+ROOMS = [found.name for found in pkgutil.walk_packages(parcast.__path__, "parcast.") if found.ispkg]
 
 
 @pytest.mark.parametrize("name", ROOMS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parcast import ParcastError, Status
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.model.machine import Machine, Processor
 from parcast.quantities.formulas import is_uncertain, parse_quantity
 from parcast.quantities.units import UnitError

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from parcast import Registry, SolverEntry, hookimpl
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.model.query import Prediction, Query, Status
 from parcast.program.reader import read_source
 from parcast.program.summary import tally, tally_sites

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.plugins import executors
 
 STUDY = (
@@ -108,7 +108,7 @@ def test_ctrl_c_says_what_is_kept(study, monkeypatch):
 def test_a_terminal_gets_a_bar_and_a_pipe_gets_none(study, monkeypatch, tmp_path):
     (tmp_path / "s.toml").write_text(STUDY.replace("1..4", "1..60"))
     script = (
-        "import importlib; from parcast import Registry, cli; "
+        "import importlib; from parcast import Registry; from parcast.cli import app as cli; "
         "cli.Registry = lambda: Registry([importlib.import_module('counting')]); "
         "raise SystemExit(cli.main(['study', 's.toml', '--no-cache', '--executor', 'threads:1']))"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.errors import ParcastError
 from parcast_fit import fit
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast import cli as command
+from parcast.cli import app as command
 from parcast.errors import FileError
 from parcast_fit import scaling
 from parcast_fit.terms import TERMS, fit_terms

@@ -9,8 +9,8 @@ import attrs
 import typer
 
 from parcast.api import Registry
+from parcast.cli.options import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.solve import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.cli.terminal import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError

@@ -10,9 +10,8 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import names
+from parcast.cli.options import Json, Setting, complete_any_name
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.solve import Setting
 from parcast.cli.takes import takes
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
@@ -21,8 +20,6 @@ from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.plugins.entries import FamilyEntry, SolverEntry, load
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def list_names(
@@ -127,7 +124,7 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="A workload, machine, solver, or a file.", autocompletion=names.anything
+            help="A workload, machine, solver, or a file.", autocompletion=complete_any_name
         ),
     ],
     p: Annotated[
@@ -142,13 +139,7 @@ def show(
     if entry is not None:
         if p is not None or setting:
             raise ParcastError(f"{name} is a solver; -p and --set show what a program does")
-        facts = {**attrs.asdict(entry), "options": _options(entry)}
-        if json:
-            print_json(facts)
-        else:
-            print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-            for option, description in facts["options"].items():
-                print(f"--set {option}=... {description}")
+        _show_solver(entry, json=json)
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
@@ -166,6 +157,16 @@ def show(
         print_program(query)
     if query is not None:
         query.workload.content.check(query)  # what is wrong with it comes after what it does
+
+
+def _show_solver(entry: SolverEntry | FamilyEntry, *, json: bool) -> None:
+    facts = {**attrs.asdict(entry), "options": _options(entry)}
+    if json:
+        print_json(facts)
+        return
+    print_text(f"{entry.name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
+    for option, description in facts["options"].items():
+        print(f"--set {option}=... {description}")
 
 
 def _program_query(

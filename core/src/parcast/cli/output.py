@@ -96,3 +96,15 @@ def short_number(value: float) -> str:
     if 1e12 > abs(value) >= 1000 or float(value).is_integer():
         return f"{round(value):,}" if abs(value) < 1e12 else f"{value:.4g}"
     return f"{value:.4g}"
+
+
+def print_results(results: Results) -> None:
+    """Print the table of results, what is best among them, and the notes."""
+    first = results.rows[0]
+    if len({(row.workload, row.machine) for row in results.rows}) == 1:
+        print(f"{first.workload} on {first.machine}\n")
+    print_table(*results.table())
+    for index, sentence in enumerate(results.best()):
+        print_text(("\n" if index == 0 else "") + sentence)
+    for index, note in enumerate(results.notes()):
+        print_text(("\n" if index == 0 else "") + note)

@@ -11,12 +11,26 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli import names
 from parcast.cli.measuring import check_errors, largest_error
+from parcast.cli.options import (
+    Disks,
+    Json,
+    Machine,
+    Machines,
+    Mapping,
+    Output,
+    Processes,
+    Seed,
+    Setting,
+    Uncertainty,
+    Workload,
+    Workloads,
+    complete_solvers,
+)
 from parcast.cli.output import (
     check_output,
-    output_option,
     print_json,
+    print_results,
     print_table,
     print_text,
     writing,
@@ -30,42 +44,6 @@ from parcast.quantities.units import format_seconds
 from parcast.results.results import Results
 from parcast.results.row import Row
 
-_SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
-Workloads = typer.Argument(help=_SEVERAL, autocompletion=names.workloads)
-Machines = typer.Argument(help=_SEVERAL, autocompletion=names.machines)
-Workload = typer.Argument(help=_ONE, autocompletion=names.workloads)
-Machine = typer.Argument(help=_ONE, autocompletion=names.machines)
-Processes = Annotated[
-    str | None,
-    typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default).", metavar="LIST"),
-]
-Disks = Annotated[
-    str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
-]
-Mapping = Annotated[str, typer.Option(help="How processes go to nodes: block or cyclic.")]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A workload parameter, a machine value or a solver option; may be a formula of p, d.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Output = Annotated[
-    Path | None,
-    output_option("Write a file; its suffix is the format."),
-]
-
-
-Uncertainty = Annotated[
-    int,
-    typer.Option(
-        help="Draw the numbers stated with an uncertainty so often, such as 200.", metavar="N"
-    ),
-]
-
 
 def compare(
     context: typer.Context,
@@ -77,7 +55,7 @@ def compare(
             "-s",
             "--solver",
             help="Solvers or families, by commas or repeated; every family if not given.",
-            autocompletion=names.solvers,
+            autocompletion=complete_solvers,
         ),
     ] = None,
     p: Processes = None,
@@ -139,7 +117,9 @@ def predict(
     machine: Annotated[str, Machine],
     solver: Annotated[
         str,
-        typer.Option("-s", "--solver", help="A solver or a family.", autocompletion=names.solvers),
+        typer.Option(
+            "-s", "--solver", help="A solver or a family.", autocompletion=complete_solvers
+        ),
     ],
     p: Processes = None,
     d: Disks = None,
@@ -209,18 +189,6 @@ def _exit_code(results: Results) -> int:
         return 2
     bad = Status.OK not in statuses or statuses & {Status.FAILED, Status.NOT_CONVERGED}
     return 1 if bad else 0
-
-
-def print_results(results: Results) -> None:
-    """Print the table of results, what is best among them, and the notes."""
-    first = results.rows[0]
-    if len({(row.workload, row.machine) for row in results.rows}) == 1:
-        print(f"{first.workload} on {first.machine}\n")
-    print_table(*results.table())
-    for index, sentence in enumerate(results.best()):
-        print_text(("\n" if index == 0 else "") + sentence)
-    for index, note in enumerate(results.notes()):
-        print_text(("\n" if index == 0 else "") + note)
 
 
 def _print_row(row: Row) -> None:

@@ -15,8 +15,15 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
-from parcast.cli.output import check_output, print_json, print_table, print_text, writing
-from parcast.cli.solve import Json, Output, print_results
+from parcast.cli.options import Json, Output
+from parcast.cli.output import (
+    check_output,
+    print_json,
+    print_results,
+    print_table,
+    print_text,
+    writing,
+)
 from parcast.cli.terminal import printable, progress_stream
 from parcast.errors import ParcastError
 from parcast.model.query import Status
@@ -30,8 +37,7 @@ if TYPE_CHECKING:
 #: With more rows than this, they are counted, not shown.
 MOST_SHOWN = 100
 
-
-#: On terminals with fewer columns a study shows what is finished and the time left, no bar.
+#: On terminals with fewer columns a study shows the finished points and the time left, no bar.
 _WIDE = 80
 
 
@@ -45,7 +51,7 @@ def study(
         Path | None, typer.Option(help="The folder of finished points; your own if not given.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither keep finished points nor look for any.")
+        bool, typer.Option("--no-cache", help="Neither cache finished points nor look for any.")
     ] = False,
     tolerance: Annotated[
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
@@ -55,7 +61,7 @@ def study(
 ) -> int:
     """Ask about a whole grid of workloads, machines, p, d, settings and solvers.
 
-    What is finished is kept: after an interruption the same command goes on where it ended.
+    Finished points are cached: after an interruption the same command continues from there.
     """
     from parcast.study import read_study
 
@@ -65,6 +71,22 @@ def study(
     check_output(registry, output)
     grid = read_study(registry, file)
     limit = math.inf if tolerance is None else largest_error(tolerance, grid.measured)
+    results = _answers(registry, grid, executor, None if no_cache else cache or "")
+    if results is None:
+        return 130
+    counted = _counted(results)
+    with writing(registry, results, output):
+        if json:
+            print_json(results.to_dict())
+        else:
+            _print(grid, results, counted, output)
+    return max(counted.exit_code, check_errors(results, limit) if grid.measured else 0)
+
+
+def _answers(
+    registry: Registry, grid: Study, executor: str, cache: str | Path | None
+) -> Results | None:
+    """Return the rows of a study, or None where it was interrupted."""
     finished, warned = 0, False
 
     def warn(sentence: str) -> None:
@@ -80,29 +102,22 @@ def study(
             tell(points)
 
         try:
-            results = registry.study(
+            return registry.study(
                 grid,
                 executor=executor,
-                cache=None if no_cache else cache or "",
+                cache=cache,
                 tell=count,
                 warn=warn,
             )
         except KeyboardInterrupt:
-            cached = (
-                "" if no_cache or warned else " and cached; the same command continues from there"
-            )
+            cached = " and cached; the same command continues from there"
+            if cache is None or warned:
+                cached = ""
             print(
                 f"\nparcast: {finished:,} of {len(grid):,} points are finished{cached}",
                 file=sys.stderr,
             )
-            return 130
-    counted = _counted(results)
-    with writing(registry, results, output):
-        if json:
-            print_json(results.to_dict())
-        else:
-            _print(grid, results, counted, output)
-    return max(counted.exit_code, check_errors(results, limit) if grid.measured else 0)
+            return None
 
 
 @contextmanager

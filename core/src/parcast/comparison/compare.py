@@ -99,13 +99,7 @@ def compare(
     ]
     if not scenarios:
         raise UnknownNameError("No workload or no machine was given")
-    questions = [
-        question
-        for scenario in scenarios
-        for question in _questions(registry, scenario, p, d, solvers)
-    ]
-    if all(question.error for question in questions):
-        raise next(question.error for question in questions if question.error)
+    questions = _questions(registry, scenarios, p, d, solvers)
     if uncertainty:
         _check_uncertainty(uncertainty, registry, scenarios)
     rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
@@ -120,14 +114,19 @@ def compare(
 
 
 def _questions(
-    registry: Catalog, scenario: Scenario, p: Any, d: Any, solvers: Iterable[str]
+    registry: Catalog, scenarios: Sequence[Scenario], p: Any, d: Any, solvers: Iterable[str]
 ) -> list[Question]:
-    return [
+    """Return all questions; raise the first error where none of them has a query."""
+    questions = [
         question
+        for scenario in scenarios
         for processes in scenario.processes(p)
         for disks in scenario.disks(d, processes)
         for question in scenario.questions(registry, processes, disks, solvers)
     ]
+    if all(question.error for question in questions):
+        raise next(question.error for question in questions if question.error)
+    return questions
 
 
 def predict(

@@ -20,7 +20,7 @@ from parcast.errors import (
     did_you_mean,
     shorten,
 )
-from parcast.files.tables import structure, uncertain_numbers
+from parcast.files.structuring import structure, uncertain_numbers
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import SolverEntry, load_class

@@ -19,7 +19,8 @@ from parcast.comparison.grid import Question, Scenario
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, resolve, solve_all
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
-from parcast.files.tables import structure, uncertain_numbers, workload_from_data
+from parcast.files.structuring import structure, uncertain_numbers
+from parcast.files.tables import workload_from_data
 from parcast.model.machine import Machine
 from parcast.model.query import Prediction, Query, Status
 from parcast.model.workload import Workload

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.files.tables import ORIGINS, read_data, read_text, structure, workload_from_data
+    from parcast.files.structuring import structure
+    from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "tables": "ORIGINS read_data read_text structure workload_from_data",
+            "structuring": "structure",
+            "tables": "ORIGINS read_data read_text workload_from_data",
         },
     )
 

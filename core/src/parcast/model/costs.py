@@ -9,12 +9,9 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from parcast.model.machine import LocalNetwork, Machine
+from parcast.model.machine import LocalNetwork, Machine, Need
 from parcast.model.placement import Placement, place
 from parcast.model.query import Query
-
-#: What of the machine a program uses.
-Need = Literal["compute", "messages", "io"]
 
 #: A number or an array of numbers; in tests also exact fractions.
 Number = Any

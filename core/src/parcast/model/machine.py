@@ -16,6 +16,9 @@ Bandwidth = Annotated[float, Unit("B/s", positive=True)]
 Count = Annotated[int, Whole(1)]
 Part = TypeVar("Part")
 
+#: What of a machine a program uses.
+Need = Literal["compute", "messages", "io"]
+
 
 @attrs.frozen(kw_only=True)
 class Processor:

@@ -18,11 +18,10 @@ import attrs
 from parcast.comparison.grid import Scenario
 from parcast.plugins.hookspecs import PROJECT
 from parcast.study.plan import Plan
+from parcast.study.store import SIZE
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
-
-SIZE = 16
 
 #: What files say to people.
 _TEXTS = frozenset({"summary", "source", "sources"})

@@ -22,10 +22,9 @@ from parcast.errors import ParcastError
 from parcast.model.query import Status
 from parcast.results.packing import Pack
 from parcast.results.row import Row
-from parcast.study.digest import SIZE
 from parcast.study.pace import Pace
 from parcast.study.plan import Plan
-from parcast.study.store import Block, Store, decode, encode, missing
+from parcast.study.store import SIZE, Block, Store, decode, encode, missing
 from parcast.study.work import FinishedBlock, Job, prepare, put, work
 
 if TYPE_CHECKING:

@@ -15,7 +15,9 @@ import msgspec
 
 from parcast.results.packing import Pack
 from parcast.results.row import SCHEMA
-from parcast.study.digest import SIZE
+
+#: Bytes of the digest of a point, and of a key.
+SIZE = 16
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ sums are not exact: what is simultaneous is then told by `RandomProgram.exact` a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property
 from random import Random
 
@@ -183,24 +183,7 @@ def _machine(
     cores = int(pick("local", 1, 1, 2, 3) or 1)
     nodes = -(-size // cores)
     weights = [pick("weights", 1.0, 1.0, *numbers.weights) or 1.0 for _ in range(nodes)]
-    limit = random.choice([None, 0.0, *numbers.limits])
-    if eager is not None:
-        limit = None if eager else limit or 0.0
-    local = LocalNetwork(
-        startup=random.choice([0.0, milli / 4]), bandwidth=random.choice([None, 4 * mega])
-    )
-    network = Network(
-        startup=random.choice([0, 1, 1, 2, 3]) * random.choice([milli, milli / 4]),
-        bandwidth=random.choice([mega / 2, mega, 2 * mega]),
-        overhead=pick("overhead", 0.0, 0.0, milli / 2, milli) or 0.0,
-        overhead_receive=pick("overhead", None, None, 0.0, milli / 4),
-        overhead_per_byte=pick("overhead", 0.0, 0.0, 0.5 / mega) or 0.0,
-        eager_limit=limit,
-        contention=contention or random.choice(["none", "endpoint", "bus"]),  # type: ignore[arg-type]
-        paid_by="sender" if pick("sender", 0, 0, 0, 1) else "wire",
-        collectives=random.choice([None, *_ALGORITHMS]) if "algorithms" in features else None,
-        local=local if pick("local", 0, 0, 1) else None,
-    )
+    network = _network(random, pick, features, contention, eager, numbers)
     parts = {
         "processor": Processor(
             rate=mega,
@@ -221,3 +204,32 @@ def _machine(
         ),
     }
     return Machine(name="random", parts=parts)
+
+
+def _network(
+    random: Random,
+    pick: Callable[..., float | None],
+    features: Collection[str],
+    contention: str | None,
+    eager: bool | None,
+    numbers: Numbers,
+) -> Network:
+    milli, mega = numbers.milli, numbers.mega
+    limit = random.choice([None, 0.0, *numbers.limits])
+    if eager is not None:
+        limit = None if eager else limit or 0.0
+    local = LocalNetwork(
+        startup=random.choice([0.0, milli / 4]), bandwidth=random.choice([None, 4 * mega])
+    )
+    return Network(
+        startup=random.choice([0, 1, 1, 2, 3]) * random.choice([milli, milli / 4]),
+        bandwidth=random.choice([mega / 2, mega, 2 * mega]),
+        overhead=pick("overhead", 0.0, 0.0, milli / 2, milli) or 0.0,
+        overhead_receive=pick("overhead", None, None, 0.0, milli / 4),
+        overhead_per_byte=pick("overhead", 0.0, 0.0, 0.5 / mega) or 0.0,
+        eager_limit=limit,
+        contention=contention or random.choice(["none", "endpoint", "bus"]),  # type: ignore[arg-type]
+        paid_by="sender" if pick("sender", 0, 0, 0, 1) else "wire",
+        collectives=random.choice([None, *_ALGORITHMS]) if "algorithms" in features else None,
+        local=local if pick("local", 0, 0, 1) else None,
+    )

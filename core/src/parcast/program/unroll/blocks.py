@@ -13,7 +13,7 @@ from parcast.program.source.operations import COLLECTIVES, SENDS
 from parcast.program.source.tree import Site
 
 if TYPE_CHECKING:
-    from parcast.model.costs import Need
+    from parcast.model.machine import Need
 
 Ranks = NDArray[np.int64]
 

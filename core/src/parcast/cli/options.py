@@ -1,0 +1,73 @@
+"""Arguments and options that several commands take, and the names that the shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parcast.api import Registry
+from parcast.cli.output import output_option
+
+Complete = Callable[[typer.Context, str], list[str]]
+
+
+def _completing(names_of: Callable[[Registry], Iterable[str]]) -> Complete:
+    """Return what completes the last of some names that commas separate."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        registry = context.find_object(Registry) or Registry()
+        before, comma, last = incomplete.rpartition(",")
+        return [
+            f"{before}{comma}{name}" for name in sorted(names_of(registry)) if name.startswith(last)
+        ]
+
+    return complete
+
+
+def _solver_names(registry: Registry) -> set[str]:
+    return {*registry.solvers, *registry.families, *(e.family for e in registry.solvers.values())}
+
+
+_workloads = _completing(lambda registry: registry.workloads)
+_machines = _completing(lambda registry: registry.machines)
+complete_solvers = _completing(_solver_names)
+complete_any_name = _completing(
+    lambda registry: {*registry.workloads, *registry.machines, *_solver_names(registry)}
+)
+
+_SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
+Workloads = typer.Argument(help=_SEVERAL, autocompletion=_workloads)
+Machines = typer.Argument(help=_SEVERAL, autocompletion=_machines)
+Workload = typer.Argument(help=_ONE, autocompletion=_workloads)
+Machine = typer.Argument(help=_ONE, autocompletion=_machines)
+Processes = Annotated[
+    str | None,
+    typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default).", metavar="LIST"),
+]
+Disks = Annotated[
+    str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
+]
+Mapping = Annotated[str, typer.Option(help="How processes go to nodes: block or cyclic.")]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A workload parameter, a machine value or a solver option; may be a formula of p, d.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Output = Annotated[
+    Path | None,
+    output_option("Write a file; its suffix is the format."),
+]
+Uncertainty = Annotated[
+    int,
+    typer.Option(
+        help="Draw the numbers stated with an uncertainty so often, such as 200.", metavar="N"
+    ),
+]
