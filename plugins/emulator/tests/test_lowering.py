@@ -94,7 +94,7 @@ def test_epochs_are_parted_by_a_barrier_and_that_is_said():
     ready, notes = lowered(query("virtual-microscope", 3))
     blocks = ready.workload.content.at(ready).blocks
     assert sum(block.op == "barrier" for block in blocks) == 1
-    assert notes[-1] == "epochs are parted by a barrier, whose messages take time"
+    assert notes[-1] == "a barrier separates the epochs, and its messages add to the time"
 
 
 def test_the_program_is_of_the_p_that_was_asked():

@@ -221,8 +221,8 @@ def test_too_many_operations_are_refused():
     row = ask("titan", per_node=30, **{"emulator.tc.most_operations": 100})
     assert row.status.value == "refused"
     assert row.message == (
-        "over 100 operations one by one are more than are played unasked; ask a smaller p, or "
-        "--set emulator.tc.most_operations to more"
+        "over 100 operations, simulated one by one, are more than the default limit; use a smaller "
+        "p, or --set emulator.tc.most_operations to more"
     )
 
 
@@ -239,7 +239,7 @@ def test_the_family_takes_programs_by_its_tightly_coupled_solver():
     assert ask("titan", solvers="emulator", per_node=9).solver == "emulator.lc"
     refused = ask(workload, solvers="emulator.lc")
     assert refused.status.value == "refused"
-    assert "ask emulator.tc" in refused.message
+    assert "use emulator.tc" in refused.message
 
 
 def test_files_of_a_program_lie_on_the_disks_of_its_nodes():
@@ -293,8 +293,8 @@ def test_the_command_runs_processes(tmp_path, capsys):
     asked = ["emulator", "simulate", str(file), "--engine", "tc", "--blocking", "computation"]
     assert main(asked) == 0
     out = capsys.readouterr().out
-    assert out.startswith("time      20 s")
-    assert out.endswith("engine    tc\n")
+    assert out.startswith("time        20 s")
+    assert out.endswith("engine      tc\n")
 
 
 def test_the_solver_conforms():

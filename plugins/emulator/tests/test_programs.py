@@ -137,8 +137,9 @@ def test_what_only_processes_follow_is_refused_when_it_is_long():
     asked = {"p": 4, "d": 1, "solvers": "emulator.tc"}
     (row,) = REGISTRY.compare(workload, FAIR, **asked).rows
     assert row.message == (
-        "120,000 operations one by one, as messages share a port (nic.sharing = 'fair'), are more "
-        "than are played unasked; ask a smaller p, or --set emulator.tc.most_operations to more"
+        "120,000 operations, simulated one by one as messages share a port (nic.sharing = 'fair'), "
+        "are more than the default limit; use a smaller p, or --set emulator.tc.most_operations to "
+        "more"
     )
     (row,) = REGISTRY.compare(workload, FAIR | {"nic": {"sharing": "fcfs"}}, **asked).rows
     assert row.time == pytest.approx(30000 * 1e-6)

@@ -40,9 +40,9 @@ def test_json_answers_with_the_keys_of_a_reference_case(ask, engine):
 def test_report_and_verification(ask):
     code, out, _ = ask(CASE, "--verify")
     assert code == 0
-    assert out.startswith("time      0.243425 s, not below 0.1683 s\n")
-    assert out.endswith("engine    feed-forward; the merge engine gives the same bits\n")
-    assert "binding   port out" in out
+    assert out.startswith("time        0.243425 s, not below 0.1683 s\n")
+    assert out.endswith("engine      feed-forward; the merge engine gives the same bits\n")
+    assert "bottleneck  port out" in out
 
 
 def changed(**changes):
@@ -111,7 +111,7 @@ def test_an_engine_that_does_not_apply_is_refused(ask):
     assert ask(coupled, "--verify")[0] == 2
     code, out, _ = ask(coupled)
     assert code == 0
-    assert "engine    merge (port" in out
+    assert "engine      merge (port" in out
 
 
 def test_own_epochs_run_on_the_merge_engine(ask):

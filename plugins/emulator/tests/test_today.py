@@ -125,7 +125,7 @@ def test_writes_are_neither_programs_nor_waited_for():
     from parcast import UnsupportedError
     from parcast.comparison.lowering import lower
 
-    with pytest.raises(UnsupportedError, match="in a mirror, and a program runs forward only"):
+    with pytest.raises(UnsupportedError, match="in reverse time, and a program runs forward only"):
         lower(REGISTRY.lowerings, ask("checkpoint"), "program")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Literal
 
 from parcast_petri.machine.laws import Law
+from parcast_petri.nets.arrays import Form, kernel_arrays
 from parcast_petri.nets.net import Net, Tokens, Transition
+from parcast_petri.nets.token_game import MOST_FIRINGS, MOST_TOKENS, Play, Run
 
 
 def random_net(random: Random) -> Net:
@@ -56,3 +59,17 @@ def ordinary_net(random: Random) -> Net:
     transitions.append(Transition(name="last", pre={"a": 1}, delay=1.0))
     initial = {place: random.randint(1, 9) for place in places}
     return Net(places=places, transitions=tuple(transitions), initial=initial)
+
+
+def play(
+    net: Net,
+    form: Form = "compiled",
+    *,
+    evaluation: Literal["batch", "sequential"] = "batch",
+    most_firings: int = MOST_FIRINGS,
+    bound: int = MOST_TOKENS,
+) -> Run:
+    """Return what a net comes to by itself (see `kernel_arrays` and `Play`)."""
+    return Play(
+        kernel_arrays(net, form, evaluation=evaluation, bound=bound), most_firings=most_firings
+    ).finish()

@@ -81,7 +81,7 @@ def test_rings_with_loaded_nodes(case):
     mean = ring(case, "petri.mean")
     assert mean.time == pytest.approx(case["mean_only_prediction"], rel=1e-12)
     several = sum(used > 0 for used in case["background"]["utilization"]) > 1
-    assert any("loaded nodes" in note for note in mean.notes) == several
+    assert any("nodes are loaded" in note for note in mean.notes) == several
     explicit, truth = ring(case, "petri.explicit", **RUNS), case["sim"]
     assert near(explicit, truth)
     rough = 5 / explicit.details["replications"] ** 0.5

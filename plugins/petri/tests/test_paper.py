@@ -7,12 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from paper_ring import Ring
+from petri_nets import play
 
 import parcast_petri
 from parcast import Registry
 from parcast.program.reader import read_source
-from parcast_petri.nets.token_game import play
-from parcast_petri.paper import Ring, paper_net
+from parcast_petri.paper import paper_net
 
 CASES = json.loads((Path(__file__).parent / "rings.json").read_text())
 

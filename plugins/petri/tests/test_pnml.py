@@ -32,7 +32,7 @@ def test_iso_files(tmp_path):
         transitions=(Transition(name="t1", pre={"p1": 2}, post={"p2": 1}),),
     )
     assert found.notes == (
-        "blocks of 'other' in transitions are kept in the file and not read",
+        "blocks of 'other' in transitions are ignored",
         "the file states no times: every transition is immediate",
     )
 
@@ -85,7 +85,8 @@ def test_files_in_the_form_of_tapaal(tmp_path):
     assert (random.delay, random.servers, random.priority) == (Law("exp", (0.25,)), None, 1)
     assert (random.pre, random.post, random.inhibitor) == ({"b": 1}, {"a": 1}, {"b": 2})
     assert (urgent.delay, urgent.pre) == (None, {"b": 1})
-    assert found.notes == ("weights of transitions are left aside: priority and order decide",)
+    note = "weights of transitions are ignored: priority, then order, decides which fires"
+    assert found.notes == (note,)
 
 
 def test_files_in_the_form_of_tina(tmp_path):

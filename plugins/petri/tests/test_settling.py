@@ -110,7 +110,8 @@ def test_a_program_finds_them_too():
     assert abs(row.time - exact.mean()) < 4 * error
     assert sum(row.parts.values()) == pytest.approx(row.time, rel=1e-9)
     assert (
-        "arrivals have a memory" in asked(read_source(source), machine, "petri.mean", p=1).notes[0]
+        "arrivals depend on the past"
+        in asked(read_source(source), machine, "petri.mean", p=1).notes[0]
     )
 
 

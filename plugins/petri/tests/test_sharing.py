@@ -206,7 +206,7 @@ def test_fair_shares_are_alike_compiled_and_plain():
     [
         ("bus", {"links": {"backbone": "1 GB/s"}}, "links.backbone is between ports"),
         ("none", {"traffic": {"utilization": 0.5}}, "traffic is on a bus or on ports"),
-        ("bus", {"traffic": {"utilization": 0.5}, "sharing": "fcfs"}, "no place for traffic"),
+        ("bus", {"traffic": {"utilization": 0.5}, "sharing": "fcfs"}, "cannot include traffic"),
         ("bus", {"sharing": "fcfs", "servers": "single"}, "in order already"),
         ("bus", {"sharing": "fcfs", "startup": "inside"}, "startups after the bus"),
         ("endpoint", {"sharing": "fcfs", "links": {"backbone": 1}}, "serves ports, no backbone"),

@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from petri_nets import random_net
+from petri_nets import play, random_net
 
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.net_files import net_of
-from parcast_petri.nets.token_game import Play, play
+from parcast_petri.nets.token_game import Play
 
 CASES = json.loads((Path(__file__).parent / "nets.json").read_text(), parse_float=Fraction)
 

@@ -60,7 +60,9 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_emulator.solvers.tc:Options",
         follows=COST_FEATURES,
     )
-    yield FamilyEntry("emulator", "parcast_emulator:choose", "lc where blocks are known, or tc.")
+    yield FamilyEntry(
+        "emulator", "parcast_emulator:choose", "lc where blocks are known beforehand, else tc."
+    )
 
 
 def choose(query: Query) -> str:

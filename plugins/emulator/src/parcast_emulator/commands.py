@@ -44,7 +44,7 @@ Disks = Annotated[int | None, typer.Option("-d", min=1, help="Disks of each node
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for parcast predict.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of what the application draws.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the application's random numbers.")]
 
 
 @app.callback()
@@ -63,7 +63,7 @@ def simulate(
         bool, typer.Option("--verify", help="Run both engines and compare every bit.")
     ] = False,
     polling: Annotated[
-        str, typer.Option(help="What a check for completion costs a process, such as 20us (tc).")
+        str, typer.Option(help="Time of one check for completion, such as 20us (tc).")
     ] = "0",
     blocking: Annotated[
         list[CallName] | None, typer.Option(help="Calls that a process waits for (tc).")
@@ -95,7 +95,7 @@ def what_if(
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Ask what more disks, faster parts or another layout would change, one at a time."""
+    """Predict what more disks, faster parts or another layout would change, one at a time."""
     from attrs import asdict
 
     from parcast_emulator.progress import shown
@@ -108,7 +108,7 @@ def what_if(
         typer.echo(json.dumps([asdict(variant) for variant in variants], allow_nan=False))
         return
     width = max(len(variant.name) for variant in variants)
-    typer.echo(f"{'':{width}}  {'time [s]':>10}  {'gain':>6}  binding")
+    typer.echo(f"{'':{width}}  {'time [s]':>10}  {'gain':>6}  bottleneck")
     for variant in variants:
         gain = variants[0].time / variant.time if variant.time else 1.0
         typer.echo(f"{variant.name:{width}}  {variant.time:10.5g}  {gain:6.2f}  {variant.binding}")
@@ -252,9 +252,9 @@ def _report(spec: Spec, outcome: Outcome, *, verified: bool) -> list[str]:
     """Return the lines for a reader: the time, what was busy, and by which engine."""
     from parcast_emulator.results import binding, resources
 
-    lines = [f"time      {outcome.time:.6g} s, not below {outcome.lower:.6g} s"]
+    lines = [f"time        {outcome.time:.6g} s, not below {outcome.lower:.6g} s"]
     if len(outcome.epoch_ends) > 1:
-        lines.append(f"epochs    {', '.join(f'{end:.6g}' for end in outcome.epoch_ends)} s")
+        lines.append(f"epochs      {', '.join(f'{end:.6g}' for end in outcome.epoch_ends)} s")
     by_class = resources(spec.cluster, outcome)
     lines += ["", f"{'':10}{'busy':>8}{'hottest':>9}{'hot/mean':>10}{'queueing [s]':>14}"]
     lines += [
@@ -264,5 +264,5 @@ def _report(spec: Spec, outcome: Outcome, *, verified: bool) -> list[str]:
     ]
     why = f" ({outcome.reason})" if outcome.reason else ""
     same = "; the merge engine gives the same bits" if verified else ""
-    lines += ["", f"binding   {binding(spec.cluster, outcome)}"]
-    return [*lines, f"engine    {outcome.engine}{why}{same}"]
+    lines += ["", f"bottleneck  {binding(spec.cluster, outcome)}"]
+    return [*lines, f"engine      {outcome.engine}{why}{same}"]

@@ -10,7 +10,7 @@ import numpy as np
 from parcast import Prediction, Query
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.engines.usage import BUSY, SERVED, WAITED
+from parcast_emulator.engines.usage import BUSY, SERVED, WAITED, Record
 from parcast_emulator.hardware import processes_of_a_node
 from parcast_emulator.simulation import Outcome, Pass
 
@@ -23,7 +23,9 @@ SERVERS = {
     "cpu": ("processor", "processor"),
 }
 
-_NETWORK = "links and topology of the network are free; messages meet at the ports of nodes only"
+_NETWORK = (
+    "links and topology of the network take no time: messages contend at the ports of nodes only"
+)
 
 
 #: Hot to mean, below which nothing is gained by equal shares.
@@ -99,12 +101,12 @@ def _sharing(query: Query) -> tuple[str, ...]:
 
 
 def _note(word: str, used: dict[str, float]) -> str:
-    works = f"the busiest {word} works {used['hottest']:.0%} of the time"
+    utilization = f"the busiest {word} has a utilization of {used['hottest']:.0%}"
     if used["hot_to_mean"] < _EVEN:
-        return f"{works}, and so do the others"
+        return f"{utilization}, and so have the others"
     return (
-        f"{works}, the mean one {used['hottest'] / used['hot_to_mean']:.0%}: equal shares would "
-        f"be up to {used['hot_to_mean']:.2f} times as fast there"
+        f"{utilization}, the mean one of {used['hottest'] / used['hot_to_mean']:.0%}: without this "
+        f"load imbalance it would be up to {used['hot_to_mean']:.2f} times as fast"
     )
 
 
@@ -164,11 +166,7 @@ def _operations(cluster: Cluster, recorded: Pass) -> Iterator[dict[str, Any]]:
             **_span("disk", record.disk_start[block], record.disk_end[block]),
             **_span("bus", record.bus_start[block], record.bus_end[block]),
             "sends": [
-                {
-                    "dst": target,
-                    **_span_of("out", record.out_start[position], holding[block]),
-                    **_span_of("in", record.in_start[position], holding[block]),
-                }
+                _send(record, position, target, holding[block])
                 for position, target in sends.items()
             ],
             "computes": [
@@ -180,6 +178,14 @@ def _operations(cluster: Cluster, recorded: Pass) -> Iterator[dict[str, Any]]:
                 for position in order
             ],
         }
+
+
+def _send(record: Record, position: int, target: int, holding: float) -> dict[str, Any]:
+    return {
+        "dst": target,
+        **_span_of("out", record.out_start[position], holding),
+        **_span_of("in", record.in_start[position], holding),
+    }
 
 
 def computing_times(cluster: Cluster, recorded: Pass) -> Floats:

@@ -97,7 +97,7 @@ def simulate(
         epochs_run.run(epochs, progress, own_epochs=own_epochs)
     except MemoryError as error:
         raise SolveError(
-            f"the blocks of one epoch do not fit in memory ({error}); ask a smaller p, fewer "
+            f"the blocks of one epoch do not fit in memory ({error}); use a smaller p, fewer "
             "blocks, or the same in more epochs"
         ) from None
     return Outcome(

@@ -33,7 +33,7 @@ def few(epochs: Iterable[Blocks]) -> Iterator[Blocks]:
         if operations > MOST_OPERATIONS:
             raise UnsupportedError(
                 f"a timeline shows up to {MOST_OPERATIONS:,} reads and computations, and here are "
-                "more; ask a smaller p or fewer blocks"
+                "more; use a smaller p or fewer blocks"
             )
         yield blocks
 

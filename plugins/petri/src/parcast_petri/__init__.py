@@ -67,7 +67,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     yield FamilyEntry(
         "petri",
         "parcast_petri:choose",
-        "explicit on several loaded nodes or in random traffic, or mean.",
+        "explicit where several nodes are loaded or traffic is random, else mean.",
         kind="program",
     )
 

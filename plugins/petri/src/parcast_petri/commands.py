@@ -28,6 +28,39 @@ class Beginning(StrEnum):
     idle = "idle"
 
 
+Demand = Annotated[str, typer.Option(help="CPU time of the process, such as 10 or 250ms.")]
+Laws = Annotated[
+    list[str],
+    typer.Option(
+        help="Law of the jobs' CPU times, such as exp:1 or hyper:4,50ms; repeat it as LAW@U "
+        "for classes of utilization U."
+    ),
+]
+Utilization = Annotated[float | None, typer.Option(help="What the jobs use of each core, below 1.")]
+Cores = Annotated[int, typer.Option(min=1, help="Of the node.")]
+Own = Annotated[int, typer.Option(min=1, help="Processes that compute on the node.")]
+Arrivals = Annotated[
+    str, typer.Option(help="Law of the times between arrivals; only its shape matters.")
+]
+Scheduling = Annotated[
+    str,
+    typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH]."),
+]
+Begin = Annotated[
+    Beginning,
+    typer.Option(
+        help="underway: in the midst of a long computation; steady: on a node that only its "
+        "jobs have used so far; idle: with no job there. The first two differ where arrivals "
+        "are correlated with the past, or the background goes first."
+    ),
+]
+Deadline = Annotated[str | None, typer.Option(help="Give also the probability to be done by then.")]
+Runs = Annotated[
+    int | None,
+    typer.Option(min=100, help="If it must be simulated; default: what ten seconds allow."),
+]
+
+
 def add(app: typer.Typer) -> None:
     """Add the commands of this module."""
     for command in (solve, slowdown):
@@ -38,16 +71,16 @@ def solve(
     file: Annotated[Path, typer.Argument(help="A timed net, in JSON or PNML.")],
     *,
     evaluation: Annotated[
-        Evaluation, typer.Option(help="Delays of the marking: after the instant, or at once.")
+        Evaluation, typer.Option(help="When delays that depend on the marking are evaluated.")
     ] = Evaluation.batch,
-    bound: Annotated[int, typer.Option(min=1, help="No place may have more tokens.")] = 1 << 40,
-    firings: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 50_000_000,
-    seed: Annotated[int, typer.Option(help="Of random delays.")] = 0,
+    bound: Annotated[int, typer.Option(min=1, help="Most tokens in a place.")] = 1 << 40,
+    firings: Annotated[int, typer.Option(min=1, help="Most firings.")] = 50_000_000,
+    seed: Annotated[int, typer.Option(help="Of the random delays.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play a net until nothing is enabled: how long it takes, what fired, and whether it hangs.
+    """Simulate a net until nothing is enabled: its time, what fires, and whether it deadlocks.
 
-    Of a net that never ends the long run is told: firings a second, and tokens in the mean.
+    For a net that never ends: its steady state, as firings per second and mean tokens.
     """
     from parcast_petri.nets.arguments import read_net
     from parcast_petri.nets.solve import solution
@@ -63,45 +96,20 @@ def solve(
 
 def slowdown(
     *,
-    demand: Annotated[str, typer.Option(help="CPU time of the process, such as 10 or 250ms.")],
-    background: Annotated[
-        list[str],
-        typer.Option(
-            help="Law of the jobs' CPU times, such as exp:1 or hyper:4,50ms; repeat it as LAW@U "
-            "for classes of utilization U."
-        ),
-    ],
-    utilization: Annotated[
-        float | None, typer.Option(help="What the jobs use of each core, below 1.")
-    ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Of the node.")] = 1,
-    own: Annotated[int, typer.Option(min=1, help="Processes that compute on the node.")] = 1,
-    arrivals: Annotated[
-        str, typer.Option(help="Law of the times between arrivals; its shape counts.")
-    ] = "exponential",
-    scheduling: Annotated[
-        str,
-        typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH]."),
-    ] = "ps",
-    begin: Annotated[
-        Beginning,
-        typer.Option(
-            help="underway: in the midst of a long computation; steady: on a node that only its "
-            "jobs have used so far; idle: with no job there. The first two differ where arrivals "
-            "have a memory, or the background goes first."
-        ),
-    ] = Beginning.underway,
-    deadline: Annotated[
-        str | None, typer.Option(help="Give also the probability to be done by then.")
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(min=100, help="Where it must be simulated; else what ten seconds allow."),
-    ] = None,
+    demand: Demand,
+    background: Laws,
+    utilization: Utilization = None,
+    cores: Cores = 1,
+    own: Own = 1,
+    arrivals: Arrivals = "exponential",
+    scheduling: Scheduling = "ps",
+    begin: Begin = Beginning.underway,
+    deadline: Deadline = None,
+    runs: Runs = None,
     seed: Annotated[int, typer.Option(help="Of those runs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Tell how long a process takes on one loaded node: factor, mean, spread and quantiles."""
+    """Predict how long a process takes on a loaded node: factor, mean, deviation and quantiles."""
     from parcast.cli import show_progress
     from parcast.quantities import to_base
     from parcast_petri.machine.load import read_load

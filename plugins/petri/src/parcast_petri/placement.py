@@ -122,7 +122,7 @@ class PlacementSearch:
         """Return the best allocation: of all of them, or where a search ends."""
         room = sum(len(kind.nodes) for kind in self.kinds) * self.cores
         if room < self.query.p:
-            raise InvalidPointError(f"{self.query.p} processes and {room} cores; ask a smaller p")
+            raise InvalidPointError(f"{self.query.p} processes and {room} cores; use a smaller p")
         chosen = min(self.candidates, key=self.value) if self.candidates else self._hill_climb()
         return Allocation(self._canonical(chosen), self.value(chosen))
 

@@ -15,7 +15,7 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, or an option of petri.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Seed = Annotated[int, typer.Option(help="Of the random numbers, the same for all that compare.")]
+Seed = Annotated[int, typer.Option(help="Of the random numbers; all allocations use the same.")]
 Runs = Annotated[int, typer.Option(min=10, help="Runs by petri.explicit of each allocation.")]
 
 
@@ -26,7 +26,8 @@ def place(
     *,
     p: Processes,
     quantile: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Least quantile, such as 0.95; else mean.")
+        float | None,
+        typer.Option(min=0, max=1, help="Minimize this quantile, such as 0.95; default: the mean."),
     ] = None,
     runs: Runs = 200,
     seed: Seed = 0,
@@ -51,7 +52,7 @@ def place(
         typer.echo(json.dumps(answer))
         return
     statistic = "mean" if quantile is None else f"{quantile:.0%} quantile"
-    method = "all that differ" if exhaustive else "a search, which may miss the best"
+    method = "all different ones" if exhaustive else "a search, which may miss the best"
     typer.echo(
         f"nodes {', '.join(map(str, allocation.mapping))}: {statistic} {allocation.value:.6g} s"
     )
@@ -69,7 +70,7 @@ def blame(
     settings: Settings = None,
     as_json: Json = False,
 ) -> None:
-    """Tell how much sooner the program would end without the load of each node."""
+    """Predict how much sooner the program would end without the load of each node."""
     from parcast_petri.nets.arguments import query_of
     from parcast_petri.placement import blame as blamed
 
@@ -99,7 +100,7 @@ def uncertainty(
     settings: Settings = None,
     as_json: Json = False,
 ) -> None:
-    """Answer under every word for sharing: how far apart they are is the model's uncertainty."""
+    """Predict with every option of the model: how far apart the times are is its uncertainty."""
     from parcast.errors import UnsupportedError
     from parcast_petri.nets.arguments import query_of
     from parcast_petri.uncertainty import variants

@@ -171,7 +171,7 @@ class Slowdown:
         if not self.feasible:
             raise UnsupportedError(
                 f"a demand of {self.demand:g} s meets some {self.jobs:.2g} background jobs or "
-                f"turns, and no more than {_LONGEST:.0e} are simulated; ask a shorter demand"
+                f"turns, and no more than {_LONGEST:.0e} are simulated; use a shorter demand"
             )
         before, runs = self._lead_time, self.planned_runs
         lead = self._replay(before) if before else None

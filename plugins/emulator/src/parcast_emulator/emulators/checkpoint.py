@@ -46,7 +46,7 @@ class Checkpoint:
         ),
     )
     notes: ClassVar[tuple[str, ...]] = (
-        "writes are simulated as reads in a mirror: time turned round, one schedule is the other",
+        "writes are simulated as reads in reverse time, which take exactly as long",
     )
 
     def check(self, values: Mapping[str, float], p: int) -> None:

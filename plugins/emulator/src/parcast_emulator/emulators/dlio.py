@@ -58,7 +58,7 @@ class Dlio:
         if samples < step:
             raise InvalidPointError(
                 f"{samples} samples are less than a step of {consumers} accelerators, {step}; "
-                "state more files, or ask a smaller p"
+                "state more files, or use a smaller p"
             )
         left = values["most_steps"] or np.inf
         steps_of = []

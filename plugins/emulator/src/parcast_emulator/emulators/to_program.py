@@ -31,10 +31,10 @@ _SITES = tuple(
 )  # fmt: skip
 
 _NOTES = (
-    "predictions wait for each read, as no program reads beside other work; a real run does not",
-    "blocks are received turn by turn in the order of their senders, not as they come",
+    "too high: each process waits for its reads, which a real run overlaps with other work",
+    "blocks are received in the order of their senders, not of arrival, which may add waiting",
 )
-_EPOCHS = "epochs are parted by a barrier, whose messages take time"
+_EPOCHS = "a barrier separates the epochs, and its messages add to the time"
 
 
 def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
@@ -55,8 +55,8 @@ def _unrolled(query: Query) -> tuple[Unrolled, int]:
     """Return the operations of all processes, and the number of epochs."""
     if query.workload.content.writes:
         raise UnsupportedError(
-            f"{query.workload.name} writes, which is simulated in a mirror, and a program runs "
-            "forward only; ask emulator.lc"
+            f"{query.workload.name} writes, which is simulated in reverse time, and a program runs "
+            "forward only; use emulator.lc"
         )
     cluster = make_cluster([[0] * query.d] * query.p, Hardware())
     operations: list[Block] = []
@@ -66,7 +66,7 @@ def _unrolled(query: Query) -> tuple[Unrolled, int]:
         if total > MOST_OPERATIONS:
             raise UnsupportedError(
                 f"{query.workload.name} at p={query.p} is a program of over {MOST_OPERATIONS:,} "
-                "operations; ask a smaller p or fewer blocks, or emulator.lc"
+                "operations; use a smaller p, fewer blocks, or emulator.lc"
             )
         if epochs:
             operations.append(Block(BARRIER, "barrier", None, {"color": None}))

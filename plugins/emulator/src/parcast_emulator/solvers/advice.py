@@ -52,4 +52,4 @@ def assumptions(query: Query) -> Iterator[Assumption]:
         yield Assumption("every server takes first what came first")
     elif query.machine.network.contention == "bus":
         yield Assumption("messages meet at the ports of nodes only", "the network is one bus")
-    yield Assumption("no block is kept: what is read twice comes from its disk twice")
+    yield Assumption("no block is cached: what is read twice comes from its disk twice")

@@ -39,7 +39,7 @@ class LooselyCoupled:
         if isinstance(query.workload.content, Processes):
             return (
                 "the processes of a program decide call by call what they do next, and blocks "
-                "are known beforehand; ask emulator.tc"
+                "are known beforehand; use emulator.tc"
             )
         try:
             cluster_of(query)

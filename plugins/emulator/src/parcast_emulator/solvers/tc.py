@@ -51,8 +51,8 @@ class TightlyCoupled:
                 cluster_of(query)
                 if content.writes and (query.options or Options()).lossy:
                     return (
-                        "writes are simulated in a mirror, where no process can wait for a call; "
-                        "leave emulator.tc's calls non-blocking and polling at 0"
+                        "writes are simulated in reverse time, where no process can wait for a "
+                        "call; leave emulator.tc's calls non-blocking and polling at 0"
                     )
         except UnsupportedError as error:
             return str(error)
@@ -99,8 +99,8 @@ def _some(epochs: Iterator[Blocks], limit: int) -> Iterator[Blocks]:
 
 def _too_many(count: str, why: str = "") -> str:
     return (
-        f"{count} operations one by one{why} are more than are played unasked; ask a smaller p, or "
-        "--set emulator.tc.most_operations to more"
+        f"{count} operations, simulated one by one{why}, are more than the default limit; use a "
+        "smaller p, or --set emulator.tc.most_operations to more"
     )
 
 
@@ -112,7 +112,7 @@ def _program(query: Query, options: Options) -> Prediction:
     slow = why_not_compiled(query)
     limit = options.most_operations or (_COMPILED if slow is None else _INTERPRETED)
     if count > limit:
-        why = "" if slow is None else f", as {slow},"
+        why = "" if slow is None else f" as {slow}"
         raise UnsupportedError(_too_many(f"{count:,}", why))
     with shown() as progress:
         finished = run(query, options.polling, progress)

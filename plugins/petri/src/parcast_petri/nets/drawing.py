@@ -88,7 +88,7 @@ def svg(net: Net) -> str:
     count = len(net.places) + len(net.transitions)
     if count > MOST_NODES:
         raise FileError(
-            f"the net has {count:,} nodes, more than a picture shows ({MOST_NODES:,}); ask a "
+            f"the net has {count:,} nodes, more than a picture shows ({MOST_NODES:,}); use a "
             "smaller p, or write .dot or .pnml"
         )
     at = _positions(net)

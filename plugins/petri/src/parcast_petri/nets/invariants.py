@@ -77,17 +77,17 @@ class Proof:
         lines = [(f"{self.net.name}: {len(self.net.places)} places, "
                  f"{len(self.net.transitions)} transitions")]  # fmt: skip
         sections = {
-            "places keep": self.place_invariants,
-            "transitions repeat": self.transition_invariants,
+            "place invariants": self.place_invariants,
+            "transition invariants": self.transition_invariants,
         }
         for word, rows in sections.items():
             if rows is None:
                 large = len(self.net.places) + len(self.net.transitions) > _MOST_NODES
                 why = f"a net of more than {_MOST_NODES:,} places and transitions"
-                lines.append(f"{word}: not looked for in {why}" if large else
-                             f"{word}: too many invariants to list")  # fmt: skip
+                lines.append(f"{word}: not computed for {why}" if large else
+                             f"{word}: too many to list")  # fmt: skip
                 continue
-            lines.append(f"{word}: {len(rows)} invariant{'s' * (len(rows) != 1)}")
+            lines.append(f"{word}: {len(rows)}")
             lines += [f"  {_sum(invariant)}" for invariant in rows[:10]]
             lines += [f"  and {len(rows) - 10} more"] * (len(rows) > 10)
         if self.place_invariants is not None:
@@ -96,7 +96,7 @@ class Proof:
         names = ", ".join(map(repr, self.dead_transitions[:5])) + " and others" * (
             len(self.dead_transitions) > 5
         )
-        lines.append(f"can never fire: {names}" if names else "every transition may get its tokens")
+        lines.append(f"can never fire: {names}" if names else "no transition is found dead")
         lines.append(self._deadlock())
         return "\n".join(lines)
 
@@ -108,7 +108,7 @@ class Proof:
             return self.search.sentence()
         takers = Counter(place for transition in self.net.transitions for place in transition.pre)
         shared = next((place for place, count in takers.items() if count > 1), None)
-        choice = f"who takes the token in {shared!r}, as several may, is open to them; "
+        choice = f"they leave open which transition takes the token in {shared!r}; "
         why = choice if shared is not None and self.halting.excluded is False else ""
         return f"{self.halting.sentence()}; {why}{self.search.sentence()}"
 

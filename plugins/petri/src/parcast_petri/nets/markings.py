@@ -47,8 +47,7 @@ class Search:
         if self.complete:
             return f"no deadlock: none of all {self.markings:,} markings is one"
         return (
-            f"of its markings {self.markings:,} were looked at, none of them a deadlock, and there "
-            "are more"
+            f"{self.markings:,} markings were explored, none of them a deadlock, and there are more"
         )
 
 

@@ -173,6 +173,10 @@ class Net:
             if unknown := {*link.loads, *names_in(link.capacity.expr)} - names:
                 raise NetError(f"links[{number}] names no place {min(unknown)!r}")
 
+    def specials(self) -> list[Transition]:
+        """Return the transitions that have more than arcs and a constant delay."""
+        return [self.transitions[at] for at in self.special]
+
     def inputs(self) -> set[str]:
         """Return the places that some transition takes tokens from."""
         return {place for transition in self.transitions for place in transition.pre}

@@ -30,7 +30,7 @@ class Halting:
     def sentence(self) -> str:
         """Return the same in words."""
         if self.excluded is None:
-            return f"siphons and traps: not looked at, for {self.reason}"
+            return f"siphons and traps do not apply, because of {self.reason}"
         if self.excluded:
             return "no deadlock: no siphon can run dry before the end"
         pairs = ", ".join(f"{name!r} for {place!r}" for name, place in self.waits[:5])

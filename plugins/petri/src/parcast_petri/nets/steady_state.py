@@ -72,13 +72,13 @@ class SteadyState:
     def report(self) -> str:
         """Return the same for people."""
         title = (
-            f"{self.net.name}: never ends; its long run by {self.firings:,} firings in "
+            f"{self.net.name}: never ends; steady state from {self.firings:,} firings in "
             f"{self.seconds:.6g} s, with 95 % intervals"
         )
         lines = [
             title,
-            *_listed("firings a second", self.throughput),
-            *_listed("tokens in the mean", self.marking),
+            *_listed("firings per second", self.throughput),
+            *_listed("mean tokens", self.marking),
         ]
         if not self.settled:
             lines.append("the intervals are wider than 1 %; a larger --firings narrows them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from parcast.quantities import generator
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arrays import Arrays, Form, kernel_arrays
+from parcast_petri.nets.arrays import Arrays
 from parcast_petri.nets.memory import Memory
-from parcast_petri.nets.net import Net, NetError
+from parcast_petri.nets.net import NetError
 
 #: A run of more firings than these is given up.
 MOST_FIRINGS = 50_000_000
@@ -191,17 +191,3 @@ class Play:
 
 def _shown(seconds: Any) -> str:
     return str(seconds) if isinstance(seconds, Fraction) else f"{seconds:g}"
-
-
-def play(
-    net: Net,
-    form: Form = "compiled",
-    *,
-    evaluation: Literal["batch", "sequential"] = "batch",
-    most_firings: int = MOST_FIRINGS,
-    bound: int = MOST_TOKENS,
-) -> Run:
-    """Return what a net comes to by itself (see `kernel_arrays` and `Play`)."""
-    return Play(
-        kernel_arrays(net, form, evaluation=evaluation, bound=bound), most_firings=most_firings
-    ).finish()

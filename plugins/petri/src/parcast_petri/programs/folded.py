@@ -98,19 +98,19 @@ class _Segmentation:
         notes = []
         if any(len(lengths) > 1 for lengths in sizes.values()):
             notes.append(
-                "tokens have no names: of messages of unequal lengths from one process to another, "
-                "one that overtakes is taken for the one before it; the net without --folded "
-                "tells them apart"
+                "tokens are indistinguishable: where a message overtakes one of another length "
+                "between the same processes, the folded net delivers it in the other's place; the "
+                "net without --folded distinguishes them"
             )
         if self.sharing == "fixed_batch" and self.costs.contention == "bus":
             notes.append(
-                "messages that begin at one time, some of them only because others have begun, may "
-                "be counted as other batches than without --folded"
+                "messages that start at the same instant may form other batches than without "
+                "--folded, so that the bandwidth is divided by another number of them"
             )
         if self.sharing == "fixed_sequential" and self.costs.contention == "bus":
             notes.append(
-                "messages that begin at one time are counted in the net's order, which is another "
-                "without --folded; play the file with --evaluation sequential"
+                "messages that start at the same instant are counted in the order of the net, "
+                "which differs without --folded; solve the file with --evaluation sequential"
             )
         return notes
 

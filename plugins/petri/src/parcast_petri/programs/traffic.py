@@ -52,7 +52,7 @@ def with_other_traffic(
         )
     if options.sharing not in DRAINED:
         raise UnsupportedError(
-            f"petri.sharing = {options.sharing!r} has no place for traffic of others; set it to "
+            f"petri.sharing = {options.sharing!r} cannot include traffic of others; set it to "
             "ps_transfer, ps_all or max_min"
         )
     names = [link.name for link in main.all_links() if link.name != main.wires.name("backbone")]

@@ -50,10 +50,10 @@ class Explicit:
             account = program.records.read(play.memory.column(k.LAST))
             return of_run(account, preparation.net_notes(program), details)
         runs = replications(query, program)
-        nodes = f"{len(loads)} loaded nodes, their" if len(loads) > 1 else "1 loaded node, its"
-        notes = [f"{nodes} jobs in the net"] if loads else []
+        nodes = f"{len(loads)} loaded nodes" if len(loads) > 1 else "1 loaded node"
+        notes = [f"the background jobs of {nodes} are simulated"] if loads else []
         if random_traffic(query):
-            notes.append("traffic of others in the net")
+            notes.append("the traffic of others is simulated")
         notes += preparation.net_notes(program)
         return of_runs(
             query, runs.replications, runs.spent, notes, {**details, "firings": runs.firings}

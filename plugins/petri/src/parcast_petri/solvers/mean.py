@@ -27,14 +27,16 @@ class Mean:
         notes = preparation.net_notes(program)
         if len(loads) > 1 and query.p > 1:
             notes.append(
-                f"{len(loads)} loaded nodes: processes that wait for each other take the maximum "
-                "of random times, which means leave out: the true mean was 10 to 110 % above this "
-                "in rings of 4 and 8 processes at U = 0.3 to 0.5; ask petri.explicit"
+                f"too low: {len(loads)} nodes are loaded, processes that wait for each other take "
+                "the maximum of random times, and mean times leave that out; in rings of 4 and 8 "
+                "processes at U = 0.3 to 0.5 the simulated mean is 10 to 110 % higher; use "
+                "petri.explicit"
             )
         if any(not load.memoryless or load.scheduling == "priority" for load in loads.values()):
             notes.append(
-                "arrivals have a memory, or the background goes first: the mean is that of work "
-                "underway for long, and a program finds other jobs as it begins; ask petri.explicit"
+                "too high or too low: arrivals depend on the past, or the background goes first; "
+                "the mean slowdown is that of a long computation, and a program that begins finds "
+                "another number of jobs; use petri.explicit"
             )
         return of_run(
             program.records.read(play.memory.column(k.LAST)),

@@ -37,7 +37,7 @@ def refusal(query: Query) -> str | None:
     if (count := net_operations(unrolled)) > MOST_OPERATIONS:
         return (
             f"{count:,} operations make a net that is too large for petri (at most "
-            f"{MOST_OPERATIONS:,}); ask a smaller p"
+            f"{MOST_OPERATIONS:,}); use a smaller p"
         )
     try:
         for load in loads(query).values():
@@ -59,9 +59,9 @@ def net_notes(program: ProgramNet) -> list[str]:
     if not any(load.startswith(MOVING) for load in program.net.loads):
         return []
     note = (
-        "petri.memory=ps: the processes that move bytes at the time share their node's memory; "
-        "with all of the node, as the table of costs has it (petri.memory=fixed), a computation "
-        "takes as long or longer"
+        "petri.memory=ps: processes that move bytes at the same time share the memory bandwidth of "
+        "their node; petri.memory=fixed divides it among all processes of the node, as the table "
+        "of costs does, and gives times as long or longer"
     )
     return [note]
 

@@ -46,19 +46,22 @@ class Sampled:
             return reason
         for node, load in preparation.loads(query).items():
             if reason := no_closed_form(load):
-                return f"node {node} {reason}; ask petri.explicit"
+                return f"node {node} {reason}; use petri.explicit"
         if random_traffic(query):
-            return "traffic of others has no closed form; ask petri.explicit"
+            return "traffic of others has no closed form; use petri.explicit"
         nodes = preparation.loaded_nodes(query)
         if len(set(nodes)) < len(nodes):
-            return "processes share a loaded node; its law is that of one alone; ask petri.explicit"
+            return (
+                "several processes share a loaded node, and the closed form is for one; use "
+                "petri.explicit"
+            )
         lengths = _lengths(
             preparation.build_program(query, Nodes(preparation.loads(query))).computing
         )
         if len(lengths) > _MOST_LENGTHS:
             return (
                 f"{len(lengths):,} different computations on loaded nodes are more than are "
-                f"tabulated ({_MOST_LENGTHS}); ask petri.explicit"
+                f"tabulated ({_MOST_LENGTHS}); use petri.explicit"
             )
         return None
 
@@ -86,8 +89,11 @@ class Sampled:
             return [account.time for account in accounts]
 
         replicated = replicate(sample, tolerance=options.tolerance, most=options.most)
-        notes = ["each computation meets a background of its own, drawn anew"]
-        notes += preparation.net_notes(program)
+        note = (
+            "too low where background jobs outlast a computation: each computation meets jobs "
+            "independent of those of the one before"
+        )
+        notes = [note, *preparation.net_notes(program)]
         return of_runs(
             query, replicated, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
         )
@@ -96,18 +102,19 @@ class Sampled:
 def no_closed_form(load: Load) -> str | None:
     """Return why the time of a demand under a load has no closed form, or None."""
     if load.cores > 1:
-        return f"has {load.cores} cores, and the law is that of one"
+        return f"has {load.cores} cores, and the closed form is for one"
     if load.scheduling != "ps":
-        return f"has the scheduling {load.scheduling!r}, and the law is that of equal shares"
+        return f"has the scheduling {load.scheduling!r}, and the closed form is for equal shares"
     if load.arrivals.law != "exp":
-        return f"has arrivals of law {load.arrivals.law!r}, and the law is for exponential ones"
+        law = load.arrivals.law
+        return f"has arrivals of law {law!r}, and the closed form is for exponential ones"
     phases = 0
-    for law in load.demands:
-        if (phase_type := law.phases()) is None:
-            return f"has demands of law {law.law!r}, which is not of phase type"
+    for demand in load.demands:
+        if (phase_type := demand.phases()) is None:
+            return f"has demands of law {demand.law!r}, which is not of phase type"
         phases += len(phase_type[0])
     if phases > _MOST_PHASES:
-        return f"has demands of {phases} phases, and the law is for {_MOST_PHASES} at most"
+        return f"has demands of {phases} phases, and the closed form is for {_MOST_PHASES} at most"
     return None
 
 

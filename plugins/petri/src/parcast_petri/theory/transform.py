@@ -55,10 +55,6 @@ class SharedCore:
         rho = jobs.utilization
         return (1 - rho) * alone, rho * jobs.lasting(demand) * alone
 
-    def undisturbed(self, demand: float, *, idle: bool) -> float:
-        """Return the probability that no job shares the core."""
-        return self.atoms(demand, idle=idle)[0]
-
     def parts(self, demand: float, s: Complex, *, idle: bool) -> tuple[Complex, Complex]:
         """Return G_0 and Q of the transform of the time beyond the demand, at each s."""
         jobs, rho = self.jobs, self.jobs.utilization

@@ -20,7 +20,8 @@ from parcast_emulator.engines.ranks.arrays import (
     program_of,
     with_event_room,
 )
-from parcast_emulator.engines.ranks.ranks import DONE, FULL, SYNCHRONIZATION, run
+from parcast_emulator.engines.ranks.ranks import DONE, FULL, run
+from parcast_emulator.engines.ranks.spending import SYNCHRONIZATION
 from parcast_emulator.engines.servers import Servers
 from parcast_emulator.simulation import Progress
 

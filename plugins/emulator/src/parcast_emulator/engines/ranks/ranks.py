@@ -9,7 +9,6 @@ from parcast.program.matching import CODE, TIMING
 from parcast_emulator.compilation import inlined, kernel, step
 from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.ranks.arrays import (
-    ACCESSES,
     EVENTS,
     HANDLED,
     NOW,
@@ -18,6 +17,7 @@ from parcast_emulator.engines.ranks.arrays import (
     SENDER,
     STARTED,
 )
+from parcast_emulator.engines.ranks.disks import access, carry_access
 from parcast_emulator.engines.ranks.instants import WHILE, push, take
 from parcast_emulator.engines.ranks.messages import (
     CARRY,
@@ -29,9 +29,13 @@ from parcast_emulator.engines.ranks.messages import (
     leave,
     meet,
     offer,
-    satisfy,
 )
-from parcast_emulator.engines.service import access
+from parcast_emulator.engines.ranks.spending import (
+    COMMUNICATION,
+    COMPUTE,
+    charge_wait,
+    spend,
+)
 
 # Arguments are untyped: they are the named tuples of `parcast_emulator.engines.ranks.arrays`.
 
@@ -41,19 +45,8 @@ _RECV, _IRECV = CODE["recv"], CODE["irecv"]
 _WAIT, _WAITALL = CODE["wait"], CODE["waitall"]
 _READ, _WRITE = CODE["read"], CODE["write"]
 
-#: Columns of ``State.spent``.
-COMPUTE, COMMUNICATION, IO, SYNCHRONIZATION = range(4)
-
 #: Why the kernel returns: all has been handled, or so much; the heap has no room.
 DONE, ENOUGH, FULL = range(3)
-
-
-@step
-def spend(rank: int, part: int, until: float, charges: Any, state: Any) -> None:
-    """A rank is busy, or waits, until then."""
-    start = charges.start
-    state.spent[rank, part] += max(until, start) - max(state.rank.clock[rank], start)
-    state.rank.clock[rank] = until
 
 
 @step
@@ -167,15 +160,6 @@ def leave_operation(x: int, rank: int, program: Any, charges: Any, state: Any) -
 
 
 @step
-def charge_wait(rank: int, left: float, until: float, charges: Any, state: Any) -> None:
-    """Charge a wait to the message that ended it: before and after it began its transfer."""
-    since = state.rank.clock[rank]
-    end = max(since, until)
-    spend(rank, SYNCHRONIZATION, min(max(since, left), end), charges, state)
-    spend(rank, COMMUNICATION, end, charges, state)
-
-
-@step
 def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """End a wait for requests, when a round of checks finds them done."""
     since = state.rank.clock[rank]
@@ -234,47 +218,6 @@ def advance_rank(rank: int, program: Any, charges: Any, state: Any) -> None:
     state.scalars[HANDLED] += x - begun
 
 
-@inlined
-def read(x: int, now: float, program: Any, charges: Any, state: Any, cluster: Any,
-         servers: Any) -> None:  # fmt: skip
-    """Serve an access: by the disks that all nodes share, or by one of the rank's own node."""
-    rank = program.rank[x]
-    if not charges.on_nodes:
-        first = 0 if program.striped[x] else rank % charges.disks
-        after = charges.disks if program.striped[x] else first + 1
-        end = now
-        for disk in range(first, after):
-            state.disk[disk] = max(now, state.disk[disk]) + program.seconds[x]
-            end = max(end, state.disk[disk])
-        spend(rank, IO, end, charges, state)
-        satisfy(rank, state)
-        return
-    node = state.rank.node[rank]
-    first, after = cluster.disks[node], cluster.disks[node + 1]
-    disk = first + state.file_accesses[node] % (after - first)
-    state.file_accesses[node] += 1
-    offset, size = state.end_of_files[disk], program.amount[x]
-    state.end_of_files[disk] += size
-    _, end, _ = access(cluster, servers, disk, now, offset, size)
-    state.accessed[state.scalars[ACCESSES]] = x
-    push(state, end, CARRY, disk, state.scalars[ACCESSES])
-    state.scalars[ACCESSES] += 1
-
-
-@step
-def carry_file(disk: int, x: int, now: float, program: Any, charges: Any, state: Any,
-               cluster: Any, servers: Any) -> None:  # fmt: skip
-    """Carry what a disk of a node has read over the disk's bus."""
-    hardware, bus, rank = cluster.hardware, cluster.bus_of[disk], program.rank[x]
-    seconds = hardware.bus_latency + program.amount[x] / hardware.bus_bandwidth
-    if hardware.cut_through:
-        servers.bus[bus] = max(servers.bus[bus] + seconds, now)
-    else:
-        servers.bus[bus] = max(now, servers.bus[bus]) + seconds
-    spend(rank, IO, servers.bus[bus], charges, state)
-    satisfy(rank, state)
-
-
 @kernel
 def run(limit: int, program: Any, charges: Any, state: Any, cluster: Any, servers: Any) -> Any:
     """Let all ranks run, and serve what they ask for in the order of time."""
@@ -298,11 +241,11 @@ def run(limit: int, program: Any, charges: Any, state: Any, cluster: Any, server
         state.scalars[HANDLED] += 1
         kind, x = code // KIND, code % KIND
         if kind == CARRY:
-            carry_file(x, state.accessed[tie], now, program, charges, state, cluster, servers)
+            carry_access(x, state.accessed[tie], now, program, charges, state, cluster, servers)
         elif kind == DECIDE:
             decide(x, program, charges, state)
         elif program.op[x] in (_READ, _WRITE):
-            read(x, now, program, charges, state, cluster, servers)
+            access(x, now, program, charges, state, cluster, servers)
         else:
             carry(x, now, program, charges, state)
     return ENOUGH

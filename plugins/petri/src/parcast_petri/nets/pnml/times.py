@@ -25,7 +25,7 @@ def fields(transition: ET.Element, name: str) -> tuple[str | None, Fields, list[
         If the time is of a kind that is not known, so that it would be lost.
     """
     notes = [
-        f"blocks of {tool!r} in transitions are kept in the file and not read"
+        f"blocks of {tool!r} in transitions are ignored"
         for block in children(transition, "toolspecific")
         if (tool := block.get("tool")) not in _BLOCKS
     ]
@@ -101,7 +101,7 @@ def _law(law: str, *parameters: float) -> str:
 def _weighed(weight: str | None) -> list[str]:
     if weight in (None, "1", "1.0"):
         return []
-    return ["weights of transitions are left aside: priority and order decide"]
+    return ["weights of transitions are ignored: priority, then order, decides which fires"]
 
 
 def _pipe(transition: ET.Element) -> tuple[Fields, list[str]] | None:
