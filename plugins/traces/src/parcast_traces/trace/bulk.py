@@ -210,13 +210,7 @@ def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Int
             raise _error(recorder, "request_reused", at, f"request {name} is still open")
         raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
     if recorder.names.checked and (left := np.flatnonzero(slot_of >= 0)).size:
-        raise TraceError(
-            "request_leak",
-            f"rank {recorder.rank} ends with request {which[left[0]]} open"
-            + (f" and {len(left) - 1} more" if len(left) > 1 else "")
-            + "; wait for it, or free it",
-            recorder.names.where,
-        )
+        raise recorder.names.leak(recorder.rank, which[left].tolist())
     recorder.slots_used = max(recorder.slots_used, used)
     count = np.zeros(len(bulk.call), np.int64)
     count[events[opens]] = slots[opens]
