@@ -70,9 +70,9 @@ class Names:
 
     def leak(self, rank: int, requests: Sequence[Hashable]) -> TraceError:
         """Return the error of a rank that ends with open requests."""
-        more = f" and {len(requests) - 1} more" if len(requests) > 1 else ""
+        others = f" and {len(requests) - 1} more" if len(requests) > 1 else ""
         sentence = (
-            f"rank {rank} ends with request {requests[0]} open{more}; wait for it, or free it"
+            f"rank {rank} ends with request {requests[0]} open{others}; wait for it, or free it"
         )
         return TraceError("request_leak", sentence, self.where)
 
