@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from parcast.errors import UnsupportedError
 from parcast_traces.trace.calls import SLEEP
 from parcast_traces.trace.columns import BYTES, END, NAME, START, Floats, Ints, Trace
 
@@ -16,6 +17,26 @@ def gaps_of(trace: Trace) -> Floats:
     begins = first_events(trace)
     gaps[begins] = times[begins, START]
     return gaps
+
+
+def recorded_gaps(trace: Trace) -> Floats:
+    """Return the gaps of a recorded run: 0 before a rank's first call, when its clock began."""
+    gaps = gaps_of(trace)
+    gaps[first_events(trace)] = 0.0
+    return gaps
+
+
+def tick_of(trace: Trace) -> float:
+    """Return the seconds of a tick.
+
+    Raises
+    ------
+    UnsupportedError
+        If the times have no unit.
+    """
+    if trace.tick is None:
+        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
+    return trace.tick
 
 
 def slept(trace: Trace) -> Floats:

@@ -14,7 +14,7 @@ from parcast.program import Program, Site
 from parcast.program.matching import CODE
 from parcast.program.matching import NONE as NO_RANK
 from parcast_traces.folding import Table, folded
-from parcast_traces.gaps import gaps_of, slept
+from parcast_traces.gaps import gaps_of, recorded_gaps, slept, tick_of
 from parcast_traces.trace.calls import ALL, CODES, IRECV, ISEND, NAMES, NONBLOCKING, WAIT
 from parcast_traces.trace.columns import (
     BYTES,
@@ -98,14 +98,12 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
         raise UnsupportedError(
             f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} become a program"
         )
-    if trace.timed and trace.tick is None:
-        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
-    gaps, inside = gaps_of(trace) * (trace.tick or 1.0), _inside(trace)
+    recorded = trace.timed and content.added is None
+    gaps = recorded_gaps(trace) if recorded else gaps_of(trace)
+    gaps, inside = gaps * (tick_of(trace) if trace.timed else trace.tick or 1.0), _inside(trace)
     offsets = trace.events.offsets
     speed = np.repeat(place(query).speed, np.diff(offsets))  # `elapse` divides by it
     if trace.timed:
-        if content.added is None:  # recorded: when a clock began says nothing
-            gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
         gaps *= speed
     starts = np.array([], np.int64) if content.starts is None else content.starts
     table, later = _table(trace, gaps, inside * speed, starts)

@@ -210,7 +210,8 @@ class Player:
         if self.requests_of.get(wait_key):
             return self.requests_of[wait_key][0]
         for request, key in self.keys.items():
-            if all(map(_matches, key, wait_key)):
+            pairs = zip(key, wait_key, strict=True)
+            if all(left == right or min(left, right) < NONE for left, right in pairs):
                 return request
         raise FileError(f"{self.where}: no request {' '.join(words[:3])} is open")
 
@@ -219,10 +220,6 @@ class Player:
         self.keys[self.opened] = key
         self.requests_of[key].append(self.opened)
         return self.opened
-
-
-def _matches(first: int, second: int) -> bool:
-    return first == second or min(first, second) < NONE
 
 
 def _collective(name: str, kind: int, *, root: int | None = None, work: int | None = None) -> Any:
@@ -235,10 +232,6 @@ def _collective(name: str, kind: int, *, root: int | None = None, work: int | No
             player.clock += number(words[work], player.where)
 
     return action
-
-
-def _barrier(player: Player, _: Sequence[str]) -> None:
-    player.together("barrier")
 
 
 def _mean(player: Player, words: Sequence[str], at: int, kind: int) -> float:
@@ -286,7 +279,7 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "wait": Player.wait,
     "test": Player.test,
     "waitall": Player.waitall,
-    "barrier": _barrier,
+    "barrier": lambda player, _: player.together("barrier"),
     "bcast": _collective("bcast", 2, root=1),
     "reduce": _collective("reduce", 3, root=2, work=1),
     "allreduce": _collective("allreduce", 2, work=1),

@@ -17,7 +17,7 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.readers.text import lines, number, whole
-from parcast_traces.trace.calls import ROOTED
+from parcast_traces.trace.calls import ISENDS, ROOTED, SENDS
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
@@ -30,8 +30,8 @@ _RECV = ("buf", "count", "type", "peer", "tag", "comm", "status")
 
 #: The arguments of the calls that are read.
 _ARGUMENTS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("send", "bsend", "ssend", "rsend"), _SEND[:-1]),
-    **dict.fromkeys(("isend", "ibsend", "issend", "irsend", "irecv"), _SEND),
+    **dict.fromkeys(SENDS, _SEND[:-1]),
+    **dict.fromkeys((*ISENDS, "irecv"), _SEND),
     **dict.fromkeys(("recv",), _RECV),
     "sendrecv": ("sbuf", "count", "type", "peer", "tag", "rbuf", "rcount", "rtype", "source",
                  "rtag", "comm", "status"),

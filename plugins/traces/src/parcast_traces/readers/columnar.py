@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import mmap
-import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from parcast.errors import FileError
 from parcast_traces.trace.columns import Channels, Events, Trace
+from parcast_traces.whole_files import whole_file
 
 _MAGIC = b"parcast trace 1\n"
 _PAGE = 4096
@@ -30,8 +30,8 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write(trace: Trace, path: Path) -> None:
-    """Write a trace; nothing is left of a file that cannot be written whole.
+def write(trace: Trace, path: Path) -> tuple[str, ...]:
+    """Write a trace, of which nothing is lost; nothing is left of a file that is not whole.
 
     Raises
     ------
@@ -52,18 +52,13 @@ def write(trace: Trace, path: Path) -> None:
         "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
         "modeled": trace.modeled,
     }).encode()  # fmt: skip
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            start = -(-(len(_MAGIC) + 8 + len(header)) // _PAGE) * _PAGE
-            file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
-            file.write(b"\0" * (start - file.tell()))
-            for table in tables.values():
-                file.write(_padded(table))
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+    with whole_file(path, "wb") as file:
+        start = -(-(len(_MAGIC) + 8 + len(header)) // _PAGE) * _PAGE
+        file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
+        file.write(b"\0" * (start - file.tell()))
+        for table in tables.values():
+            file.write(_padded(table))
+    return ()
 
 
 def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:

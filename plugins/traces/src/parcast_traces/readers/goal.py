@@ -222,9 +222,7 @@ def trace_of(schedule: Schedule) -> Trace:
         "a rank starts what is ready before it waits, in the order of the file",
     ]
     if any(step.cpu for steps in schedule.ranks for step in steps):
-        notes.append(
-            "the processors of a rank are one: work of several takes the sum of their times"
-        )
+        notes.append("the processors of a rank are one: what they compute adds up")
     return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
 
 

@@ -38,10 +38,7 @@ _NAMES = {
     "scatter": "alltoall", "send": "send", "recv": "recv",
 }  # fmt: skip
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
-_ROOTLESS = (
-    "roots are not recorded: broadcasts and reductions wait for all ranks here, so delays may "
-    "spread too far"
-)
+_ROOTLESS = "roots are not recorded: broadcasts and reductions wait for all; delays spread too far"
 
 _BYTES = {
     "Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Short": 2, "Byte": 1,

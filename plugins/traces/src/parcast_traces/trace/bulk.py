@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import attrs
@@ -177,14 +178,14 @@ def _slots(requests: Any, opens: Any, slot_of: Any, free: Any) -> tuple[int, int
 
 
 _compiled_slots = kernel(_slots)
-#: Below this many the plain form is faster than to load the compiled one.
-_PLAIN = 500_000
+#: Below this many the plain form is faster than to load the compiled one, and numba with it.
+_PLAIN, _PLAIN_WITHOUT_NUMBA = 20_000, 500_000
 
 
 def _numbered(requests: Ints, opens: Any) -> tuple[Ints, Ints, int, int]:
     """Return the slots of requests, by request those still open, and what `_slots` returns."""
     count = int(requests.max(initial=-1)) + 1
-    if len(requests) < _PLAIN:
+    if len(requests) < (_PLAIN if "numba" in sys.modules else _PLAIN_WITHOUT_NUMBA):
         slots, slot_of = requests.tolist(), [NONE] * count
         used, wrong = _slots(slots, opens.tolist(), slot_of, [0] * (count + 1))
         return np.array(slots, np.int64), np.array(slot_of, np.int64), used, wrong
@@ -209,13 +210,7 @@ def _requests(recorder: RankRecorder, bulk: Bulk) -> tuple[Ints, Ints, Ints, Int
             raise _error(recorder, "request_reused", at, f"request {name} is still open")
         raise _error(recorder, "unknown_request", at, f"there is no open request {name}")
     if recorder.names.checked and (left := np.flatnonzero(slot_of >= 0)).size:
-        raise TraceError(
-            "request_leak",
-            f"rank {recorder.rank} ends with request {which[left[0]]} open"
-            + (f" and {len(left) - 1} more" if len(left) > 1 else "")
-            + "; wait for it, or free it",
-            recorder.names.where,
-        )
+        raise recorder.names.leak(recorder.rank, which[left].tolist())
     recorder.slots_used = max(recorder.slots_used, used)
     count = np.zeros(len(bulk.call), np.int64)
     count[events[opens]] = slots[opens]

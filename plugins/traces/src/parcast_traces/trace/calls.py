@@ -40,6 +40,8 @@ _COLLECTIVES = {
     "exscan": EXSCAN,
 }
 
+SENDS, ISENDS = tuple(_SENDS), tuple(f"i{name}" for name in _SENDS)
+
 #: Every call by name, in lower case and without ``MPI_``.
 CALLS: Mapping[str, int] = {
     **dict.fromkeys(["init", "finalize", "call", "request_free", "iprobe"], LOCAL),

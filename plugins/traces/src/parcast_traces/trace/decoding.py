@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast_traces.trace.calls import ACCESS, ALL, CODES, KINDS, NAMES, NONBLOCKING, WAIT
+from parcast_traces.trace.calls import ACCESS, ALL, CODES, ISENDS, KINDS, NAMES, NONBLOCKING, WAIT
 from parcast_traces.trace.columns import (
     BYTES,
     COUNT,
@@ -112,7 +112,7 @@ def _rows(events: Events, rank: int) -> Iterator[tuple[int, list[int], list[floa
 def makes_request(name: str) -> bool:
     """Return whether a call does not block."""
     late = KINDS[CODES[name]] >= ALL + NONBLOCKING
-    return late or name in ("isend", "issend", "ibsend", "irsend", "irecv", "win_expect")
+    return late or name in (*ISENDS, "irecv", "win_expect")
 
 
 #: By positions in `NAMES`.
@@ -145,7 +145,7 @@ def received(trace: Trace) -> Floats:
     return sizes
 
 
-def brought(trace: Trace) -> list[Floats]:
+def contributions(trace: Trace) -> list[Floats]:
     """Return of each communicator the bytes of its collectives: [ordinal, position of the rank]."""
     whole, sizes = trace.events.whole, []
     together = np.flatnonzero(whole[:, KIND] >= ALL)

@@ -68,6 +68,14 @@ class Names:
             )
         return number, self._positions[number]
 
+    def leak(self, rank: int, requests: Sequence[Hashable]) -> TraceError:
+        """Return the error of a rank that ends with open requests."""
+        others = f" and {len(requests) - 1} more" if len(requests) > 1 else ""
+        sentence = (
+            f"rank {rank} ends with request {requests[0]} open{others}; wait for it, or free it"
+        )
+        return TraceError("request_leak", sentence, self.where)
+
     def positions(self, number: int) -> Mapping[int, int]:
         """Return the positions of a communicator's members, by its number."""
         return self._positions[number]

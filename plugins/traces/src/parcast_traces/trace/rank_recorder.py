@@ -123,13 +123,7 @@ class RankRecorder:
     def check_closed(self) -> None:
         """Refuse requests that are still open."""
         if self._open:
-            raise TraceError(
-                "request_leak",
-                f"rank {self.rank} ends with request {next(iter(self._open))} open"
-                + (f" and {len(self._open) - 1} more" if len(self._open) > 1 else "")
-                + "; wait for it, or free it",
-                self.names.where,
-            )
+            raise self.names.leak(self.rank, list(self._open))
 
     def _add(self, call: str, start: float, end: float, site: str | None, **fields: float) -> None:
         columns = self.columns

@@ -44,15 +44,14 @@ class Recording:
         TraceError
             If no run can have left it.
         """
-        if self.names.checked:
-            for rank in self.ranks:
-                rank.check_closed()
+        names = self.names
+        for rank in self.ranks if names.checked else ():
+            rank.check_closed()
         counts = [len(rank.columns["call"]) for rank in self.ranks]
         shifts = np.cumsum([0, *(len(rank.slots) for rank in self.ranks)])
         whole, times = self._joined(WHOLE, np.int32), self._joined(TIMES, np.float64)
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
-        names = self.names
         regions = tuple(region for _, region in names.sites)
         trace = Trace(
             where=names.where,

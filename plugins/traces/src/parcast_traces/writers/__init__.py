@@ -21,7 +21,7 @@ WRITERS: Mapping[str, str] = {
     ".otf2": "parcast_traces.writers.otf2:write",
     ".goal": "parcast_traces.writers.goal:write",
     ".tit": "parcast_traces.writers.time_independent:write",
-    ".trace": "parcast_traces.writers.columnar:write",
+    ".trace": "parcast_traces.readers.columnar:write",
 }
 
 

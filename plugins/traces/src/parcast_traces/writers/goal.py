@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from parcast.errors import UnsupportedError
-from parcast_traces.gaps import gaps_of
+from parcast_traces.gaps import gaps_of, recorded_gaps, tick_of
 from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT, WAIT
 from parcast_traces.trace.columns import NONE, Floats, Trace
-from parcast_traces.trace.decoding import Called, brought, decoded, received
-from parcast_traces.writers.whole_files import write_lines
+from parcast_traces.trace.decoding import Called, contributions, decoded, received
+from parcast_traces.whole_files import write_lines
 
 _COLLECTIVES = "collectives are written as messages (dissemination, binomial trees, chains)"
 
@@ -36,7 +35,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
 def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
     if trace.timed:
         losses["how long calls took; computation is in whole ns"] = None
-    gaps, got, sizes = _gaps(trace), received(trace), brought(trace)
+    gaps, got, sizes = _gaps(trace), received(trace), contributions(trace)
     tags = len(trace.communicators) + 1
     yield f"num_ranks {trace.size}"
     for rank in range(trace.size):
@@ -47,14 +46,8 @@ def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
 
 def _gaps(trace: Trace) -> Floats:
     """Return the computation before each event in ns."""
-    gaps = gaps_of(trace)
-    if trace.tick is None:
-        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
-    if trace.timed:
-        first = trace.events.offsets[:-1]
-        gaps[first[first < trace.count]] = 0.0
-    nanoseconds: Floats = gaps * trace.tick * 1e9
-    return nanoseconds
+    gaps = recorded_gaps(trace) if trace.timed else gaps_of(trace)
+    return gaps * tick_of(trace) * 1e9
 
 
 class _Rank:
@@ -63,7 +56,7 @@ class _Rank:
     def __init__(
         self, trace: Trace, rank: int, tags: int, losses: dict[str, None], sizes: list[Floats]
     ) -> None:
-        self.sizes = sizes  #: that `brought` returns
+        self.sizes = sizes  #: that `contributions` returns
         self.trace, self.rank, self.tags, self.losses = trace, rank, tags, losses
         self.count = 0
         self.last: list[str] = []

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
-from parcast_traces.gaps import gaps_of
+from parcast_traces.gaps import gaps_of, recorded_gaps, tick_of
 from parcast_traces.trace.calls import ALL, WAIT
 from parcast_traces.trace.columns import NONE, Floats, Trace
-from parcast_traces.trace.decoding import Called, brought, decoded, received
-from parcast_traces.writers.whole_files import write_lines
+from parcast_traces.trace.decoding import Called, contributions, decoded, received
+from parcast_traces.whole_files import write_lines
 
 #: Operations that a second of computation becomes.
 RATE = 1e9
@@ -60,7 +60,7 @@ class _Writer:
             else []
         )
         self.open: dict[int, tuple[int, int, int]] = {}
-        self.brought = brought(trace)
+        self.contributions = contributions(trace)
         self.met = Counter[int]()  #: collectives of each communicator that the rank has come to
 
     def lines(self) -> Iterator[str]:
@@ -130,7 +130,7 @@ class _Writer:
             self.losses["bytes of barriers"] = None
         if name != call.name and name != call.name.replace("_", ""):
             self.losses[f"{call.name} is written as {name}"] = None
-        sizes = [round(amount) for amount in self.brought[call.comm][self.met[call.comm]]]
+        sizes = [round(amount) for amount in self.contributions[call.comm][self.met[call.comm]]]
         size = round(call.size)
         self.met[call.comm] += 1
         fields = {
@@ -142,15 +142,9 @@ class _Writer:
 
 def _work(trace: Trace) -> Floats:
     """Return the operations before each event."""
-    gaps = gaps_of(trace)
     if not trace.timed:
-        return gaps
-    if trace.tick is None:
-        raise UnsupportedError(f"{trace.where}: the times have no unit; state it in the trace")
-    first = trace.events.offsets[:-1]
-    gaps[first[first < trace.count]] = 0.0  # when a clock began says nothing
-    operations: Floats = gaps * trace.tick * RATE
-    return operations
+        return gaps_of(trace)
+    return recorded_gaps(trace) * tick_of(trace) * RATE
 
 
 def _shortest(amount: float) -> str:

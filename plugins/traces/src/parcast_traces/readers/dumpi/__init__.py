@@ -14,7 +14,7 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
 from parcast_traces.readers.dumpi.calls import Call, calls_of
 from parcast_traces.readers.rank_files import check_size, rank_files
-from parcast_traces.trace.calls import ALL, CALLS, ROOTED
+from parcast_traces.trace.calls import ALL, CALLS, ISENDS, ROOTED, SENDS
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
@@ -158,7 +158,7 @@ class _Writer:
         elif name == "request_free" and call.whole("request") in self.open:
             self.open.remove(call.whole("request"))
             self.recorder.free(*times, call.whole("request"))
-        elif name in ("send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend"):
+        elif name in (*SENDS, *ISENDS):
             self._send(call, times)
         elif name in ("recv", "irecv", "probe"):
             self._receive(call, times)

@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.errors import FileError, UnsupportedError
 from parcast_traces.readers.otf2 import walking as c
-from parcast_traces.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, WAIT
+from parcast_traces.trace.calls import ALL, CALLS, CODES, NAMES, ROOTED, SENDS, WAIT
 from parcast_traces.trace.columns import NONE, Ints
 from parcast_traces.trace.names import Names
 from parcast_traces.trace.rank_recorder import RankRecorder
@@ -24,7 +24,6 @@ _OPERATIONS = (
 #: A greater number is of a file that was changed; a table of all regions is made.
 _MOST_REGIONS = 1 << 22
 
-_SENDS = frozenset({"send", "bsend", "ssend", "rsend"})
 _LOCAL = {"MPI_Init": "init", "MPI_Init_thread": "init", "MPI_Finalize": "finalize",
           "MPI_Iprobe": "iprobe"}  # fmt: skip
 #: Calls that make a communicator, for which OTF2 has one operation.
@@ -149,11 +148,11 @@ class Naming:
 
 def _codes(region: str) -> tuple[int, int, int, int, int]:
     name = region.removeprefix("MPI_").lower()
-    nonblocking = name.startswith("i") and name[1:] in _SENDS
+    nonblocking = name.startswith("i") and name[1:] in SENDS
     waiting = name if CALLS.get(name) == WAIT else "waitall"
     return (
         CODES[_LOCAL.get(region, name if CALLS.get(name) == WAIT else "call")],
-        CODES[name if name in _SENDS else "send"],
+        CODES[name if name in SENDS else "send"],
         CODES[name if nonblocking else "isend"],
         CODES[waiting],
         CODES[name if name in _MAKING else "comm_dup"],

@@ -22,12 +22,10 @@ from parcast_traces.readers.paraver import calls as c
 from parcast_traces.readers.paraver.calls import Call, Message
 from parcast_traces.readers.paraver.matching import attach
 from parcast_traces.readers.paraver.records import Records, read_records
-from parcast_traces.trace.calls import ALL, CALLS, ROOTED
+from parcast_traces.trace.calls import ALL, CALLS, ISENDS, ROOTED
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording, unread
-
-_SENDS = ("isend", "ibsend", "issend", "irsend")
 
 
 def read(path: Path) -> Trace:
@@ -185,7 +183,7 @@ class _Writer:
 
     def _send(self, call: Call, message: Message, end: int) -> None:
         blocks = call.name in c.BLOCKING
-        name = call.name if call.name in _SENDS else "isend"
+        name = call.name if call.name in ISENDS else "isend"
         if blocks:
             name = "send" if call.name == "sendrecv" else call.name
         if not blocks:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import attrs
 
+from parcast_traces.trace.calls import ISENDS, SENDS
+
 #: Event types whose values are calls, 0 where one ends: of messages, collectives, one-sided calls
 #: and others, of which those not named below wait for nobody.
 TYPES = range(50_000_001, 50_000_006)
@@ -44,16 +46,12 @@ UNMODELED: Mapping[int, str] = {
 #: Calls of messages that only set up a request, or ask for one.
 SETTING_UP = frozenset([112, 116, 117, 121, 122, 153])
 
-BLOCKING = frozenset(["send", "bsend", "ssend", "rsend", "recv", "sendrecv"])
-SENDING = frozenset([
-    "send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend", "sendrecv", "start",
-    "startall",
-])  # fmt: skip
+BLOCKING = frozenset([*SENDS, "recv", "sendrecv"])
+SENDING = frozenset([*SENDS, *ISENDS, "sendrecv", "start", "startall"])
 POSTING = frozenset(["recv", "irecv", "sendrecv", "start", "startall"])
 WAITING = frozenset([
     "wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome",
 ])  # fmt: skip
-COMPLETING = WAITING | {"recv", "sendrecv"}
 #: Calls that have any number of messages.
 MANY = WAITING | {"startall"}
 
