@@ -22,10 +22,10 @@ UNROLLED = 32
 
 @attrs.frozen
 class Linear:
-    """factor * index + rest, neither of them depending on the index."""
+    """factor * index + offset, neither of them depending on the index."""
 
     factor: Polynomial
-    rest: Polynomial
+    offset: Polynomial
 
 
 class Sums:
@@ -64,11 +64,11 @@ class Sums:
         closed, left = self.kernel.number(0), self.kernel.number(0)
         for moving, factors in groups.items():
             factor = self.kernel.total(factors)
-            found = self._monomial(index, low, high, moving)
-            if found is None:
+            total = self._monomial(index, low, high, moving)
+            if total is None:
                 left = left + factor * self.kernel.monomial(moving)
             else:
-                closed = closed + factor * found
+                closed = closed + factor * total
         if left.terms:
             common, inner = self._outside(left, index)
             closed = closed + common * self.kernel.call("sum", index, index.low, index.high, inner)
@@ -79,13 +79,13 @@ class Sums:
         shared: set[tuple[Atom, int]] | None = None
         for monomial, _ in body.terms:
             shared = set(monomial) if shared is None else shared & set(monomial)
-        kept = [pair for pair in shared or () if index not in pair[0].free]
-        ordered = tuple(sorted(kept, key=lambda pair: pair[0].serial))
+        outside = [pair for pair in shared or () if index not in pair[0].free]
+        ordered = tuple(sorted(outside, key=lambda pair: pair[0].serial))
         factor = self.kernel.monomial(ordered)
         parts = []
         for monomial, coefficient in body.terms:  # not divided: a bracket is no number to divide by
-            rest = tuple(pair for pair in monomial if pair not in kept)
-            parts.append(self.kernel.monomial(rest, coefficient))
+            inside = tuple(pair for pair in monomial if pair not in outside)
+            parts.append(self.kernel.monomial(inside, coefficient))
         return factor, self.kernel.total(parts)
 
     def _monomial(
@@ -106,20 +106,20 @@ class Sums:
         ):
             for atom, exponent in others:
                 if atom.kind == kind and exponent == 1:
-                    rest = self.kernel.monomial(
+                    body = self.kernel.monomial(
                         tuple(pair for pair in moving if pair[0] is not atom)
                     )
-                    found = method(index, low, high, atom, rest)
-                    if found is not None:
-                        return found
+                    total = method(index, low, high, atom, body)
+                    if total is not None:
+                        return total
         if len(others) == 1 and others[0][0].kind == "floor" and others[0][1] == 1:
             return self._floors(index, low, high, others[0][0], power)
         return None
 
-    def linear(self, one: Polynomial, index: Symbol) -> Linear | None:
+    def linear(self, polynomial: Polynomial, index: Symbol) -> Linear | None:
         """Return an expression as a linear one of the index, or None."""
         symbol = self.kernel.atom("sym", index)
-        parts = split(self.kernel, one, symbol)
+        parts = split(self.kernel, polynomial, symbol)
         if parts is None or any(index in part.free for part in parts):
             return None
         return Linear(*parts)
@@ -141,10 +141,10 @@ class Sums:
     def _floors(
         self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, power: int
     ) -> Polynomial | None:
-        found = self.block(atom.arguments[0], index)
-        if found is None:
+        block = self.block(atom.arguments[0], index)
+        if block is None:
             return None
-        sign, offset, size = found
+        sign, offset, size = block
         total = self.kernel.number(0)
         # with j = sign i + offset: i^k = (sign (j - offset))^k, j over a range of the same length
         first, last = (low + offset, high + offset) if sign > 0 else (offset - high, offset - low)
@@ -181,13 +181,13 @@ class Sums:
         total = self.kernel.number(0)
         for monomial, coefficient in inner.terms:
             exponent = dict(monomial).get(symbol, 0)
-            rest = self.kernel.monomial(
+            remainder = self.kernel.monomial(
                 tuple(pair for pair in monomial if pair[0] is not symbol), coefficient
             )
             below = self._faulhaber(exponent, blocks - 1)
             if exponent == 0:
                 below = blocks  # q = 0 counts too
-            total = total + rest * below
+            total = total + remainder * below
         return total + blocks * (
             self._faulhaber(power, end) - self._faulhaber(power, blocks * size - 1)
         )
@@ -204,26 +204,26 @@ class Sums:
         size = self.kernel.inverse(sign * line.factor)
         if not self.signs.integer(size) or not self.signs.nonneg(size - 1):
             return None
-        return sign, self.rules.floor(self.kernel.expanded(line.rest * size)), size
+        return sign, self.rules.floor(self.kernel.expanded(line.offset * size)), size
 
     # S4: sum of p(i) max(u, v), split where they cross
 
     def _crossing(
-        self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, rest: Polynomial
+        self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, body: Polynomial
     ) -> Polynomial | None:
         if len(atom.arguments) != 2:
             return None
-        one, other = atom.arguments
-        line = self.linear(one - other, index)
+        left, right = atom.arguments
+        line = self.linear(left - right, index)
         if line is None or not (
             self.signs.positive(line.factor) or self.signs.positive(-line.factor)
         ):
             return None
         if not line.factor.terms:
             return None
-        inner = self.index_over(index, low, high, one, other, rest)
+        inner = self.index_over(index, low, high, left, right, body)
         moved = [
-            self.rules.replaced(e, index, self.kernel.value(inner)) for e in (one, other, rest)
+            self.rules.replaced(e, index, self.kernel.value(inner)) for e in (left, right, body)
         ]
         above = self.rules.nonnegative(moved[0] - moved[1]) * (moved[0] - moved[1]) * moved[2]
         return self.sum(inner, moved[1] * moved[2]) + self.sum(inner, above)

@@ -28,8 +28,8 @@ class Conditions:
             if node.name == "bern":
                 chance = self.lowering.value(node.arguments[0], scope)
                 message = "bern takes a number from 0 to 1"
-                self.guards.nonneg(chance, message, node.place, scope)
-                self.guards.nonneg(1 - chance, message, node.place, scope)
+                self.guards.nonneg(chance, message, node.position, scope)
+                self.guards.nonneg(1 - chance, message, node.position, scope)
                 return chance
             if node.name in {"and", "or", "not"}:
                 return self._logic(node, scope)
@@ -59,8 +59,8 @@ class Conditions:
                 return self._possible_choice(node, scope)
         if self.lowering.names_let(node, scope):
             return self.lowering.let(node, scope, self.possible)
-        found = self.truth(node, scope)
-        return found, found
+        chance = self.truth(node, scope)
+        return chance, chance
 
     def _possible_choice(self, node: Apply, scope: Scope) -> tuple[Polynomial, Polynomial]:
         may, must = self.possible(node.arguments[0], scope)
@@ -85,13 +85,13 @@ class Conditions:
     ) -> Polynomial:
         """Return ``?:`` with its arms as ``lower`` turns them into formulas."""
         chosen = self.truth(node.arguments[0], scope)
-        other = 1 - chosen
+        not_chosen = 1 - chosen
         yes = lower(node.arguments[1], scope.if_(chosen)) if chosen.terms else chosen
-        no = lower(node.arguments[2], scope.if_(other)) if other.terms else other
-        return chosen * yes + other * no
+        no = lower(node.arguments[2], scope.if_(not_chosen)) if not_chosen.terms else not_chosen
+        return chosen * yes + not_chosen * no
 
     def _comparison(self, node: Apply, scope: Scope) -> Polynomial:
-        left, right = (self.lowering.value(one, scope) for one in node.arguments)
+        left, right = (self.lowering.value(argument, scope) for argument in node.arguments)
         difference = left - right
         if node.name in {"==", "!="}:
             equal = self.rules.zero(difference)
@@ -104,9 +104,9 @@ class Conditions:
         return 1 - self.rules.nonnegative(below)
 
 
-def _both(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one * other
+def _both(left: Polynomial, right: Polynomial) -> Polynomial:
+    return left * right
 
 
-def _either(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one + other - one * other
+def _either(left: Polynomial, right: Polynomial) -> Polynomial:
+    return left + right - left * right

@@ -71,5 +71,5 @@ def _kernel() -> Callable[..., Any]:
     from parcast.plugins import cached_kernels
 
     with cached_kernels("parcast-pamela") as cached:
-        found: Callable[..., Any] = numba.njit(kernel.run, cache=cached)
-    return found
+        loop: Callable[..., Any] = numba.njit(kernel.run, cache=cached)
+    return loop
