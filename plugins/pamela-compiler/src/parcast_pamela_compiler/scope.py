@@ -107,9 +107,9 @@ class Scope:
         indices = tuple(inner.elts) if isinstance(inner, ast.Tuple) else (inner,)
         if len(indices) != len(array.extents):
             written = ", ".join([*map(ast.unparse, indices), *[":"] * len(array.extents)])
-            wanted = ", ".join(written.split(", ")[: len(array.extents)])
+            subscripts = ", ".join(written.split(", ")[: len(array.extents)])
             axes = f"{len(array.extents)} {'axis' if len(array.extents) == 1 else 'axes'}"
-            self.source.fail(node, f"{name} has {axes}; write '{name}[{wanted}]'")
+            self.source.fail(node, f"{name} has {axes}; write '{name}[{subscripts}]'")
         return array, indices
 
 

@@ -15,6 +15,7 @@ from parcast.quantities import is_quantity, parse_quantity
 from parcast.quantities import parse as parse_formula
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator
+from parcast_pamela.language.arrays import Array, Bound
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Listing, Parameter
@@ -23,38 +24,6 @@ from parcast_pamela.language.tree import Listing, Parameter
 MOST_ELEMENTS = 10_000_000
 #: The dimensions that values of a type may have
 _UNITS = {"time": "|s", "bytes": "|B", "flop": "|FLOP", "rate": "|.*/s", "prob": "|1", "bool": ""}
-
-
-@attrs.frozen
-class Array:
-    """An array parameter's values; ``lows`` and ``highs`` are its first and last indices."""
-
-    name: str
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    items: tuple[Exact, ...] = attrs.field(repr=False)
-
-    def at(self, indices: tuple[Exact, ...]) -> Exact:
-        """Return an element.
-
-        Raises
-        ------
-        ArithmeticRefusedError
-            If an index is not whole or out of range.
-        """
-        position = 0
-        for index, low, high in zip(indices, self.lows, self.highs, strict=True):
-            if index.denominator != 1:
-                raise ArithmeticRefusedError(f"the index {index} of {self.name} is not whole")
-            if not low <= index <= high:
-                raise ArithmeticRefusedError(
-                    f"the index {index} of {self.name} is not in {low}..{high}"
-                )
-            position = position * (high - low + 1) + int(index) - low
-        return self.items[position]
-
-
-Bound = Exact | Array
 
 
 def to_exact(value: Any, name: str, kind: str = "real") -> Exact:
@@ -103,7 +72,7 @@ def bind(model: Model, parameters: Mapping[str, Any]) -> dict[str, Bound]:
     ----------
     model
         Linked and checked.
-    given
+    parameters
         Numbers, texts such as ``"3 us"`` or ``"1/3"``, and nested lists for arrays.
 
     Raises
@@ -121,38 +90,31 @@ def bind(model: Model, parameters: Mapping[str, Any]) -> dict[str, Bound]:
             raise UnknownNameError(
                 f"{model.name} has no parameter {name!r}.{hint} Known: {declared}."
             )
-    bound = Bindings(model, parameters).all()
+    bound = dict(Bindings(model, parameters))
     evaluator = Evaluator(model, bound)
     for assumption in model.assumptions:
         if not evaluator.value(assumption.condition, {}):
-            line = (
-                assumption.position.source.text.splitlines()[assumption.position.line - 1]
-                if assumption.position
-                else ""
-            )
-            raise ModelValueError(
-                f"this assumption does not hold: {line.strip()}", assumption.position
-            )
+            line = assumption.position.line_text if assumption.position else ""
+            raise ModelValueError(f"this assumption does not hold: {line}", assumption.position)
     return bound
 
 
-class Bindings:
+class Bindings(Mapping[str, Bound]):
     """Works out parameters in any order, since defaults may use other parameters."""
 
     def __init__(self, model: Model, parameters: Mapping[str, Any]) -> None:
         self.model, self.parameters = model, parameters
-        self.values: dict[str, Bound] = {}
+        self._bound: dict[str, Bound] = {}
         self.in_progress: list[str] = []
 
-    def all(self) -> dict[str, Bound]:
-        """Return every parameter's value."""
-        return {name: self[name] for name in self.model.parameters}
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.model.parameters)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.model.parameters
+    def __len__(self) -> int:
+        return len(self.model.parameters)
 
     def __getitem__(self, name: str) -> Bound:
-        if name not in self.values:
+        if name not in self._bound:
             parameter = self.model.parameters[name]
             if name in self.in_progress:
                 circle = " -> ".join([*self.in_progress, name])
@@ -161,9 +123,9 @@ class Bindings:
                 )
             self.in_progress.append(name)
             evaluator = Evaluator(self.model, self)
-            self.values[name] = self._value(parameter, evaluator)
+            self._bound[name] = self._value(parameter, evaluator)
             self.in_progress.pop()
-        return self.values[name]
+        return self._bound[name]
 
     def _value(self, parameter: Parameter, evaluator: Evaluator) -> Bound:
         name = parameter.name

@@ -81,8 +81,8 @@ def compile_(
     if len(chosen) > 1:
         raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
     parameters, constants = _parameter_values(settings, bindings), _parameter_values(fix, None)
-    if twice := sorted(parameters.keys() & constants):
-        raise ParcastError(f"{', '.join(twice)}: --fix makes it a number; leave out its --set")
+    if both_ways := sorted(parameters.keys() & constants):
+        raise ParcastError(f"{', '.join(both_ways)}: --fix makes it a number; leave out its --set")
     compiled = _compiled(context, file, machine_model, constants)
     if chosen & {"python", "numpy", "numba", "c"}:
         print(_source(compiled, chosen.pop()), end="")

@@ -12,9 +12,10 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.bindings import Bound, bind
+from parcast_pamela.bindings import bind
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
+from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.functions import Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (
@@ -74,9 +75,9 @@ def enumerate_bounds(
     ----------
     model
         Without missing equations.
-    given
+    parameters
         Values of parameters; see `parcast_pamela.bindings.bind`.
-    most
+    step_limit
         How many steps it may take.
     transfers
         An equation whose calls take their own T^l on the critical path.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.functions import (
     FUNCTIONS,
     ArithmeticRefusedError,
@@ -27,9 +28,6 @@ from parcast_pamela.language.tree import (
     walk,
 )
 
-if TYPE_CHECKING:
-    from parcast_pamela.bindings import Bindings, Bound
-
 #: Loops and sums of more steps are refused.
 MOST_STEPS = 20_000_000
 #: Lets within lets deeper than this have no end.
@@ -44,7 +42,7 @@ class Evaluator:
     """Evaluates expressions of a model at one set of parameters."""
 
     def __init__(
-        self, model: Model, bound: Mapping[str, Bound] | Bindings, step_limit: int = MOST_STEPS
+        self, model: Model, bound: Mapping[str, Bound], step_limit: int = MOST_STEPS
     ) -> None:
         self.model, self.bound, self.step_limit = model, bound, step_limit
         self.steps = 0

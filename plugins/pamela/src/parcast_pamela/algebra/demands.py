@@ -170,11 +170,11 @@ class Demands:
                         renamed.append(loop)
                         continue
                     name = self.kernel.index(low, high, [*moved, outer, new, *inner, *renamed])
-                    again = {loop: self.kernel.value(name)}
-                    indices = tuple(self._replaced(e, again) for e in indices)
-                    time = self._replaced(time, again)
+                    renaming = {loop: self.kernel.value(name)}
+                    indices = tuple(self._replaced(e, renaming) for e in indices)
+                    time = self._replaced(time, renaming)
                     renamed.append(name)
-                    swap |= again
+                    swap |= renaming
                 index, inner = new, renamed
             moved.append(index)
         return moved, indices, time
@@ -243,7 +243,7 @@ class Demands:
         self, index: Symbol, instance: Polynomial, low: Polynomial, high: Polynomial
     ) -> bool:
         """Return whether a loop visits each instance once."""
-        line = self.sums.linear(instance, index)
+        line = self.sums.forms.linear(instance, index)
         if line is None or line.factor.constant not in {1, -1}:
             return False
         ends = [self.rules.replaced(instance, index, end) for end in (index.low, index.high)]
@@ -256,10 +256,10 @@ class Demands:
         floor_form = self.patterns.floor_of(instance, index)
         if floor_form is None:
             return None
-        (sign, offset, size), outside = floor_form
-        first, last = index.low + offset, index.high + offset
+        size, outside = floor_form.block.size, floor_form.remainder
+        first, last = floor_form.block.ends(index.low, index.high)
         if (
-            sign < 0
+            floor_form.block.sign < 0
             or not self.patterns.divides(size, first)
             or not self.patterns.divides(size, last + 1)
         ):

@@ -35,7 +35,7 @@ class ExactValues:
         Raises
         ------
         ArithmeticRefusedError
-            If it has none, or takes more than ``most`` steps, by default a million.
+            If it has none, or takes more than ``step_limit`` steps, by default a million.
         """
         cache = self._store(polynomial.free)
         value = cache.get(polynomial)

@@ -11,7 +11,7 @@ class Extremes:
     """Maxima over indices; each method states its identity and when it holds."""
 
     def __init__(self, sums: Sums) -> None:
-        self.sums, self.rules = sums, sums.rules
+        self.sums, self.forms, self.rules = sums, sums.forms, sums.rules
         self.kernel, self.signs = sums.kernel, sums.signs
 
     def top(self, index: Symbol, body: Polynomial) -> Polynomial:
@@ -43,13 +43,13 @@ class Extremes:
         if (turn := self._first_period(body, index)) is not None:
             return self.top(turn, self.rules.replaced(body, index, self.kernel.value(turn)))
         if not_empty.constant == 1:
-            still, moving = self._apart(body, index)
-            if still.terms and self.signs.nonneg(moving):
-                return still + self.top(index, moving)
+            fixed, moving = self._split_terms(body, index)
+            if fixed.terms and self.signs.nonneg(moving):
+                return fixed + self.top(index, moving)
         return self.kernel.call("top", index, low, high, body)
 
     def _factored(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
-        """Return (m, rest) with body = m * rest, m a monomial, 0 or more, free of the index."""
+        """Return (m, inside) with body = m * inside, m a monomial, 0 or more, free of the index."""
         shared = None
         for monomial, _ in body.terms:
             shared = set(monomial) if shared is None else shared & set(monomial)
@@ -78,7 +78,7 @@ class Extremes:
             if atom.kind == "max" and exponent == 1 and index in atom.free
         }
         for atom in maxima:
-            parts = split(self.kernel, body, atom)
+            parts = split(body, atom)
             if parts is None or not self.signs.nonneg(parts[0]):
                 continue
             factor, remainder = parts
@@ -109,11 +109,11 @@ class Extremes:
         value = self.kernel.power(atom, 1)
         if atom.kind not in {"sym", "floor"} or self.signs.direction(value, index) is None:
             return False
-        if split(self.kernel, body, atom) is not None:
+        if split(body, atom) is not None:
             return True
         if atom.kind != "floor":
             return False
-        line = self.sums.linear(atom.arguments[0], index)
+        line = self.forms.linear(atom.arguments[0], index)
         if line is None:
             return False
         change = line.factor * (index.high - index.low)
@@ -123,17 +123,17 @@ class Extremes:
         """Return an index over less of the range that has every value of a periodic body."""
         moving = {a for m, _ in body.terms for a, _ in m if index in a.free}
         for atom in sorted(moving, key=lambda atom: atom.serial):
-            block = self.sums.block(atom.arguments[0], index) if atom.kind == "floor" else None
+            block = self.forms.block(atom.arguments[0], index) if atom.kind == "floor" else None
             if block is None:
                 continue
-            period = block[2]
+            period = block.size
             last = self.rules.minimum([index.high, index.low + period - 1])
             after = self.kernel.value(index) + period
             if last is not index.high and self.rules.replaced(body, index, after) is body:
-                return self.sums.index_over(index, index.low, last, body)
+                return self.forms.index_over(index, index.low, last, body)
         return None
 
-    def _apart(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
+    def _split_terms(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
         """Return the terms free of the index, and the others."""
         moving = [
             self.kernel.monomial(monomial, coefficient)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
-if TYPE_CHECKING:
-    from parcast_pamela.algebra.signs import Signs
+
+class SignProofs(Protocol):
+    """What is certain of signs; whoever proves them may ask for directions in turn."""
+
+    kernel: Kernel
+
+    def nonneg(self, polynomial: Polynomial) -> bool:
+        """Return whether an expression is certainly 0 or more."""
+
+    def nonpos(self, polynomial: Polynomial) -> bool:
+        """Return whether an expression is certainly 0 or less."""
+
+    def atom_sign(self, atom: Atom) -> bool:
+        """Return whether an atom is certainly 0 or more."""
 
 
-def direction(signs: Signs, polynomial: Polynomial, index: Symbol) -> int | None:
+def direction(signs: SignProofs, polynomial: Polynomial, index: Symbol) -> int | None:
     """Return 1 if an expression never falls as an index grows, -1 if it never rises.
 
     0 means that it does not depend on the index, None that nothing is known.
@@ -32,7 +45,7 @@ def direction(signs: Signs, polynomial: Polynomial, index: Symbol) -> int | None
 
 
 def _term_direction(
-    signs: Signs, monomial: Monomial, coefficient: object, index: Symbol
+    signs: SignProofs, monomial: Monomial, coefficient: object, index: Symbol
 ) -> int | None:
     """Return the direction of a term whose factors are all 0 or more."""
     if not any(index in atom.free for atom, _ in monomial):
@@ -53,7 +66,7 @@ def _term_direction(
     return total if coefficient > 0 else -total  # type: ignore[operator]
 
 
-def _atom_direction(signs: Signs, atom: Atom, index: Symbol) -> int | None:
+def _atom_direction(signs: SignProofs, atom: Atom, index: Symbol) -> int | None:
     if atom.kind == "sym":
         return 1
     if atom.kind in {"floor", "log2", "log", "exp", "sqrt", "ge0", "poly"}:

@@ -14,6 +14,7 @@ from parcast_pamela.algebra.polynomials import (
     Polynomial,
     Symbol,
 )
+from parcast_pamela.algebra.printing import text
 from parcast_pamela.errors import TooLargeError
 from parcast_pamela.language.functions import Exact
 
@@ -22,10 +23,9 @@ MOST_PRODUCTS = 100_000
 
 
 class Kernel:
-    """Makes atoms and polynomials, each once.
+    """Makes atoms and polynomials, each once; the `Arithmetic` of polynomials.
 
-    `number`, `power`, `monomial`, `add`, `total`, `scaled`, `multiply` and `inverse` do the
-    arithmetic; another kernel, such as one of SymPy, has its own.
+    Another kernel, such as one of SymPy, has arithmetic of its own.
     """
 
     def __init__(self) -> None:
@@ -181,6 +181,10 @@ class Kernel:
                     part = part * atom.arguments[0] ** exponent
             parts.append(part)
         return self.expanded(self.total(parts))
+
+    def text(self, polynomial: Polynomial) -> str:
+        """Return a polynomial as PAMELA writes it."""
+        return text(polynomial)
 
     def substitute(self, polynomial: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
         """Return an expression with symbols replaced, simplified no further."""

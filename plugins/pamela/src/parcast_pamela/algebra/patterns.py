@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from parcast_pamela.algebra.polynomials import Atom, Polynomial, Symbol
+from parcast_pamela.algebra.forms import FloorForm
+from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.algebra.sums import Sums
-from parcast_pamela.algebra.terms import split
 
 
 class Patterns:
     """Residues, blocks and one to one; each method states what it takes to be one (W2 to W4)."""
 
     def __init__(self, sums: Sums) -> None:
-        self.sums, self.rules = sums, sums.rules
+        self.sums, self.forms, self.rules = sums, sums.forms, sums.rules
         self.kernel, self.signs = sums.kernel, sums.signs
 
     def injective(self, instance: Polynomial, index: Symbol) -> bool:
         """Return whether no two iterations choose the same instance."""
-        line = self.sums.linear(instance, index)
+        line = self.forms.linear(instance, index)
         if line is None:
             return False
         return self.signs.positive(line.factor) or self.signs.positive(-line.factor)
@@ -38,10 +38,8 @@ class Patterns:
         floor_form = self.floor_of(instance, index)
         if floor_form is None:
             return None
-        (sign, offset, size), _ = floor_form
-        first, last = index.low + offset, index.high + offset
-        if sign < 0:
-            first, last = offset - index.high, offset - index.low
+        size = floor_form.block.size
+        first, last = floor_form.block.ends(index.low, index.high)
         smaller = self.rules.minimum([count, size])
         if self.divides(size, first) or self.divides(size, last + 1):
             return smaller
@@ -74,9 +72,9 @@ class Patterns:
         floor_form = self.floor_of(instance, index)
         if floor_form is None:
             return None
-        (sign, offset, size), _ = floor_form
-        first, last = index.low + offset, index.high + offset
-        if sign < 0 or not self.divides(size, last + 1 if rising > 0 else first):
+        size = floor_form.block.size
+        first, last = floor_form.block.ends(index.low, index.high)
+        if floor_form.block.sign < 0 or not self.divides(size, last + 1 if rising > 0 else first):
             return None
         if rising > 0:
             ends = self.rules.maximum([index.low, index.high - size + 1]), index.high
@@ -92,17 +90,17 @@ class Patterns:
 
         S is 1 or -1, or an expression that is whole.
         """
-        floor_term = self._floor(instance, index)
+        floor_term = self.forms.floor_term(instance, index)
         if floor_term is None:
             return None
         atom, factor, outside = floor_term
         size = -factor
-        line = self.sums.linear(outside, index)
+        line = self.forms.linear(outside, index)
         if line is None or index in size.free or not self.signs.integer(size):
             return None
         if not self.signs.nonneg(size - 1) or not self.signs.integer(line.factor):
             return None
-        inner = self.sums.linear(self.kernel.expanded(atom.arguments[0] * size), index)
+        inner = self.forms.linear(self.kernel.expanded(atom.arguments[0] * size), index)
         if inner is None or inner.factor is not line.factor or not self.signs.integer(inner.offset):
             return None
         stride = line.factor
@@ -110,32 +108,10 @@ class Patterns:
             return int(stride.constant), size
         return stride, size
 
-    def floor_of(
-        self, instance: Polynomial, index: Symbol
-    ) -> tuple[tuple[int, Polynomial, Polynomial], Polynomial] | None:
-        """Return (block, rest) if the instance is floor(block) plus what is free of i, or None."""
-        floor_term = self._floor(instance, index)
-        if floor_term is None:
-            return None
-        atom, factor, remainder = floor_term
-        if factor.constant != 1 or index in remainder.free:
-            return None
-        block = self.sums.block(atom.arguments[0], index)
-        return None if block is None else (block, remainder)
-
-    def _floor(
-        self, instance: Polynomial, index: Symbol
-    ) -> tuple[Atom, Polynomial, Polynomial] | None:
-        """Return (floor, f, rest) with instance = f floor + rest, the only floor of the index."""
-        floors = {
-            atom for monomial, _ in instance.terms for atom, _ in monomial
-            if atom.kind == "floor" and index in atom.free
-        }  # fmt: skip
-        if len(floors) != 1:
-            return None
-        (atom,) = floors
-        parts = split(self.kernel, instance, atom)
-        return None if parts is None else (atom, *parts)
+    def floor_of(self, instance: Polynomial, index: Symbol) -> FloorForm | None:
+        """Return the form of an instance that is the floor of a block plus what is free of i."""
+        form = self.forms.floor_form(instance, index)
+        return None if form is None or form.factor.constant != 1 else form
 
     def divides(self, size: Polynomial, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly a multiple of a whole number."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
+from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.terms import is_turned
 from parcast_pamela.language.functions import Exact, size
-
-if TYPE_CHECKING:
-    from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
 #: What the negative of an atom is called, that of its negative arguments
 _TURNED = {"floor": "ceil", "max": "min"}
@@ -169,7 +167,7 @@ def atoms(polynomial: Polynomial) -> Iterator[Atom]:
                 if atom not in seen:
                     seen.add(atom)
                     yield atom
-                    stack += [inner for inner in atom.arguments if hasattr(inner, "terms")]
+                    stack += [inner for inner in atom.arguments if isinstance(inner, Polynomial)]
 
 
 class _Printer:

@@ -70,7 +70,7 @@ class Rules:
             return outside + math.floor(value)
         if self.signs.integer(inside):
             return outside + inside
-        under = denominators(self.kernel, inside)
+        under = denominators(inside)
         over = self.kernel.expanded(inside * under)
         if self.signs.integer(over) and self.signs.nonneg(under - 1):
             if self.signs.nonneg(over) and self.signs.nonneg(under - 1 - over):
@@ -141,7 +141,7 @@ class Rules:
         return -self.maximum([-arm for arm in arms])
 
     def _as_maximum(self, polynomial: Polynomial) -> tuple[list[Polynomial], Polynomial]:
-        """Return (arms, rest) with one = max(arms) + rest, if it is a maximum times m >= 0."""
+        """Return (arms, remainder), max(arms) + remainder, if it is m >= 0 times a maximum."""
         nothing = self.kernel.number(0)
         maxima = [
             (index, atom)

@@ -41,7 +41,7 @@ class Signs:
         self._shifted: dict[Symbol, Polynomial] = {}
         self._unshifted: dict[Symbol, Polynomial] = {}
         self._origins: dict[Symbol, Polynomial] = {}
-        self._left, self._nested = _MOST, 0
+        self._steps_left, self._nested = _MOST, 0
         self._samples = self._fitting()
 
     def assume(self, fact: Polynomial) -> None:
@@ -102,12 +102,12 @@ class Signs:
             return value >= 0
         polynomial = self._primitive(polynomial)
         if polynomial not in self._proven:
-            outer, limit = self._left, _NESTED if self._nested else _MOST
-            self._left = min(outer - 1, limit)
+            outer, limit = self._steps_left, _NESTED if self._nested else _MOST
+            self._steps_left = min(outer - 1, limit)
             self._nested += 1
             self._proven[polynomial] = self._prove(self._shift(polynomial), (), _DEEPEST)
             self._nested -= 1
-            self._left = outer if not self._nested else outer - 1
+            self._steps_left = outer if not self._nested else outer - 1
         return self._proven[polynomial]
 
     def _primitive(self, polynomial: Polynomial) -> Polynomial:
@@ -139,7 +139,7 @@ class Signs:
         """Return whether an expression is certainly above 0."""
         if self.integer(polynomial):
             return self.nonneg(polynomial - 1)
-        under = denominators(self.kernel, polynomial)
+        under = denominators(polynomial)
         whole = self.kernel.expanded(polynomial * under)
         if under.constant != 1 and self.nonneg(under) and self.integer(whole):
             return self.nonneg(whole - 1)
@@ -213,8 +213,8 @@ class Signs:
         pairs = list(zip(polynomial.terms, signs, strict=True))
         if all(nonneg and c > 0 for (_, c), nonneg in pairs):
             return True
-        self._left -= 1
-        if depth == 0 or self._left < 0 or len(polynomial.terms) > _LONGEST:
+        self._steps_left -= 1
+        if depth == 0 or self._steps_left < 0 or len(polynomial.terms) > _LONGEST:
             return False
         if all(nonneg and c < 0 for (_, c), nonneg in pairs) or self._refuted(polynomial, facts):
             return False
@@ -228,7 +228,7 @@ class Signs:
     def _by_choice(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
         """Replace a max by its arms, a floor by its bounds, a bracket by 0 and 1."""
         for atom in atoms_to_choose(polynomial):
-            parts = split(self.kernel, polynomial, atom)
+            parts = split(polynomial, atom)
             if parts is None:
                 continue
             factor, remainder = parts
@@ -276,7 +276,7 @@ class Signs:
         if not below:
             negative = [self.kernel.number(-1)] if self.positive(-inner) else []
             return [inner, *negative]
-        under, least = denominators(self.kernel, inner), inner - 1
+        under, least = denominators(inner), inner - 1
         if exact:
             least = inner
         elif self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
@@ -306,7 +306,7 @@ class Signs:
             if any(a is atom and e < 0 for m, _ in polynomial.terms for a, e in m):
                 continue
             low, high = self._shift(index.low), self._shift(index.high)
-            parts = split(self.kernel, polynomial, atom)
+            parts = split(polynomial, atom)
             if parts is not None:
                 factor, remainder = parts
                 rising = self._sign_of(factor, facts, depth)
@@ -341,7 +341,7 @@ class Signs:
                     )
                     if not self._monomial_sign(factor.terms[0][0]):
                         continue
-                    if self._left < 0:
+                    if self._steps_left < 0:
                         return False
                     if self._prove(polynomial - factor * fact, facts, min(depth, 3)):
                         return True
@@ -358,7 +358,7 @@ class Signs:
         )
 
     def _by_denominator(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
-        denominator = denominators(self.kernel, polynomial)
+        denominator = denominators(polynomial)
         if denominator.constant is not None or not self._monomial_sign(denominator.terms[0][0]):
             return False
         return self._prove(self.kernel.expanded(polynomial * denominator), facts, depth)

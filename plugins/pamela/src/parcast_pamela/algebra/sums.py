@@ -8,24 +8,14 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-import attrs
-
 from parcast_pamela.algebra.brackets import Brackets
+from parcast_pamela.algebra.forms import IndexForms
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.rules import Rules
-from parcast_pamela.algebra.terms import split
 from parcast_pamela.language.functions import Exact
 
 #: Ranges of fewer numbers are written out.
 UNROLLED = 32
-
-
-@attrs.frozen
-class Linear:
-    """factor * index + offset, neither of them depending on the index."""
-
-    factor: Polynomial
-    offset: Polynomial
 
 
 class Sums:
@@ -34,7 +24,8 @@ class Sums:
     def __init__(self, rules: Rules, *, closed: bool = True) -> None:
         self.rules, self.closed = rules, closed  # not closed: each sum and maximum as it stands
         self.kernel, self.signs = rules.kernel, rules.signs
-        self.brackets = Brackets(self)
+        self.forms = IndexForms(rules)
+        self.brackets = Brackets(self.forms, self.sum)
 
     def sum(self, index: Symbol, body: Polynomial) -> Polynomial:
         """Return the sum of ``body`` over the range of ``index``."""
@@ -75,7 +66,7 @@ class Sums:
         return closed
 
     def _outside(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
-        """Return (factor, rest) with body = factor * rest, the factor free of the index."""
+        """Return (factor, inside) with body = factor * inside, the factor free of the index."""
         shared: set[tuple[Atom, int]] | None = None
         for monomial, _ in body.terms:
             shared = set(monomial) if shared is None else shared & set(monomial)
@@ -116,14 +107,6 @@ class Sums:
             return self._floors(index, low, high, others[0][0], power)
         return None
 
-    def linear(self, polynomial: Polynomial, index: Symbol) -> Linear | None:
-        """Return an expression as a linear one of the index, or None."""
-        symbol = self.kernel.atom("sym", index)
-        parts = split(self.kernel, polynomial, symbol)
-        if parts is None or any(index in part.free for part in parts):
-            return None
-        return Linear(*parts)
-
     # S2: sum of i^k, by Faulhaber's polynomials
 
     def powers(self, power: int, low: Polynomial, high: Polynomial) -> Polynomial:
@@ -141,16 +124,15 @@ class Sums:
     def _floors(
         self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, power: int
     ) -> Polynomial | None:
-        block = self.block(atom.arguments[0], index)
+        block = self.forms.block(atom.arguments[0], index)
         if block is None:
             return None
-        sign, offset, size = block
         total = self.kernel.number(0)
         # with j = sign i + offset: i^k = (sign (j - offset))^k, j over a range of the same length
-        first, last = (low + offset, high + offset) if sign > 0 else (offset - high, offset - low)
-        for exponent, factor in self._shifted_power(power, sign, offset):
-            whole = self._floor_sum(exponent, last, size) - self._floor_sum(
-                exponent, first - 1, size
+        first, last = block.ends(low, high)
+        for exponent, factor in self._shifted_power(power, block.sign, block.offset):
+            whole = self._floor_sum(exponent, last, block.size) - self._floor_sum(
+                exponent, first - 1, block.size
             )
             total = total + factor * whole
         return total
@@ -192,20 +174,6 @@ class Sums:
             self._faulhaber(power, end) - self._faulhaber(power, blocks * size - 1)
         )
 
-    def block(self, inner: Polynomial, index: Symbol) -> tuple[int, Polynomial, Polynomial] | None:
-        """Return (sign, c, P) with inner = (sign i + c) / P up to less than 1 / P, or None.
-
-        P is certainly whole and positive, c whole.
-        """
-        line = self.linear(inner, index)
-        if line is None or len(line.factor.terms) != 1:
-            return None
-        sign = 1 if line.factor.terms[0][1] > 0 else -1
-        size = self.kernel.inverse(sign * line.factor)
-        if not self.signs.integer(size) or not self.signs.nonneg(size - 1):
-            return None
-        return sign, self.rules.floor(self.kernel.expanded(line.offset * size)), size
-
     # S4: sum of p(i) max(u, v), split where they cross
 
     def _crossing(
@@ -214,29 +182,19 @@ class Sums:
         if len(atom.arguments) != 2:
             return None
         left, right = atom.arguments
-        line = self.linear(left - right, index)
+        line = self.forms.linear(left - right, index)
         if line is None or not (
             self.signs.positive(line.factor) or self.signs.positive(-line.factor)
         ):
             return None
         if not line.factor.terms:
             return None
-        inner = self.index_over(index, low, high, left, right, body)
+        inner = self.forms.index_over(index, low, high, left, right, body)
         moved = [
             self.rules.replaced(e, index, self.kernel.value(inner)) for e in (left, right, body)
         ]
         above = self.rules.nonnegative(moved[0] - moved[1]) * (moved[0] - moved[1]) * moved[2]
         return self.sum(inner, moved[1] * moved[2]) + self.sum(inner, above)
-
-    def index_over(
-        self, index: Symbol, low: Polynomial, high: Polynomial, *bodies: Polynomial
-    ) -> Symbol:
-        """Return an index over another range that occurs in none of the bodies.
-
-        A body may hold indices of any level besides ``index``, and one of the same range and
-        level would be the same symbol.
-        """
-        return self.kernel.index(low, high, [index, *(s for body in bodies for s in body.free)])
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Polynomial
 
 
@@ -18,13 +17,12 @@ def atoms_to_choose(polynomial: Polynomial) -> Iterable[Atom]:
     return sorted(chosen, key=lambda atom: (order[atom.kind], -atom.serial))
 
 
-def split(
-    kernel: Kernel, polynomial: Polynomial, atom: Atom
-) -> tuple[Polynomial, Polynomial] | None:
-    """Return (factor, rest), neither with the atom as a factor, or None where there is no such.
+def split(polynomial: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial] | None:
+    """Return (factor, remainder), neither with the atom as a factor; None where there is no such.
 
-    one = factor * atom + rest; so the atom stands nowhere to another power than 1.
+    polynomial = factor * atom + remainder; so the atom stands nowhere to another power than 1.
     """
+    kernel = polynomial.kernel
     factor: list[Polynomial] = []
     remainder: list[Polynomial] = []
     for monomial, coefficient in polynomial.terms:
@@ -36,7 +34,7 @@ def split(
     return kernel.total(factor), kernel.total(remainder)
 
 
-def denominators(kernel: Kernel, polynomial: Polynomial) -> Polynomial:
+def denominators(polynomial: Polynomial) -> Polynomial:
     """Return the least monomial that clears all fractions of an expression."""
     powers: dict[Atom, int] = {}
     number = 1
@@ -46,7 +44,7 @@ def denominators(kernel: Kernel, polynomial: Polynomial) -> Polynomial:
             if exponent < 0:
                 powers[atom] = max(powers.get(atom, 0), -exponent)
     ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
-    return kernel.monomial(ordered, number)
+    return polynomial.kernel.monomial(ordered, number)
 
 
 def is_turned(atom: Atom) -> bool:

@@ -183,7 +183,7 @@ class _Code:
     def _operations(self, outs: Sequence[int], existing: Container[str]) -> tuple[list[str], int]:
         """Return the lines for points that differ, and how many arrays they use again.
 
-        ``known`` are the arrays that there are already; others are made on first use.
+        ``existing`` are the arrays that there are already; others are made on first use.
         """
         arrays: dict[int, str] = {}
         free: list[str] = []

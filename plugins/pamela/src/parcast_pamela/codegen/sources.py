@@ -148,11 +148,8 @@ def _about(compiled: Compiled) -> list[str]:
     ]
     if ranges:
         lines.append(f"Holds for {', '.join(ranges)}.")
-    for assumption in compiled.model.assumptions:
-        if assumption.position:
-            line = assumption.position.source.text.splitlines()[assumption.position.line - 1]
-            lines.append(f"Takes for granted: {line.partition('//')[0].strip()}")
-    return list(dict.fromkeys(lines))
+    lines += [f"Takes for granted: {line}" for line in compiled.model.assumption_lines()]
+    return lines
 
 
 def _body(

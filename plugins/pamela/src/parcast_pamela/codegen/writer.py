@@ -169,7 +169,7 @@ class Writer:
             arguments = tuple(-argument for argument in arguments)
         functions = self.target.functions
         if kind in {"floor", "ceil"}:
-            under = denominators(arguments[0].kernel, arguments[0])
+            under = denominators(arguments[0])
             over = arguments[0].kernel.expanded(arguments[0] * under)
             return functions[kind].format(*(self.sum(e, exactly=True) for e in (over, under)))
         if kind == "poly":

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from parcast_pamela.algebra.polynomials import Polynomial
+from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.compilation.guards import Guards
+from parcast_pamela.compilation.lets import Lets
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.language.tree import Apply, Expression
-
-if TYPE_CHECKING:
-    from parcast_pamela.compilation.expressions import Lowering
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 class Conditions:
-    """Turns conditions into formulas; what they compare is turned into them by a `Lowering`."""
+    """Turns conditions into formulas; ``value`` makes the formulas of what they compare."""
 
-    def __init__(self, lowering: Lowering) -> None:
-        self.lowering, self.kernel = lowering, lowering.kernel
-        self.rules, self.signs, self.guards = lowering.rules, lowering.signs, lowering.guards
+    def __init__(
+        self,
+        algebra: Algebra,
+        guards: Guards,
+        lets: Lets,
+        value: Callable[[Expression, Scope], Polynomial],
+    ) -> None:
+        self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
+        self.guards, self.lets, self.value = guards, lets, value
 
     def truth(self, node: Expression, scope: Scope) -> Polynomial:
         """Return how likely a condition is true: a bracket, unless it has ``bern`` in it."""
         if isinstance(node, Apply):
             if node.name == "bern":
-                chance = self.lowering.value(node.arguments[0], scope)
+                chance = self.value(node.arguments[0], scope)
                 message = "bern takes a number from 0 to 1"
                 self.guards.nonneg(chance, message, node.position, scope)
                 self.guards.nonneg(1 - chance, message, node.position, scope)
@@ -37,9 +42,9 @@ class Conditions:
                 return self.choice(node, scope, self.truth)
             if node.name in COMPARISONS:
                 return self._comparison(node, scope)
-        if self.lowering.names_let(node, scope):
-            return self.lowering.let(node, scope, self.truth)
-        return 1 - self.rules.zero(self.lowering.value(node, scope))
+        if self.lets.names(node, scope):
+            return self.lets.value(node, scope, self.truth)
+        return 1 - self.rules.zero(self.value(node, scope))
 
     def possible(self, node: Expression, scope: Scope) -> tuple[Polynomial, Polynomial]:
         """Return the brackets that a condition may be true, and must be, as ``bern`` falls."""
@@ -57,8 +62,8 @@ class Conditions:
                 return join(may, others[0]), join(must, others[1])
             if node.name == "?:":
                 return self._possible_choice(node, scope)
-        if self.lowering.names_let(node, scope):
-            return self.lowering.let(node, scope, self.possible)
+        if self.lets.names(node, scope):
+            return self.lets.value(node, scope, self.possible)
         chance = self.truth(node, scope)
         return chance, chance
 
@@ -91,7 +96,7 @@ class Conditions:
         return chosen * yes + not_chosen * no
 
     def _comparison(self, node: Apply, scope: Scope) -> Polynomial:
-        left, right = (self.lowering.value(argument, scope) for argument in node.arguments)
+        left, right = (self.value(argument, scope) for argument in node.arguments)
         difference = left - right
         if node.name in {"==", "!="}:
             equal = self.rules.zero(difference)

@@ -6,12 +6,13 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.conditions import COMPARISONS, Conditions
 from parcast_pamela.compilation.guards import Guards
+from parcast_pamela.compilation.lets import Lets
 from parcast_pamela.compilation.parameters import Parameters
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.errors import ModelError
@@ -46,9 +47,9 @@ class Lowering:
         self.model, self.algebra = model, algebra
         self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
         self.guards = Guards(algebra)
-        self.conditions = Conditions(self)
+        self.lets = Lets(model, self.value)
+        self.conditions = Conditions(algebra, self.guards, self.lets, self.value)
         self.parameters = Parameters(model, algebra)
-        self._lets: dict[object, Any] = {}
         self.parameters.assume(lambda expression: self.value(expression, Scope({})))
 
     def value(self, node: Expression, scope: Scope) -> Polynomial:
@@ -84,7 +85,7 @@ class Lowering:
         if node.name in scope.local:
             return scope.local[node.name]
         if node.name in self.model.lets:
-            return self.let(node, scope, self.value)
+            return self.lets.value(node, scope, self.value)
         if node.name in self.parameters.values:
             return self.parameters.values[node.name]
         raise ModelError(f"{node.name!r} has no value", node.position)
@@ -99,26 +100,10 @@ class Lowering:
                     indices[axis] = self.guards.total(indices[axis], low, scope)
         return self.kernel.call("item", self.parameters.symbols[node.name], *indices)
 
-    def names_let(self, node: Expression, scope: Scope) -> bool:
-        """Return whether an expression is a let, by its name or with arguments."""
-        name = node.name if isinstance(node, Apply | Name) else ""
-        local = isinstance(node, Name) and name in scope.local
-        return name in self.model.lets and not local
-
-    def let(self, node: Any, scope: Scope, lower: Callable[[Expression, Scope], T]) -> T:
-        """Return the body of a let for its arguments, as ``lower`` turns it into a formula."""
-        let = self.model.lets[node.name]
-        values = tuple(self.value(argument, scope) for argument in getattr(node, "arguments", ()))
-        key = lower, node.name, values, scope.loops, scope.condition
-        if key not in self._lets:
-            local = dict(zip(let.formals, values, strict=True))
-            self._lets[key] = lower(let.body, scope.within(local))
-        return self._lets[key]  # type: ignore[no-any-return]
-
     def _apply(self, node: Apply, scope: Scope) -> Polynomial:
         name = node.name
         if name in self.model.lets:
-            return self.let(node, scope, self.value)
+            return self.lets.value(node, scope, self.value)
         if name == "bern":
             raise ModelError(
                 "bern(p) has no value of its own; use it in the condition of an if", node.position

@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError
-from parcast_pamela.bindings import Bindings, Bound, bind
+from parcast_pamela.bindings import Bindings, bind
 from parcast_pamela.evaluation import Evaluator
+from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.functions import Exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Number, Parameter

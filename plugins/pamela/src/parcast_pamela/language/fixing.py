@@ -52,7 +52,7 @@ def _with(model: Model, name: str, value: Any) -> Model:
         model,
         parameters=others,
         lets={**model.lets, name: constant},
-        assumptions=(*model.assumptions, *_left(parameter)),
+        assumptions=(*model.assumptions, *_symbolic_limits(parameter)),
     )
 
 
@@ -67,7 +67,7 @@ def _number(model: Model, parameter: Parameter, value: Any) -> Any:
     return Bindings(alone, {parameter.name: value})[parameter.name]
 
 
-def _left(parameter: Parameter) -> list[Assume]:
+def _symbolic_limits(parameter: Parameter) -> list[Assume]:
     """Return the limits that depend on other parameters, to be checked at every point."""
     return [
         Assume(Apply(sign, (Name(parameter.name), limit)), position=parameter.position)

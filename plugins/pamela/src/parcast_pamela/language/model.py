@@ -45,6 +45,11 @@ class Model:
         """Return the equations that a machine must supply and none does."""
         return [name for name in self.externs if name not in self.equations]
 
+    def assumption_lines(self) -> list[str]:
+        """Return what the model assumes, as it is written there."""
+        positions = [a.position for a in self.assumptions if a.position]
+        return list(dict.fromkeys(position.line_text for position in positions))
+
 
 #: Given a path as written and the position of its import, what is declared there.
 Load = Callable[[Import], tuple[list[Declaration], list[str], "Load"]]

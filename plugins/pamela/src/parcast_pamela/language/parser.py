@@ -98,12 +98,13 @@ def _syntax_error(error: UnexpectedInput, source: Source) -> ModelError:
     token_text = (
         "the end of the model" if token is None or token.type == "$END" else repr(str(token))
     )
-    wanted = sorted(_wanted(error.accepts or ())) if isinstance(error, UnexpectedToken) else []
-    expected = f"; expected {' or '.join(wanted)}" if 0 < len(wanted) <= 6 else ""
+    accepts = (error.accepts or ()) if isinstance(error, UnexpectedToken) else ()
+    words = sorted(_expected_words(accepts))
+    expected = f"; expected {' or '.join(words)}" if 0 < len(words) <= 6 else ""
     return ModelError(f"{token_text} cannot stand here{expected}", position)
 
 
-def _wanted(accepts: Any) -> set[str]:
+def _expected_words(accepts: Any) -> set[str]:
     signs = {terminal.name: terminal.pattern.value for terminal in _lark().terminals}
     return {_WORDS.get(name) or repr(signs.get(name, name)) for name in accepts if name != "$END"}
 

@@ -46,9 +46,9 @@ def model_of(
     load = _loader(folder)
     if machine is not None:
         start = Position(Source(where, text), 1, 1)
-        wanted = Import(str(machine), None, position=start)
-        refuse_same_names(declared, wanted, load)
-        declared = [*declared, wanted]
+        imported = Import(str(machine), None, position=start)
+        refuse_same_names(declared, imported, load)
+        declared = [*declared, imported]
     return check(link(name, declared, load, warnings))
 
 
@@ -59,20 +59,20 @@ def library(folder: str = "*") -> dict[str, Path]:
 
 
 def _loader(folder: Path | None) -> Load:
-    def load(wanted: Import) -> tuple[list[Declaration], list[str], Load]:
-        for path in _candidates(wanted.path, folder):
+    def load(imported: Import) -> tuple[list[Declaration], list[str], Load]:
+        for path in _candidates(imported.path, folder):
             if path.is_file():
                 try:
                     declared, warnings = parse(read_text(path), str(path))
                 except ModelError:
                     raise
                 except FileError as error:
-                    raise ModelError(str(error), wanted.position) from None
+                    raise ModelError(str(error), imported.position) from None
                 return declared, warnings, _loader(path.parent)
         names = ", ".join(library())
         raise ModelError(
-            f"there is no file {wanted.path!r}, nor one of this name in the library ({names})",
-            wanted.position,
+            f"there is no file {imported.path!r}, nor one of this name in the library ({names})",
+            imported.position,
         )
 
     return load

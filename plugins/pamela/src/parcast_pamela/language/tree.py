@@ -29,10 +29,19 @@ class Position:
         return f"{self.source.where}:{self.line}:{self.column}"
 
     @property
+    def _line(self) -> str:
+        lines = self.source.text.splitlines() or [""]
+        return lines[min(self.line, len(lines)) - 1]
+
+    @property
+    def line_text(self) -> str:
+        """The line, without its comment."""
+        return self._line.partition("//")[0].strip()
+
+    @property
     def caret(self) -> str:
         """The line, and below it a caret at the column."""
-        lines = self.source.text.splitlines() or [""]
-        line = lines[min(self.line, len(lines)) - 1]
+        line = self._line
         start = max(0, self.column - 60)
         visible = line[start : start + 100].replace("\t", " ")
         return f"{visible}\n{' ' * (self.column - 1 - start)}^"

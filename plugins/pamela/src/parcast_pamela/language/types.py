@@ -60,14 +60,14 @@ class _Checker:
         self.lets: dict[tuple[str, tuple[MaybeDimension, ...]], MaybeDimension] = {}
 
     def parameter(self, parameter: Parameter) -> None:
-        wanted = TYPES[parameter.type]
+        declared = TYPES[parameter.type]
         default = parameter.default
         values = default.items if isinstance(default, Listing) else (default,)
         for expression in (parameter.low, parameter.high, *values):
             dimension = self.of(expression, {}) if expression is not None else None
-            if wanted and dimension:
+            if declared and dimension:
                 self._join(
-                    wanted, dimension, expression.position, f"{parameter.name} is declared as"
+                    declared, dimension, expression.position, f"{parameter.name} is declared as"
                 )
 
     def equation(self, equation: Equation, arguments: tuple[MaybeDimension, ...]) -> None:

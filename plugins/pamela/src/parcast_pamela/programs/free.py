@@ -191,8 +191,8 @@ class Free:
     def _message(self, op: Op, resource: str) -> list[str]:
         used = self._use(resource, self.charges.port(expr_of(op, "bytes")))
         if used and self.to_itself:
-            elsewhere = Call("!=", (expr_of(op, "dst"), Name("rank")))
-            return [f"if ({truth(elsewhere, self.names)}) {{ {used[0]} }}"]
+            to_another = Call("!=", (expr_of(op, "dst"), Name("rank")))
+            return [f"if ({truth(to_another, self.names)}) {{ {used[0]} }}"]
         return used
 
     def _accessed(self, op: Op) -> list[str]:

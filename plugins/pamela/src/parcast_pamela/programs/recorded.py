@@ -92,15 +92,16 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
     amounts = np.broadcast_to(pool.bytes, pool.tasks)
     seconds = np.array([_fetching(ranks, n, costs).min() for n in amounts.tolist()])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
-    unlike = ranks[np.unique(where, axis=1, return_index=True)[1]]
+    distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
         tasks, arguments = pool.work.ranks_of(block), block.arguments
         if block.op == "compute":
-            times = [costs.compute(rank, arguments["flops"], arguments["bytes"]) for rank in unlike]
+            flops, moved = arguments["flops"], arguments["bytes"]
+            times = [costs.compute(rank, flops, moved) for rank in distinct]
             seconds[tasks] += np.min(times, axis=0)
         elif block.op == "elapse":
             seconds[tasks] += np.min(
-                [costs.elapse(r, arguments["seconds"]) for r in unlike], axis=0
+                [costs.elapse(r, arguments["seconds"]) for r in distinct], axis=0
             )
         elif block.op in {"read", "write"}:
             seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])

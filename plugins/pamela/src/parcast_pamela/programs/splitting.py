@@ -83,14 +83,14 @@ def _pieces(
             yield Segment(tuple(waiting), statement)
             waiting = []
         elif isinstance(statement, For) and _cuttable(statement, joins):
-            until, after = _around_last(statement.body, joins)
-            if not waiting and not after:
-                inner = tuple(_pieces(until, joins, runs, assumed))
+            head, tail = _around_last(statement.body, joins)
+            if not waiting and not tail:
+                inner = tuple(_pieces(head, joins, runs, assumed))
                 yield Repeat(statement.variable, statement.start, statement.stop, inner)
             elif runs(statement):
                 assumed.append(Call(">", (statement.stop, statement.start)))
                 yield from _turned((*waiting,), statement, joins, runs, assumed)
-                waiting = list(_at(after, statement.variable, Call("-", (statement.stop, Num(1)))))
+                waiting = list(_at(tail, statement.variable, Call("-", (statement.stop, Num(1)))))
             else:
                 waiting.append(statement)
         else:
@@ -107,12 +107,12 @@ def _turned(
     assumed: list[Expr],
 ) -> Iterator[Piece]:
     """Yield a loop up to its last collective, its iterations from one collective to the next."""
-    until, after = _around_last(loop.body, joins)
-    entered = _at(until, loop.variable, loop.start)
+    head, tail = _around_last(loop.body, joins)
+    entered = _at(head, loop.variable, loop.start)
     yield from _pieces((*before, *entered), joins, runs, assumed)
-    later = _at(until, loop.variable, Call("+", (Name(loop.variable), Num(1))))
-    again = tuple(_pieces((*after, *later), joins, runs, assumed))
-    yield Repeat(loop.variable, loop.start, Call("-", (loop.stop, Num(1))), again)
+    later = _at(head, loop.variable, Call("+", (Name(loop.variable), Num(1))))
+    following = tuple(_pieces((*tail, *later), joins, runs, assumed))
+    yield Repeat(loop.variable, loop.start, Call("-", (loop.stop, Num(1))), following)
 
 
 def _cuttable(loop: For, joins: Joins) -> bool:

@@ -158,7 +158,7 @@ class _Substitution:
         return ("+" if up else "-"), Call("max", (Num(1), step if up else Call("neg", (step,))))
 
     def expr(
-        self, expr: Expr, variables: Mapping[str, Expr | None], wanted: str, line: int
+        self, expr: Expr, variables: Mapping[str, Expr | None], name_hint: str, line: int
     ) -> Expr:
         """Return an expression with the values of variables in their places."""
         match expr:
@@ -174,7 +174,7 @@ class _Substitution:
                     return value
                 return Name(name)
             case Call(f=f, args=args):
-                inner = tuple(self.expr(arg, variables, wanted, line) for arg in args)
+                inner = tuple(self.expr(arg, variables, name_hint, line) for arg in args)
                 call = Call(f, inner)
                 if f not in _WITHOUT_WORD:
                     return call
@@ -183,15 +183,15 @@ class _Substitution:
                         line, f"{f}() of a rank or a loop's index has no word in PAMELA"
                     )
                 if call not in self.derived:
-                    self.derived[call] = self._fresh(wanted)
+                    self.derived[call] = self._fresh(name_hint)
                 return Name(self.derived[call])
         return Num(expr.value)
 
-    def _fresh(self, wanted: str) -> str:
-        name, count = wanted, 1
+    def _fresh(self, name_hint: str) -> str:
+        name, count = name_hint, 1
         while name in self.taken:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{name_hint}_{count}"
         self.taken.add(name)
         return name
 

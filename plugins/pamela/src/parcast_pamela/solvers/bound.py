@@ -70,6 +70,8 @@ class Bound:
         random, form = has_bern(compiled), query.workload.content.form
         if random:
             notes.append(_SOME_BERN)
+        lines = compiled.model.assumption_lines()
+        assumptions = tuple(line.removeprefix("assume ") for line in lines)
         return Prediction(
             time=time,
             lower=None if form == "barrier" else time,
@@ -77,7 +79,7 @@ class Bound:
             # of a program's own critical path nothing tells computing from messages
             binding=None if form and values.critical_path == values.bound else _binding(values),
             notes=tuple(notes),
-            assumptions=() if form else assumptions(compiled),  # of programs they are checked
+            assumptions=() if form else assumptions,  # of programs they are checked
             details=_details(compiled, bound, values),
         )
 
@@ -88,18 +90,18 @@ class Bound:
     def derivatives(self, query: Query, names: Iterable[str]) -> Mapping[str, float] | None:
         """Return the exact derivatives of the time by parameters, on the active branch.
 
-        A name is a parameter's, or the key path of the machine where its value stands. None
+        A name is a parameter's, or the key path of the machine where its value parameter_of. None
         where one is no number parameter of the model, or a whole one.
         """
         compiled = compiled_of(query)
         parameters = compiled.model.parameters
-        stands = {name: parameter_at(compiled.model, query, name) or name for name in names}
-        for name in stands.values():
+        parameter_of = {name: parameter_at(compiled.model, query, name) or name for name in names}
+        for name in parameter_of.values():
             if name not in parameters or parameters[name].dims or parameters[name].type == "int":
                 return None
         bound = bind(compiled.model, parameters_of(compiled.model, query))
-        derivatives = regime(compiled, bound, list(stands.values())).derivatives
-        return {name: float(derivatives[parameter]) for name, parameter in stands.items()}
+        derivatives = regime(compiled, bound, list(parameter_of.values())).derivatives
+        return {name: float(derivatives[parameter]) for name, parameter in parameter_of.items()}
 
 
 def compiled_of(query: Query) -> Compiled:
@@ -123,16 +125,6 @@ def has_bern(compiled: Compiled) -> bool:
         for tree in (*trees, *lets)
         for node in walk(tree)
     )
-
-
-def assumptions(compiled: Compiled) -> tuple[str, ...]:
-    """Return what the model assumes, as it is written there."""
-    texts = []
-    for assumption in compiled.model.assumptions:
-        if assumption.position:
-            line = assumption.position.source.text.splitlines()[assumption.position.line - 1]
-            texts.append(line.partition("//")[0].strip().removeprefix("assume "))
-    return tuple(dict.fromkeys(texts))
 
 
 def _binding(values: Values) -> str | None:

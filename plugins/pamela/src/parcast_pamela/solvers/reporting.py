@@ -38,8 +38,8 @@ def report_lines(
     theta = values.theta
     if theta is not None and math.isfinite(theta):
         yield f"{'theta':14} {theta:.4g}"
-    if (likely := estimate(values)) is not None and values.bound != values.upper:
-        yield f"{'estimate':14} {likely:.6g}, were accesses random"
+    if (expected := estimate(values)) is not None and values.bound != values.upper:
+        yield f"{'estimate':14} {expected:.6g}, were accesses random"
     shares = sorted(current.elasticities.items(), key=lambda pair: -abs(pair[1]))
     for name, share in shares:
         if share:
