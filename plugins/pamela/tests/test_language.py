@@ -50,7 +50,7 @@ def test_a_wrong_model_is_refused(text):
     with pytest.raises(ModelError) as caught:
         model_of(text)
     assert WRONG[text] in str(caught.value)
-    if caught.value.place is not None:
+    if caught.value.position is not None:
         assert caught.value.excerpt.endswith("^")
 
 

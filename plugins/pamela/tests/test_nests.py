@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from parcast_pamela.algebra import brackets, extremes, patterns, signs, sums
+from parcast_pamela.algebra import extremes, forms, signs
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
@@ -112,9 +112,9 @@ def test_what_was_wrong_in_a_nest(name, make):
     assert (found.contention, found.bound) == (contention, bound)
 
 
-def first_power(kernel, one, atom):
+def first_power(one, atom):
     """`terms.split` as it was: every power of a factor taken for one of it."""
-    factor, rest = [], []
+    kernel, factor, rest = one.kernel, [], []
     for monomial, coefficient in one.terms:
         others = tuple(pair for pair in monomial if pair[0] is not atom)
         part = kernel.monomial(others, coefficient)
@@ -123,7 +123,7 @@ def first_power(kernel, one, atom):
 
 
 def index_of_range(self, index, low, high, *_):
-    """`Sums.index_over` as it was: of what the bodies hold nothing is avoided."""
+    """`IndexForms.index_over` as it was: of what the bodies hold nothing is avoided."""
     return self.kernel.index(low, high, [*low.free, *high.free, index])
 
 
@@ -135,10 +135,10 @@ def index_of_level(self, low, high, avoiding=(), right=Kernel.index):
 #: Mistakes that were mended, put back, and what they make wrong
 MISTAKES = {
     "powers": (
-        [(module, "split", first_power) for module in (brackets, extremes, patterns, signs, sums)],
+        [(module, "split", first_power) for module in (extremes, forms, signs)],
         {"triangle", "squares"},
     ),
-    "ranges": ([(sums.Sums, "index_over", index_of_range)], {"blocks", "equal loops"}),
+    "ranges": ([(forms.IndexForms, "index_over", index_of_range)], {"blocks", "equal loops"}),
     "names": ([(Kernel, "index", index_of_level)], {"blocks", "same range"}),
 }
 

@@ -137,7 +137,7 @@ MUTANTS = {
     "empty ranges count below 0": (rules.Rules, "count", wrong_count),
     "floor for ceil": (rules.Rules, "ceil", wrong_ceil),
     "one side of a crossing": (sums.Sums, "_crossing", wrong_crossing),
-    "classes of one": (Patterns, "most", wrong_most),
+    "classes of one": (Patterns, "largest_class", wrong_most),
     "an end too few": (sums.Sums, "powers", wrong_powers),
     "everything rises": (rules.Signs, "direction", wrong_direction),
     "everything is uniform": (Demands, "_uniform", wrong_uniform),

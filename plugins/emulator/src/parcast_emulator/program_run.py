@@ -9,10 +9,10 @@ from parcast.model import Costs
 from parcast.program.matching import matched
 from parcast.program.reference import SAME_INSTANT
 from parcast_emulator.cluster import Cluster
-from parcast_emulator.engines.usage import Usage
+from parcast_emulator.engines.usage import Progress, Usage
 from parcast_emulator.hardware import Bus, Disk, Nic, disks_of
 from parcast_emulator.processes import program as processes
-from parcast_emulator.processes.clock import Clock, Progress
+from parcast_emulator.processes.clock import Clock
 from parcast_emulator.processes.disks import Disks
 from parcast_emulator.processes.node_files import NodeFiles
 from parcast_emulator.processes.ports import Ports

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from parcast_emulator.simulation import Progress
+from parcast_emulator.engines.usage import Progress
 
 
 @contextmanager

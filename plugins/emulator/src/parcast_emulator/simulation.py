@@ -13,11 +13,10 @@ from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.engines.applicable import why_not_feed_forward
-from parcast_emulator.engines.usage import BUSY, Record, Usage
+from parcast_emulator.engines.usage import BUSY, Progress, Record, Usage
 
 EngineName: TypeAlias = Literal["feed-forward", "merge", "tc"]
 Engine: TypeAlias = EngineName | Literal["auto"]
-Progress = Callable[[float, float], None]
 
 
 @attrs.frozen(eq=False)

@@ -9,9 +9,10 @@ import attrs
 
 from parcast import Query
 from parcast_emulator.cluster import Cluster
+from parcast_emulator.engines.usage import Progress
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.results import binding
-from parcast_emulator.simulation import Progress, simulate
+from parcast_emulator.simulation import simulate
 
 
 @attrs.frozen

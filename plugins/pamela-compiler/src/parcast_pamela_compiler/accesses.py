@@ -45,9 +45,13 @@ class Accesses:
     @property
     def owners(self) -> tuple[Owner, ...]:
         """Whose the elements are, of each element once."""
-        known = dict.fromkeys(one for one in self.reads if None not in one.subscripts)
-        others = [one for one in self.reads if None in one.subscripts]
-        return tuple(one.owner for one in (*known, *others) if one.owner is not None)
+        elements = dict.fromkeys(
+            reference for reference in self.reads if None not in reference.subscripts
+        )
+        others = [reference for reference in self.reads if None in reference.subscripts]
+        return tuple(
+            reference.owner for reference in (*elements, *others) if reference.owner is not None
+        )
 
 
 def accesses(node: ast.expr, scope: Scope, *, counted: bool = False) -> Accesses:
@@ -75,11 +79,11 @@ def _accesses(node: ast.expr, scope: Scope, counted: bool) -> Iterator[Accesses]
             yield Accesses(0, (_read(node, scope, counted),))
             yield from _of_subscripts(node, scope, counted)
         case _:
-            own, parts = _operation(node, scope, counted)
-            if not all(isinstance(one, ast.Constant) for one in parts):
-                yield Accesses(own)
-            for one in parts:
-                yield from _accesses(one, scope, counted)
+            count, operands = _operation(node, scope, counted)
+            if not all(isinstance(operand, ast.Constant) for operand in operands):
+                yield Accesses(count)
+            for operand in operands:
+                yield from _accesses(operand, scope, counted)
 
 
 def _operation(node: ast.expr, scope: Scope, counted: bool) -> tuple[int, Sequence[ast.expr]]:
@@ -95,7 +99,7 @@ def _operation(node: ast.expr, scope: Scope, counted: bool) -> tuple[int, Sequen
             return len(values) - 1, values
         case ast.Call() if counted:
             of = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-            return 0, [*of, *node.args, *(one.value for one in node.keywords)]
+            return 0, [*of, *node.args, *(keyword.value for keyword in node.keywords)]
         case ast.Call(func=ast.Name(id=name), args=[_]) if name in _OVER_ELEMENTS:
             return scope.source.fail(
                 node,
@@ -128,14 +132,14 @@ def _read(node: ast.Subscript, scope: Scope, counted: bool) -> Reference:
         if isinstance(index, ast.Slice) and (not counted or axis == array.axis):
             scope.source.fail(node, f"the slice {ast.unparse(node)!r} stands where one number is "
                                     "wanted; assign it to a slice, or write a loop")  # fmt: skip
-    found = scope.reference(node)
-    if array.axis is not None and found.owner is None:
+    reference = scope.reference(node)
+    if array.axis is not None and reference.owner is None:
         scope.source.fail(
             node,
             f"only the data tell whose {ast.unparse(node)} is; write a subscript of loop variables "
             f"and parameters on axis {array.axis} of {array.name}, or spread another axis",
         )
-    return found
+    return reference
 
 
 def _of_subscripts(node: ast.Subscript, scope: Scope, counted: bool) -> Iterator[Accesses]:
@@ -147,14 +151,14 @@ def _of_subscripts(node: ast.Subscript, scope: Scope, counted: bool) -> Iterator
 
 def _refuse(node: ast.expr, scope: Scope) -> NoReturn:
     if isinstance(node, ast.Call):
-        shown = ast.unparse(node.func)
+        callee = ast.unparse(node.func)
         scope.source.fail(
             node,
-            f"the call of {shown}() is not understood; write its loops here, or how many "
+            f"the call of {callee}() is not understood; write its loops here, or how many "
             "operations it takes: '# pamela: operations = ...'",
         )
     key = type(getattr(node, "op", node))
     instead = _INSTEAD.get(key) or _INSTEAD.get(type(node))
     mend = f"; write {instead}" if instead else "; write arithmetic of numbers and elements"
-    what = "a conditional expression" if isinstance(node, ast.IfExp) else describe(node)
-    scope.source.fail(node, f"{what} is not understood{mend}")
+    construct = "a conditional expression" if isinstance(node, ast.IfExp) else describe(node)
+    scope.source.fail(node, f"{construct} is not understood{mend}")

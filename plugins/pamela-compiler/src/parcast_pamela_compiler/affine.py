@@ -15,7 +15,7 @@ def substitute(expr: Expr, names: Mapping[str, Expr]) -> Expr:
         case Name(id=name):
             return names.get(name, expr)
         case Call(f=f, args=args):
-            return Call(f, tuple(substitute(one, names) for one in args), expr.line)
+            return Call(f, tuple(substitute(argument, names) for argument in args), expr.line)
     return expr
 
 
@@ -27,8 +27,8 @@ def simple(expr: Expr) -> Expr:
 def plus(*parts: Expr) -> Expr:
     """Return a sum, collected."""
     total: dict[Expr, int] = {}
-    for one in parts:
-        for term, factor in _terms(one).items():
+    for part in parts:
+        for term, factor in _terms(part).items():
             total[term] = total.get(term, 0) + factor
     return _rebuilt(total)
 
@@ -40,10 +40,10 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 def constant(expr: Expr) -> int | None:
     """Return the whole number that an expression is, None if it is none."""
-    found = {term: factor for term, factor in _terms(expr).items() if factor}
-    if not found:
+    terms = {term: factor for term, factor in _terms(expr).items() if factor}
+    if not terms:
         return 0
-    return found[ONE] if found.keys() == {ONE} else None
+    return terms[ONE] if terms.keys() == {ONE} else None
 
 
 def slope(expr: Expr, variable: str) -> Expr | None:
@@ -54,27 +54,27 @@ def slope(expr: Expr, variable: str) -> Expr | None:
         case Name():
             return ONE
         case Call(f="neg", args=(operand,)):
-            found = slope(operand, variable)
-            return None if found is None else times(Num(-1), found)
+            growth = slope(operand, variable)
+            return None if growth is None else times(Num(-1), growth)
         case Call(f="+" | "-" as sign, args=(left, right)):
-            one, other = slope(left, variable), slope(right, variable)
-            if one is None or other is None:
+            left_slope, right_slope = slope(left, variable), slope(right, variable)
+            if left_slope is None or right_slope is None:
                 return None
-            return plus(one, other) if sign == "+" else minus(one, other)
+            return plus(left_slope, right_slope) if sign == "+" else minus(left_slope, right_slope)
         case Call(f="*", args=(left, right)):
             if variable in names_in(left):
                 left, right = right, left
-            found = slope(right, variable)
-            return None if found is None or variable in names_in(left) else times(left, found)
+            growth = slope(right, variable)
+            return None if growth is None or variable in names_in(left) else times(left, growth)
     return None
 
 
 def times(left: Expr, right: Expr) -> Expr:
     """Return a product, without factors of 1 and 0."""
-    for one, other in ((left, right), (right, left)):
-        factor = constant(one)
+    for first, second in ((left, right), (right, left)):
+        factor = constant(first)
         if factor is not None:
-            return _rebuilt({term: factor * n for term, n in _terms(other).items()})
+            return _rebuilt({term: factor * n for term, n in _terms(second).items()})
     return Call("*", (left, right))
 
 
@@ -93,9 +93,9 @@ def _terms(expr: Expr) -> dict[Expr, int]:
                 total[term] = total.get(term, 0) + (factor if sign == "+" else -factor)
             return total
         case Call(f="*", args=(left, right)):
-            for one, other in ((left, right), (right, left)):
-                if (by := constant(one)) is not None:
-                    return {term: by * n for term, n in _terms(other).items()}
+            for first, second in ((left, right), (right, left)):
+                if (by := constant(first)) is not None:
+                    return {term: by * n for term, n in _terms(second).items()}
     return {expr: 1}
 
 
@@ -106,9 +106,11 @@ def _rebuilt(terms: Mapping[Expr, int]) -> Expr:
         if factor == 0:
             continue
         size = abs(factor)
-        own = Num(size) if term == ONE else term if size == 1 else Call("*", (Num(size), term))
+        product = Num(size) if term == ONE else term if size == 1 else Call("*", (Num(size), term))
         if total is None:
-            total = own if factor > 0 else Num(-size) if term == ONE else Call("neg", (own,))
+            total = (
+                product if factor > 0 else Num(-size) if term == ONE else Call("neg", (product,))
+            )
         else:
-            total = Call("+" if factor > 0 else "-", (total, own))
+            total = Call("+" if factor > 0 else "-", (total, product))
     return ZERO if total is None else total

@@ -77,30 +77,30 @@ class Reference:
             return ONE
         total: Expr = ZERO
         for axis, subscript in enumerate(self.subscripts):
-            found = None if subscript is None else slope(subscript, header.variable)
-            if found is None:
+            growth = None if subscript is None else slope(subscript, header.variable)
+            if growth is None:
                 return None
-            step = times(Num(header.by), found)
+            step = times(Num(header.by), growth)
             if self.array.kinds[axis] == "cyclic" and constant(step) != 0:
-                step = _to_the_next_own(step)
+                step = _cyclic_step(step)
             for extent in self.array.extents[axis + 1 :]:
                 step = times(extent, step)
             total = plus(total, step)
         return _distance(total)
 
 
-def _to_the_next_own(step: Expr) -> Expr:
-    known = constant(step)
-    if known is not None and abs(known) == 1:
+def _cyclic_step(step: Expr) -> Expr:
+    number = constant(step)
+    if number is not None and abs(number) == 1:
         return times(P, step)
     return Call("/", (times(P, step), Call("gcd", (P, step))))
 
 
 def _distance(step: Expr) -> Expr:
     """Return the size of a step, at least 1: a store is never free."""
-    known = constant(step)
-    if known is not None:
-        return Num(max(1, abs(known)))
+    number = constant(step)
+    if number is not None:
+        return Num(max(1, abs(number)))
     if isinstance(step, Call) and step.f == "neg":
         step = step.args[0]
     if isinstance(step, Call) and step.f in {"+", "-"}:
@@ -108,38 +108,38 @@ def _distance(step: Expr) -> Expr:
     return step
 
 
-def elsewhere(one: Owner, other: Owner) -> Expr | bool:
+def owners_differ(left: Owner, right: Owner) -> Expr | bool:
     """Return the condition that two owners differ."""
-    if one.expr == other.expr:
+    if left.expr == right.expr:
         return False
-    if not _alike(one, other):
-        return Call("!=", (one.expr, other.expr))
-    distance = constant(minus(one.index, other.index))
-    if distance is None or one.array is None:
-        return Call("!=", (one.expr, other.expr))
+    if not _same_layout(left, right):
+        return Call("!=", (left.expr, right.expr))
+    distance = constant(minus(left.index, right.index))
+    if distance is None or left.array is None:
+        return Call("!=", (left.expr, right.expr))
     if distance == 0:
         return False
     size = Num(abs(distance))
-    if one.array.kinds[one.array.axis or 0] == "cyclic":
+    if left.array.kinds[left.array.axis or 0] == "cyclic":
         if size == ONE:
             return Call(">", (P, ONE))
         return Call("!=", (Call("%", (size, P)), ZERO))
-    block = one.array.block
+    block = left.array.block
     if size == ONE:
-        later = one.index if distance > 0 else other.index
+        later = left.index if distance > 0 else right.index
         return Call("==", (Call("%", (later, block)), ZERO))
-    within = Call("%", (other.index, block))
+    within = Call("%", (right.index, block))
     if distance < 0:
         return Call("<", (within, size))
     return Call(">=", (within, Call("-", (block, size))))
 
 
-def _alike(one: Owner, other: Owner) -> bool:
+def _same_layout(left: Owner, right: Owner) -> bool:
     """Return whether two arrays are spread alike along these axes."""
-    if one.array is None or other.array is None:
+    if left.array is None or right.array is None:
         return False
-    axes = one.array.axis or 0, other.array.axis or 0
-    return (one.array.kinds[axes[0]], one.array.extents[axes[0]]) == (
-        other.array.kinds[axes[1]],
-        other.array.extents[axes[1]],
-    ) or (one.array.kinds[axes[0]] == other.array.kinds[axes[1]] == "cyclic")
+    axes = left.array.axis or 0, right.array.axis or 0
+    return (left.array.kinds[axes[0]], left.array.extents[axes[0]]) == (
+        right.array.kinds[axes[1]],
+        right.array.extents[axes[1]],
+    ) or (left.array.kinds[axes[0]] == right.array.kinds[axes[1]] == "cyclic")

@@ -13,7 +13,7 @@ from parcast_pamela_compiler.arrays import Reference
 from parcast_pamela_compiler.processes import Header, Loop, Parts, Process, looped
 from parcast_pamela_compiler.ranges import range_of
 from parcast_pamela_compiler.scope import Scope
-from parcast_pamela_compiler.slices import is_reduction, is_sliced, reduced
+from parcast_pamela_compiler.slices import is_reduction, is_sliced, reduction_loop
 from parcast_pamela_compiler.statements import (
     EVERYONE,
     Assignment,
@@ -24,7 +24,7 @@ from parcast_pamela_compiler.statements import (
 )
 
 
-def assignment(node: ast.Assign | ast.AugAssign, scope: Scope) -> Parts:
+def assignment_process(node: ast.Assign | ast.AugAssign, scope: Scope) -> Parts:
     """Return the process of the assignment of one number, and take note of its name.
 
     Arithmetic of parameters and loop variables takes nothing: it stands where its name is read.
@@ -43,11 +43,11 @@ def assignment(node: ast.Assign | ast.AugAssign, scope: Scope) -> Parts:
                                 "element of an array")  # fmt: skip
     if count is None and is_reduction(node.value):
         return _summed(node, target, scope)
-    taken = accesses(node.value, scope, counted=count is not None)
+    needs = accesses(node.value, scope, counted=count is not None)
     if adds:
-        taken = attrs.evolve(taken, operations=taken.operations + 1)
-    one = Assignment(node, _target(target, scope), taken, adds, count=count)
-    parts = assigned(one, scope)
+        needs = attrs.evolve(needs, operations=needs.operations + 1)
+    assignment = Assignment(node, _target(target, scope), needs, adds, count=count)
+    parts = assigned(assignment, scope)
     if isinstance(target, ast.Name):
         scope.names[target.id] = None
     return parts
@@ -56,11 +56,11 @@ def assignment(node: ast.Assign | ast.AugAssign, scope: Scope) -> Parts:
 def _target(target: ast.Name | ast.Subscript, scope: Scope) -> Reference | str:
     if isinstance(target, ast.Name):
         return target.id
-    found = scope.reference(target)
+    reference = scope.reference(target)
     for index in scope.subscripted(target)[1]:
         if scope.known(index) is None:
             accesses(index, scope)  # what it reads must be understood, and costs nothing
-    return found
+    return reference
 
 
 def _is_known(node: ast.Assign | ast.AugAssign, name: str, scope: Scope) -> bool:
@@ -88,31 +88,31 @@ def _summed(
     if is_sliced(target):
         scope.source.fail(node, f"{ast.unparse(node)!r} assigns one number to a slice; write a "
                                 "loop over its elements")  # fmt: skip
-    loop, element = reduced(node.value, node, scope)
+    loop, element = reduction_loop(node.value, node, scope)
     headers, inner = _nest(loop, scope)
-    taken = accesses(element, inner)
-    one = Assignment(
+    needs = accesses(element, inner)
+    assignment = Assignment(
         node,
         _target(target, scope),
-        attrs.evolve(taken, operations=taken.operations + 1),
+        attrs.evolve(needs, operations=needs.operations + 1),
         adds=True,
         stores=False,
     )
-    if not taken.owners and isinstance(one.target, str) and not scope.parallel:
-        parts = Parts(work=everyone(_sequence(headers, one.computed(Name(EVERYONE)))))
-        scope.names[one.target] = None
+    if not needs.owners and isinstance(assignment.target, str) and not scope.parallel:
+        parts = Parts(work=everyone(_sequence(headers, assignment.computed(Name(EVERYONE)))))
+        scope.names[assignment.target] = None
         return parts
-    found = assigned(one, inner)
-    work, fetch = found.work, found.fetch
-    for own in reversed(headers):
-        work = looped(own, work)
-        fetch = tuple(node for each in fetch for node in looped(own, (each,)))
-    after = found.after
-    if isinstance(one.target, str):
-        scope.names[one.target] = None
+    inner_parts = assigned(assignment, inner)
+    work, fetch = inner_parts.work, inner_parts.fetch
+    for header in reversed(headers):
+        work = looped(header, work)
+        fetch = tuple(node for move in fetch for node in looped(header, (move,)))
+    after = inner_parts.after
+    if isinstance(assignment.target, str):
+        scope.names[assignment.target] = None
     elif not after:
-        value = attrs.evolve(taken, operations=0, reads=())
-        work += assigned(attrs.evolve(one, value=value, stores=True, adds=False), scope).work
+        value = attrs.evolve(needs, operations=0, reads=())
+        work += assigned(attrs.evolve(assignment, value=value, stores=True, adds=False), scope).work
     return Parts(fetch, work, after) if scope.parallel else Parts(work=fetch + work + after)
 
 
@@ -133,16 +133,16 @@ def _nest(loop: ast.For, scope: Scope) -> tuple[list[Header], Scope]:
     return headers, scope
 
 
-def call(node: ast.Expr, scope: Scope) -> Parts:
+def call_process(node: ast.Expr, scope: Scope) -> Parts:
     """Return the process of a call whose operations a comment counts, by who has its arguments."""
     assert isinstance(node.value, ast.Call)
     count = scope.comment(node, "operations")
     if count is None:
         accesses(node.value, scope)
         scope.source.fail(node, "what this computes goes nowhere; assign it, or remove this")
-    taken = accesses(node.value, scope, counted=True)
-    home = next(iter(taken.owners), scope.home)
+    needs = accesses(node.value, scope, counted=True)
+    home = next(iter(needs.owners), scope.home)
     if home is None:
         return Parts(work=everyone(operations(0, count, Name(EVERYONE), node.lineno)))
-    own = operations(0, count, home.expr, node.lineno)
-    return Parts(fetched(taken.owners, home, node.lineno), own)
+    work = operations(0, count, home.expr, node.lineno)
+    return Parts(fetched(needs.owners, home, node.lineno), work)

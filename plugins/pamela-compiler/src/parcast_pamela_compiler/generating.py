@@ -12,13 +12,13 @@ from parcast.errors import FormulaError
 from parcast.quantities import Call, Expr, Name, Num, Value, from_ast
 from parcast_pamela_compiler.affine import simple
 from parcast_pamela_compiler.arrays import Array
-from parcast_pamela_compiler.loops import body
+from parcast_pamela_compiler.loops import body_process
 from parcast_pamela_compiler.ranges import COUNT
 from parcast_pamela_compiler.scope import Scope
 from parcast_pamela_compiler.source import Source, read_source
 from parcast_pamela_compiler.spelling import spell, truth
 from parcast_pamela_compiler.statements import EVERYONE
-from parcast_pamela_compiler.writing import written
+from parcast_pamela_compiler.writing import model_lines
 
 _KINDS = ("block", "cyclic", "whole", "replicated")
 #: Words of the language, and of the interface, that are no names of a program's
@@ -49,13 +49,13 @@ def generate(text: str, where: str = "program.py") -> str:
     """
     source = read_source(text, where)
     declared = _Declared()
-    known = {name: Name(name) for name in ("P", *source.parameters)}
-    scope = Scope(source, dict(known), declared.arrays)
-    rest = _declarations(source, scope, declared)
-    process = body(rest, scope).whole
+    parameters = {name: Name(name) for name in ("P", *source.parameters)}
+    scope = Scope(source, dict(parameters), declared.arrays)
+    statements = _declarations(source, scope, declared)
+    process = body_process(statements, scope).whole
     source.refuse_unused()
     names = _names(source, declared)
-    lines = [*_head(source, declared, names), *written(process, source, names)]
+    lines = [*_head(source, declared, names), *model_lines(process, source, names)]
     return "\n".join([*lines, ""])
 
 
@@ -69,7 +69,7 @@ def _declarations(source: Source, scope: Scope, declared: _Declared) -> list[ast
         for node in ast.walk(source.function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
-    rest: list[ast.stmt] = []
+    executed: list[ast.stmt] = []
     for node in statements:
         match node:
             case ast.Assign(
@@ -80,16 +80,16 @@ def _declarations(source: Source, scope: Scope, declared: _Declared) -> list[ast
             case ast.Assert(test=test):
                 _assertion(test, source, scope, declared)
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                not rest and stores.count(name) == 1 and _is_constant(value, scope)
+                not executed and stores.count(name) == 1 and _is_constant(value, scope)
             ):
                 _new(name, node, source, scope)
-                known = scope.known(value)
-                assert known is not None
-                declared.lets[name] = known
+                expr = scope.known(value)
+                assert expr is not None
+                declared.lets[name] = expr
                 scope.names[name] = Name(name)
             case _:
-                rest.append(node)
-    return rest
+                executed.append(node)
+    return executed
 
 
 def _is_constant(value: ast.expr, scope: Scope) -> bool:
@@ -106,11 +106,13 @@ def _array(name: str, call: ast.Call, scope: Scope) -> Array:
     if len(call.args) not in {1, 2} or call.keywords:
         source.fail(call, f"an array has extents and what each axis is: '{name} = array((N, M), "
                           "(block, whole))'")  # fmt: skip
-    extents = tuple(scope.known(one) for one in _items(call.args[0]))
-    for one, text in zip(extents, _items(call.args[0]), strict=True):
-        if one is None:
-            source.fail(call, f"the extent {ast.unparse(text)!r} must be of parameters alone")
-    words = [ast.unparse(one) for one in _items(call.args[1])] if call.args[1:] else ["replicated"]
+    extents = tuple(scope.known(node) for node in _items(call.args[0]))
+    for extent, node in zip(extents, _items(call.args[0]), strict=True):
+        if extent is None:
+            source.fail(call, f"the extent {ast.unparse(node)!r} must be of parameters alone")
+    words = (
+        [ast.unparse(node) for node in _items(call.args[1])] if call.args[1:] else ["replicated"]
+    )
     for word in words:
         if word not in _KINDS:
             source.fail(call, f"an axis is {', '.join(_KINDS[:-1])}, or the array is replicated; "
@@ -123,7 +125,7 @@ def _array(name: str, call: ast.Call, scope: Scope) -> Array:
     if sum(word != "whole" for word in words) > 1:
         source.fail(call, f"{name} is spread along several axes; the processors of the model stand "
                           "in one row: leave all axes but one whole")  # fmt: skip
-    return Array(name, tuple(one for one in extents if one is not None), tuple(words))
+    return Array(name, tuple(extent for extent in extents if extent is not None), tuple(words))
 
 
 def _items(node: ast.expr) -> Sequence[ast.expr]:
@@ -147,25 +149,25 @@ def _assertion(test: ast.expr, source: Source, scope: Scope, declared: _Declared
 
 def _names(source: Source, declared: _Declared) -> dict[str, str]:
     """Return what each name of the program is in the model."""
-    own = {
+    program_names = {
         node.id for node in ast.walk(source.function) if isinstance(node, ast.Name)
     } | source.parameters.keys()
-    names, taken = {"P": "P"}, {"P", *_RESERVED}
-    functions = [one.function for one in declared.arrays.values() if one.axis is not None]
-    for name in [*sorted(own - {"P"}), *functions]:
-        names[name] = _free(name, taken)
+    names, used = {"P": "P"}, {"P", *_RESERVED}
+    functions = [array.function for array in declared.arrays.values() if array.axis is not None]
+    for name in [*sorted(program_names - {"P"}), *functions]:
+        names[name] = _free(name, used)
     for key, wish in ((EVERYONE, "q"), ("$operation", "o"), ("$index", "x")):
-        names[key] = _free(wish, taken)
+        names[key] = _free(wish, used)
     for depth in range(120):
         key = f"{COUNT}{depth or ''}"
-        names[key] = _free(f"turn{depth or ''}", taken)
+        names[key] = _free(f"turn{depth or ''}", used)
     return names
 
 
-def _free(wish: str, taken: set[str]) -> str:
-    while wish in taken:
+def _free(wish: str, used: set[str]) -> str:
+    while wish in used:
         wish += "_"
-    taken.add(wish)
+    used.add(wish)
     return wish
 
 
@@ -178,8 +180,8 @@ def _head(source: Source, declared: _Declared, names: Mapping[str, str]) -> Iter
     yield 'import "data-parallel"'
     for name, value in source.parameters.items():
         yield _parameter(names[name], value, declared.least.get(name))
-    for one in _assumed(declared):
-        yield f"assume {truth(one, names)}"
+    for condition in _assumed(declared):
+        yield f"assume {truth(condition, names)}"
     for name, expr in declared.lets.items():
         yield f"let {names[name]} = {spell(expr, names)}"
     for array in declared.arrays.values():
@@ -197,14 +199,14 @@ def _parameter(name: str, value: Value, least: Value | None) -> str:
 
 def _assumed(declared: _Declared) -> Iterator[Expr]:
     """Yield what is assumed: that blocks are of one size, and what the program asserts."""
-    given = list(declared.assumed)
+    conditions = list(declared.assumed)
     for array in declared.arrays.values():
         if array.axis is not None and array.kinds[array.axis] == "block":
             extent = array.extents[array.axis]
             even = Call("==", (Call("%", (extent, Name("P"))), Num(0)))
-            if extent != Name("P") and even not in given:
-                given.append(even)
-    yield from given
+            if extent != Name("P") and even not in conditions:
+                conditions.append(even)
+    yield from conditions
 
 
 def _owner(array: Array, names: Mapping[str, str]) -> str:

@@ -11,11 +11,11 @@ import attrs
 from parcast.quantities import Call, Expr, Name
 from parcast_pamela_compiler.accesses import accesses
 from parcast_pamela_compiler.arrays import Owner
-from parcast_pamela_compiler.assignments import assignment, call
+from parcast_pamela_compiler.assignments import assignment_process, call_process
 from parcast_pamela_compiler.processes import Header, Parts, Process, chosen, looped
-from parcast_pamela_compiler.ranges import counted, range_of
+from parcast_pamela_compiler.ranges import counted_loop, range_of
 from parcast_pamela_compiler.scope import Scope
-from parcast_pamela_compiler.slices import is_reduction, is_sliced, unsliced
+from parcast_pamela_compiler.slices import element_loops, is_reduction, is_sliced
 from parcast_pamela_compiler.statements import (
     EVERYONE,
     by_all_or_owner,
@@ -25,7 +25,7 @@ from parcast_pamela_compiler.statements import (
 )
 
 _KNOWN = "remove this: array, forall, block, cyclic, whole and replicated are known"
-_MEND = {
+_FIXES = {
     ast.FunctionDef: "write its statements here",
     ast.Return: "remove this: the arrays are the results",
     ast.Import: _KNOWN,
@@ -42,20 +42,20 @@ _MEND = {
 }
 
 
-def body(statements: Sequence[ast.stmt], scope: Scope) -> Parts:
+def body_process(statements: Sequence[ast.stmt], scope: Scope) -> Parts:
     """Return the process of statements, one after the other.
 
     Outside of parallel loops each is whole by itself; inside, what one fetches is fetched before
     the loop.
     """
     total = Parts()
-    for one in statements:
-        parts = statement(one, scope)
+    for statement in statements:
+        parts = statement_process(statement, scope)
         total += parts if scope.parallel else Parts(work=parts.whole)
     return total
 
 
-def statement(node: ast.stmt, scope: Scope) -> Parts:
+def statement_process(node: ast.stmt, scope: Scope) -> Parts:
     """Return the process of one statement, and take note of what it assigns.
 
     Raises
@@ -75,10 +75,10 @@ def statement(node: ast.stmt, scope: Scope) -> Parts:
                 if scope.source.stated(node, "operations") is not None:
                     scope.source.fail(node, "the comment counts operations of a slice; say it "
                                             "of a call, or of one element")  # fmt: skip
-                return _for(unsliced(node, scope), scope)
-            return assignment(node, scope)
+                return _for(element_loops(node, scope), scope)
+            return assignment_process(node, scope)
         case ast.Expr(value=ast.Call()):
-            return call(node, scope)
+            return call_process(node, scope)
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return Parts()
         case _:
@@ -92,12 +92,12 @@ def _is_of_elements(node: ast.Assign | ast.AugAssign) -> bool:
 
 
 def _refuse(node: ast.stmt, scope: Scope) -> NoReturn:
-    shown = ast.unparse(node).splitlines()[0]
-    mend = _MEND.get(type(node), "write loops, conditions and assignments")
+    text = ast.unparse(node).splitlines()[0]
+    mend = _FIXES.get(type(node), "write loops, conditions and assignments")
     if isinstance(node, ast.Assign):
         several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
         mend = "write one assignment for each" if several else "assign a name, or an element"
-    scope.source.fail(node, f"'{shown}' is not understood; {mend}")
+    scope.source.fail(node, f"'{text}' is not understood; {mend}")
 
 
 def _for(node: ast.For, scope: Scope) -> Parts:
@@ -106,10 +106,10 @@ def _for(node: ast.For, scope: Scope) -> Parts:
     if not isinstance(node.target, ast.Name):
         scope.source.fail(node, f"{ast.unparse(node.target)!r} is no loop variable; write one name")
     name = node.target.id
-    around = {one.variable for one in scope.loops}
+    around = {loop.variable for loop in scope.loops}
     if name in around or name in scope.arrays or name in scope.source.parameters or name == "P":
         scope.source.fail(node, f"{name!r} has a meaning here already; name the variable otherwise")
-    header = counted(node, scope)
+    header = counted_loop(node, scope)
     if header is not None:
         inner = _within(node.body, scope, header)
         inner.names[name] = None
@@ -120,12 +120,12 @@ def _for(node: ast.For, scope: Scope) -> Parts:
     if header.kind == "par":
         inner.home = _home(node.body, inner) or inner.home
         if not scope.parallel:
-            inner.private = frozenset(_set_plainly(node.body))
+            inner.private = frozenset(_overwritten_names(node.body))
     return _looped(header, inner, node.body, scope)
 
 
 def _while(node: ast.While, scope: Scope) -> Parts:
-    header = counted(node, scope)
+    header = counted_loop(node, scope)
     if header is None or node.orelse:
         scope.source.fail(
             node,
@@ -140,7 +140,7 @@ def _while(node: ast.While, scope: Scope) -> Parts:
 def _within(statements: Sequence[ast.stmt], scope: Scope, header: Header) -> Scope:
     """Return the place in a loop; what an iteration leaves to the next only the data tell."""
     inner = scope.inside(header)
-    inner.names.update(dict.fromkeys(_set(statements), None))
+    inner.names.update(dict.fromkeys(_assigned_names(statements), None))
     return inner
 
 
@@ -151,10 +151,10 @@ def _looped(
     scope: Scope,
     test: Process = (),
 ) -> Parts:
-    parts = body(statements, inner)
-    scope.names.update(dict.fromkeys(_set(statements), None))
+    parts = body_process(statements, inner)
+    scope.names.update(dict.fromkeys(_assigned_names(statements), None))
     work = looped(header, test + parts.work)
-    fetch = tuple(node for one in parts.fetch for node in looped(header, (one,)))
+    fetch = tuple(node for move in parts.fetch for node in looped(header, (move,)))
     if scope.parallel:
         return Parts(fetch, work, parts.after)
     return Parts(work=fetch + work + parts.after)
@@ -178,32 +178,32 @@ def _if(node: ast.If, scope: Scope) -> Parts:
 
 
 def _arms(node: ast.If, scope: Scope) -> tuple[Parts, Parts]:
-    found = []
+    arms = []
     for statements in (node.body, node.orelse):
-        own = attrs.evolve(scope, names=dict(scope.names))
-        found.append(body(statements, own))
-    scope.names.update(dict.fromkeys(_set([node]), None))
-    return found[0], found[1]
+        arm_scope = attrs.evolve(scope, names=dict(scope.names))
+        arms.append(body_process(statements, arm_scope))
+    scope.names.update(dict.fromkeys(_assigned_names([node]), None))
+    return arms[0], arms[1]
 
 
 def _tested(test: ast.expr, node: ast.stmt, scope: Scope) -> Process:
     """Return what it takes to know a condition of data, for all that depend on it."""
-    taken = accesses(test, scope)
+    needs = accesses(test, scope)
     if not scope.parallel:
-        return by_all_or_owner(taken, None, node.lineno)
-    home = scope.home or next(iter(taken.owners), None)
+        return by_all_or_owner(needs, None, node.lineno)
+    home = scope.home or next(iter(needs.owners), None)
     if home is None:
-        return everyone(operations(taken.operations, None, Name(EVERYONE), node.lineno))
-    own = operations(taken.operations, None, home.expr, node.lineno)
-    return fetched(taken.owners, home, node.lineno) + own
+        return everyone(operations(needs.operations, None, Name(EVERYONE), node.lineno))
+    work = operations(needs.operations, None, home.expr, node.lineno)
+    return fetched(needs.owners, home, node.lineno) + work
 
 
 def _probability(node: ast.If, scope: Scope) -> Expr:
     stated = {name: scope.source.stated(node, name) for name in ("probability", "taken", "reached")}
-    chance, taken, reached = stated.values()
-    if chance is None and taken is not None and reached is not None:
-        chance = Call("/", (taken, reached))
-    elif (chance is None) or taken is not None or reached is not None:
+    chance, taken_count, reached_count = stated.values()
+    if chance is None and taken_count is not None and reached_count is not None:
+        chance = Call("/", (taken_count, reached_count))
+    elif (chance is None) or taken_count is not None or reached_count is not None:
         scope.source.fail(
             node,
             f"only the data tell whether {ast.unparse(node.test)!r}; say how often it holds: "
@@ -213,36 +213,36 @@ def _probability(node: ast.If, scope: Scope) -> Expr:
     return chance
 
 
-def _set(statements: Sequence[ast.stmt]) -> Iterator[str]:
+def _assigned_names(statements: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield the scalars that statements assign."""
-    for one in statements:
-        for node in ast.walk(one):
+    for statement in statements:
+        for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
 
 
-def _set_plainly(statements: Sequence[ast.stmt]) -> Iterator[str]:
+def _overwritten_names(statements: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield the scalars that an iteration assigns, and does not only add to."""
-    for one in statements:
-        for node in ast.walk(one):
+    for statement in statements:
+        for node in ast.walk(statement):
             if isinstance(node, ast.Assign):
-                yield from (each.id for each in node.targets if isinstance(each, ast.Name))
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
 def _home(statements: Sequence[ast.stmt], scope: Scope) -> Owner | None:
     """Return whose processor an iteration is: of what it assigns first, or reads first."""
     elements = [
         node
-        for one in statements
-        for node in ast.walk(one)
+        for statement in statements
+        for node in ast.walk(statement)
         if isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
         and node.value.id in scope.arrays
     ]
     for context in (ast.Store, ast.Load):
         for node in elements:
-            if isinstance(node.ctx, context) and (found := _known_owner(node, scope)):
-                return found
+            if isinstance(node.ctx, context) and (owner := _known_owner(node, scope)):
+                return owner
     return None
 
 
@@ -251,7 +251,7 @@ def _known_owner(node: ast.Subscript, scope: Scope) -> Owner | None:
     if array.axis is None or isinstance(indices[array.axis], ast.Slice):
         return None
     index = indices[array.axis]
-    names = {one.id for one in ast.walk(index) if isinstance(one, ast.Name)}
+    names = {part.id for part in ast.walk(index) if isinstance(part, ast.Name)}
     if not names <= scope.names.keys():
         return None
     return scope.reference(node).owner

@@ -69,24 +69,26 @@ def chosen(
     return (Choice(condition, then, otherwise, random),) if then or otherwise else ()
 
 
-def free(process: Process) -> frozenset[str]:
+def free_names(process: Process) -> frozenset[str]:
     """Return the names that a process depends on."""
     return frozenset(_free(process))
 
 
 def _free(process: Process) -> Iterator[str]:
-    for one in process:
-        match one:
+    for node in process:
+        match node:
             case Charge():
-                for argument in one.arguments:
+                for argument in node.arguments:
                     yield from names_in(argument)
-                if not isinstance(one.count, int):
-                    yield from names_in(one.count)
+                if not isinstance(node.count, int):
+                    yield from names_in(node.count)
             case Loop():
-                yield from one.header.bounds
-                yield from free(one.body) - {one.header.variable}
+                yield from node.header.bounds
+                yield from free_names(node.body) - {node.header.variable}
             case Choice():
-                yield from names_in(one.condition) | free(one.then) | free(one.otherwise)
+                yield from (
+                    names_in(node.condition) | free_names(node.then) | free_names(node.otherwise)
+                )
 
 
 @attrs.frozen

@@ -13,14 +13,14 @@ from parcast_pamela_compiler.scope import Scope
 COUNT = "$count"
 
 
-def counted(node: ast.For | ast.While, scope: Scope) -> Header | None:
+def counted_loop(node: ast.For | ast.While, scope: Scope) -> Header | None:
     """Return a loop that runs as often as a comment states, None without."""
     count = scope.comment(node, "times")
     if count is None:
         return None
     if not isinstance(count, Num) or not isinstance(count.value, int):
         count = Call("ceil", (count,))
-    depth = sum(one.variable.startswith(COUNT) for one in scope.loops)
+    depth = sum(loop.variable.startswith(COUNT) for loop in scope.loops)
     return Header("seq", f"{COUNT}{depth or ''}", ONE, count)
 
 
@@ -37,15 +37,17 @@ def range_of(node: ast.For, name: str, scope: Scope) -> Header:
     ):
         scope.source.fail(node, f"a loop goes over {ast.unparse(call)!r}; write 'range(...)', or "
                                 "'forall(...)' if its iterations are parallel")  # fmt: skip
-    ends = [scope.known(one) for one in call.args]
-    for one, text in zip(ends, call.args, strict=True):
-        if one is None:
+    ends = [scope.known(argument) for argument in call.args]
+    for bound, argument in zip(ends, call.args, strict=True):
+        if bound is None:
             scope.source.fail(
                 node,
-                f"only the data tell the bound {ast.unparse(text)!r}; write parameters and loop "
-                "variables, or say how often the loop runs: '# pamela: times = ...'",
+                f"only the data tell the bound {ast.unparse(argument)!r}; write parameters and "
+                "loop variables, or say how often the loop runs: '# pamela: times = ...'",
             )
-    first, end, *by = [one for one in ends if one is not None] if len(ends) > 1 else (ZERO, *ends)
+    first, end, *by = (
+        [bound for bound in ends if bound is not None] if len(ends) > 1 else (ZERO, *ends)
+    )
     assert first is not None
     assert end is not None
     step = by[0] if by else ONE

@@ -34,7 +34,7 @@ class Scope:
     @property
     def parallel(self) -> bool:
         """Whether a parallel loop is around this place."""
-        return any(one.kind == "par" for one in self.loops)
+        return any(loop.kind == "par" for loop in self.loops)
 
     def inside(self, header: Header) -> Scope:
         """Return the place within one loop more, with names of its own."""
@@ -43,7 +43,7 @@ class Scope:
 
     def known(self, node: ast.expr) -> Expr | None:
         """Return an expression of parameters and loop variables, None if the data play a part."""
-        if any(isinstance(one, ast.Subscript | ast.Attribute) for one in ast.walk(node)):
+        if any(isinstance(part, ast.Subscript | ast.Attribute) for part in ast.walk(node)):
             return None
         try:
             expr = from_ast(node)
@@ -68,48 +68,48 @@ class Scope:
         if stated is None:
             return None
         names: dict[str, Expr] = {}
-        for own in names_in(stated):
-            value = self.names.get(own)
+        for variable in names_in(stated):
+            value = self.names.get(variable)
             if value is None:
                 hint = did_you_mean(
-                    own, [key for key, one in self.names.items() if one is not None]
+                    variable, [key for key, expr in self.names.items() if expr is not None]
                 )
-                self.source.fail(node, f"the comment names {own!r}, which is neither a parameter "
-                                       f"nor a loop's variable.{hint}")  # fmt: skip
-            names[own] = value
+                self.source.fail(node, f"the comment names {variable!r}, which is neither a "
+                                       f"parameter nor a loop's variable.{hint}")  # fmt: skip
+            names[variable] = value
         return simple(substitute(stated, names))
 
     def reference(self, node: ast.Subscript) -> Reference:
         """Return the element that a subscript names, without slices."""
         array, indices = self.subscripted(node)
-        found: list[Expr | None] = []
+        subscripts: list[Expr | None] = []
         for axis, index in enumerate(indices):
             if isinstance(index, ast.Slice):
-                found.append(None)
+                subscripts.append(None)
                 continue
             subscript = self.known(index)
             if _is_negative(index):
                 assert subscript is not None
                 subscript = plus(array.extents[axis], subscript)
-            found.append(subscript)
-        return Reference(array, tuple(found))
+            subscripts.append(subscript)
+        return Reference(array, tuple(subscripts))
 
     def subscripted(self, node: ast.Subscript) -> tuple[Array, tuple[ast.expr, ...]]:
         """Return the array of a subscript, and an index or slice for each axis."""
         name = node.value.id if isinstance(node.value, ast.Name) else None
         if name is None or name not in self.arrays:
-            shown = ast.unparse(node.value)
-            hint = did_you_mean(shown, self.arrays)
-            self.source.fail(node, f"{shown!r} is no array; declare it: "
-                                   f"'{shown} = array(N, block)'.{hint}")  # fmt: skip
+            text = ast.unparse(node.value)
+            hint = did_you_mean(text, self.arrays)
+            self.source.fail(node, f"{text!r} is no array; declare it: "
+                                   f"'{text} = array(N, block)'.{hint}")  # fmt: skip
         array = self.arrays[name]
         inner = node.slice
         indices = tuple(inner.elts) if isinstance(inner, ast.Tuple) else (inner,)
         if len(indices) != len(array.extents):
-            given = ", ".join([*map(ast.unparse, indices), *[":"] * len(array.extents)])
-            wanted = ", ".join(given.split(", ")[: len(array.extents)])
+            written = ", ".join([*map(ast.unparse, indices), *[":"] * len(array.extents)])
+            subscripts = ", ".join(written.split(", ")[: len(array.extents)])
             axes = f"{len(array.extents)} {'axis' if len(array.extents) == 1 else 'axes'}"
-            self.source.fail(node, f"{name} has {axes}; write '{name}[{wanted}]'")
+            self.source.fail(node, f"{name} has {axes}; write '{name}[{subscripts}]'")
         return array, indices
 
 

@@ -15,7 +15,7 @@ _REDUCTIONS = frozenset({"sum", "min", "max"})
 def is_sliced(node: ast.expr) -> bool:
     """Return whether an element's subscripts have slices."""
     return isinstance(node, ast.Subscript) and any(
-        isinstance(one, ast.Slice) for one in _indices(node)
+        isinstance(index, ast.Slice) for index in _indices(node)
     )
 
 
@@ -27,36 +27,38 @@ def is_reduction(node: ast.expr) -> bool:
         and node.func.id in _REDUCTIONS
         and len(node.args) == 1
         and not node.keywords
-        and any(is_sliced(one) for one in ast.walk(node.args[0]) if isinstance(one, ast.expr))
+        and any(is_sliced(part) for part in ast.walk(node.args[0]) if isinstance(part, ast.expr))
     )
 
 
-def unsliced(statement: ast.Assign | ast.AugAssign, scope: Scope) -> ast.For:
+def element_loops(statement: ast.Assign | ast.AugAssign, scope: Scope) -> ast.For:
     """Return the parallel loops that assign the elements of a slice one by one."""
     statement = copy.deepcopy(statement)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
     assert isinstance(target, ast.Subscript)
     walk = _Elements(scope, target)
-    own, value = walk.visit(target), walk.visit(statement.value)
+    element, value = walk.visit(target), walk.visit(statement.value)
     if isinstance(statement, ast.Assign):
-        inner: ast.stmt = ast.Assign(targets=[own], value=value)
+        inner: ast.stmt = ast.Assign(targets=[element], value=value)
     else:
-        inner = ast.AugAssign(target=own, op=statement.op, value=value)
+        inner = ast.AugAssign(target=element, op=statement.op, value=value)
     return walk.loops(inner, statement)
 
 
-def reduced(call: ast.Call, statement: ast.stmt, scope: Scope) -> tuple[ast.For, ast.expr]:
+def reduction_loop(call: ast.Call, statement: ast.stmt, scope: Scope) -> tuple[ast.For, ast.expr]:
     """Return the parallel loop over the elements that a call reduces, and one of them.
 
     The loop's body is empty.
     """
     call = copy.deepcopy(call)
-    first = next(one for one in ast.walk(call) if isinstance(one, ast.Subscript) and is_sliced(one))
+    first = next(
+        node for node in ast.walk(call) if isinstance(node, ast.Subscript) and is_sliced(node)
+    )
     walk = _Elements(scope, first)
     value: ast.expr = walk.visit(call.args[0])
     loop = walk.loops(ast.Pass(), statement)
-    for one in ast.walk(value):
-        ast.copy_location(one, statement)
+    for node in ast.walk(value):
+        ast.copy_location(node, statement)
     return loop, value
 
 
@@ -67,9 +69,9 @@ class _Elements(ast.NodeTransformer):
         self.scope = scope
         array, indices = scope.subscripted(leading)
         self.ranges = [
-            _range(one, array.extents[axis], scope)
-            for axis, one in enumerate(indices)
-            if isinstance(one, ast.Slice)
+            _range(index, array.extents[axis], scope)
+            for axis, index in enumerate(indices)
+            if isinstance(index, ast.Slice)
         ]
         self.variables = list(_fresh(scope, len(self.ranges)))
 
@@ -80,8 +82,8 @@ class _Elements(ast.NodeTransformer):
         for variable, (first, end, step) in reversed(pairs):
             call = ast.Call(ast.Name("forall", ast.Load()), [first, end, ast.Constant(step)], [])
             body = ast.For(ast.Name(variable, ast.Store()), call, [body], [])
-        for one in ast.walk(body):
-            ast.copy_location(one, statement)
+        for node in ast.walk(body):
+            ast.copy_location(node, statement)
         assert isinstance(body, ast.For)
         return body
 
@@ -89,21 +91,23 @@ class _Elements(ast.NodeTransformer):
         if not is_sliced(node):
             return node
         array, indices = self.scope.subscripted(node)
-        count = sum(isinstance(one, ast.Slice) for one in indices)
+        count = sum(isinstance(index, ast.Slice) for index in indices)
         if count > len(self.ranges):
             self.scope.source.fail(
                 node, f"{ast.unparse(node)!r} has {count} slices where {len(self.ranges)} fit; "
                 "write loops"
             )  # fmt: skip
-        own = len(self.ranges) - count
-        found: list[ast.expr] = []
-        for axis, one in enumerate(indices):
-            if not isinstance(one, ast.Slice):
-                found.append(one)
+        position = len(self.ranges) - count
+        subscripts: list[ast.expr] = []
+        for axis, index in enumerate(indices):
+            if not isinstance(index, ast.Slice):
+                subscripts.append(index)
                 continue
-            found.append(self._element(own, _range(one, array.extents[axis], self.scope), node))
-            own += 1
-        inner = found[0] if len(found) == 1 else ast.Tuple(found, ast.Load())
+            subscripts.append(
+                self._element(position, _range(index, array.extents[axis], self.scope), node)
+            )
+            position += 1
+        inner = subscripts[0] if len(subscripts) == 1 else ast.Tuple(subscripts, ast.Load())
         return ast.Subscript(node.value, inner, node.ctx)
 
     def _element(
@@ -152,11 +156,11 @@ def _from_end(node: ast.expr, whole: ast.expr) -> ast.expr:
 
 
 def _fresh(scope: Scope, count: int) -> Sequence[str]:
-    taken = scope.names.keys() | scope.arrays.keys()
-    found: list[str] = []
+    used = scope.names.keys() | scope.arrays.keys()
+    variables: list[str] = []
     number = 1
-    while len(found) < count:
-        if f"e{number}" not in taken:
-            found.append(f"e{number}")
+    while len(variables) < count:
+        if f"e{number}" not in used:
+            variables.append(f"e{number}")
         number += 1
-    return found
+    return variables

@@ -80,9 +80,9 @@ def is_data_parallel(text: str) -> bool:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return any(
-        isinstance(one, ast.FunctionDef) and [a.arg for a in one.args.args[:1]] == ["P"]
-        for one in module.body
-    ) or any(isinstance(one, ast.Name) and one.id == "forall" for one in ast.walk(module))
+        isinstance(statement, ast.FunctionDef) and [a.arg for a in statement.args.args[:1]] == ["P"]
+        for statement in module.body
+    ) or any(isinstance(node, ast.Name) and node.id == "forall" for node in ast.walk(module))
 
 
 def read_source(text: str, where: str = "program.py") -> Source:
@@ -109,10 +109,10 @@ def read_source(text: str, where: str = "program.py") -> Source:
 
 def _function(module: ast.Module, where: str) -> ast.FunctionDef:
     statements = module.body[ast.get_docstring(module) is not None :]
-    functions = [one for one in statements if isinstance(one, ast.FunctionDef)]
-    for one in statements:
-        if one not in functions[:1]:
-            raise FileError(f"{where}:{one.lineno}: {_WANTED}, and nothing else beside its "
+    functions = [statement for statement in statements if isinstance(statement, ast.FunctionDef)]
+    for statement in statements:
+        if statement not in functions[:1]:
+            raise FileError(f"{where}:{statement.lineno}: {_WANTED}, and nothing else beside its "
                             "docstring; remove this")  # fmt: skip
     if not functions:
         raise FileError(f"{where}: there is no function here; {_WANTED}")
@@ -125,7 +125,7 @@ def _function(module: ast.Module, where: str) -> ast.FunctionDef:
 def _parameters(arguments: ast.arguments, where: str) -> dict[str, Value]:
     names = [*arguments.posonlyargs, *arguments.args]
     plain = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
-    if not plain or [one.arg for one in names[:1]] != ["P"]:
+    if not plain or [argument.arg for argument in names[:1]] != ["P"]:
         line = names[0].lineno if names else 1
         raise FileError(f"{where}:{line}: a data-parallel program takes P, the number of "
                         "processors, first, then parameters with defaults: "
@@ -135,8 +135,8 @@ def _parameters(arguments: ast.arguments, where: str) -> dict[str, Value]:
         raise FileError(f"{where}:{names[0].lineno}: P has no default; who evaluates the model "
                         "gives it")  # fmt: skip
     return {
-        one.arg: _default(one, default, where)
-        for one, default in zip(names[1:], defaults[1:], strict=True)
+        argument.arg: _default(argument, default, where)
+        for argument, default in zip(names[1:], defaults[1:], strict=True)
     }
 
 
@@ -147,18 +147,18 @@ def _default(argument: ast.arg, default: ast.expr | None, where: str) -> Value:
     try:
         return evaluate(from_ast(default), {})
     except FormulaError as error:
-        said = f"the default of {argument.arg!r} must be a number"
-        raise FileError(f"{at}: {said}: {error}") from None
+        problem = f"the default of {argument.arg!r} must be a number"
+        raise FileError(f"{at}: {problem}: {error}") from None
 
 
 def _annotations(text: str, where: str) -> dict[int, dict[str, Expr]]:
     """Return what comments ``# pamela: name = value, ...`` say, by line."""
-    found: dict[int, dict[str, Expr]] = {}
+    by_line: dict[int, dict[str, Expr]] = {}
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and (said := _ANNOTATION.fullmatch(token.string)):
+        if token.type == tokenize.COMMENT and (comment := _ANNOTATION.fullmatch(token.string)):
             at = f"{where}:{token.start[0]}"
-            found[token.start[0]] = dict(_settings(said[1], at))
-    return found
+            by_line[token.start[0]] = dict(_settings(comment[1], at))
+    return by_line
 
 
 def _settings(text: str, at: str) -> list[tuple[str, Expr]]:
@@ -170,13 +170,13 @@ def _settings(text: str, at: str) -> list[tuple[str, Expr]]:
         raise FileError(f"{at}: after 'pamela:' stand settings such as 'probability = 0.3', "
                         f"not {text!r}")  # fmt: skip
     settings = []
-    for one in call.keywords:
-        name = str(one.arg)
+    for keyword in call.keywords:
+        name = str(keyword.arg)
         if name not in ANNOTATIONS:
             hint = did_you_mean(name, ANNOTATIONS) or f" Known: {', '.join(ANNOTATIONS)}."
             raise FileError(f"{at}: a comment cannot state {name!r}.{hint}")
         try:
-            settings.append((name, from_ast(one.value)))
+            settings.append((name, from_ast(keyword.value)))
         except FormulaError as error:
             raise FileError(f"{at}: {name}: {error}") from None
     return settings

@@ -13,7 +13,7 @@ _WIDTH = 100
 _MOST_SPELLED = 4  #: so many calls of one equation are written one by one
 
 
-def written(process: Process, source: Source, names: Mapping[str, str]) -> list[str]:
+def model_lines(process: Process, source: Source, names: Mapping[str, str]) -> list[str]:
     """Return the lines of the equation of a whole program."""
     lines = list(_Writer(source, names).block(process)) if process else [("skip", 0)]
     inner = [_beside(f"  {text}", source, line) for text, line in lines]
@@ -24,8 +24,8 @@ def _beside(text: str, source: Source, line: int) -> str:
     """Return a line with that of the program as a comment."""
     if not line:
         return text
-    said = source.lines[line - 1].partition("#")[0].strip()
-    whole = f"{text:<50}  // {line}: {said}"
+    statement = source.lines[line - 1].partition("#")[0].strip()
+    whole = f"{text:<50}  // {line}: {statement}"
     return whole if len(whole) <= _WIDTH else f"{text:<50}  // {line}"
 
 
@@ -46,7 +46,7 @@ class _Writer:
     def group(self, group: Sequence[Node]) -> Iterator[tuple[str, int]]:
         first = group[0]
         if isinstance(first, Charge):
-            calls = [text for one in group for text in self.calls(one)]  # type: ignore[arg-type]
+            calls = [text for charge in group for text in self.calls(charge)]  # type: ignore[arg-type]
             yield " ; ".join(calls), first.line
         elif isinstance(first, Loop):
             yield from self.nested(self.head(first.header), first.body)
@@ -78,7 +78,7 @@ class _Writer:
         yield "}", 0
 
     def calls(self, charge: Charge) -> list[str]:
-        arguments = ", ".join(spell(one, self.names) for one in charge.arguments)
+        arguments = ", ".join(spell(argument, self.names) for argument in charge.arguments)
         call = f"{charge.name}({arguments})"
         if isinstance(charge.count, int) and charge.count <= _MOST_SPELLED:
             return [call] * charge.count
@@ -99,13 +99,13 @@ class _Writer:
 def _grouped(process: Process) -> Iterator[list[Node]]:
     """Yield runs of charges of one line, and every other node by itself."""
     run: list[Node] = []
-    for one in process:
-        if run and (not isinstance(one, Charge) or one.line != run[0].line):  # type: ignore[union-attr]
+    for node in process:
+        if run and (not isinstance(node, Charge) or node.line != run[0].line):  # type: ignore[union-attr]
             yield run
             run = []
-        if isinstance(one, Charge):
-            run.append(one)
+        if isinstance(node, Charge):
+            run.append(node)
         else:
-            yield [one]
+            yield [node]
     if run:
         yield run

@@ -90,7 +90,7 @@ def parcast_lowerings() -> Iterator[Lowering]:
 @hookimpl
 def parcast_machines() -> Iterator[Resource]:
     """Add the machines that a model of the library stands for."""
-    for path in sorted((files(__name__) / "machines").iterdir(), key=lambda one: one.name):
+    for path in sorted((files(__name__) / "machines").iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".toml"):
             yield Resource(path.name.removesuffix(".toml"), path)
 
@@ -98,7 +98,7 @@ def parcast_machines() -> Iterator[Resource]:
 @hookimpl
 def parcast_workloads() -> Iterator[Resource]:
     """Add the case studies of the paper's section 3."""
-    for path in sorted((files(__name__) / "workloads").iterdir(), key=lambda one: one.name):
+    for path in sorted((files(__name__) / "workloads").iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".pam"):
             yield Resource(path.name.removesuffix(".pam"), path)
 

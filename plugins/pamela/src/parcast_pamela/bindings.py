@@ -15,6 +15,7 @@ from parcast.quantities import is_quantity, parse_quantity
 from parcast.quantities import parse as parse_formula
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator
+from parcast_pamela.language.arrays import Array, Bound
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Listing, Parameter
@@ -23,38 +24,6 @@ from parcast_pamela.language.tree import Listing, Parameter
 MOST_ELEMENTS = 10_000_000
 #: The dimensions that values of a type may have
 _UNITS = {"time": "|s", "bytes": "|B", "flop": "|FLOP", "rate": "|.*/s", "prob": "|1", "bool": ""}
-
-
-@attrs.frozen
-class Array:
-    """An array parameter's values; ``lows`` and ``highs`` are its first and last indices."""
-
-    name: str
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    items: tuple[Exact, ...] = attrs.field(repr=False)
-
-    def at(self, indices: tuple[Exact, ...]) -> Exact:
-        """Return an element.
-
-        Raises
-        ------
-        ArithmeticRefusedError
-            If an index is not whole or out of range.
-        """
-        place = 0
-        for index, low, high in zip(indices, self.lows, self.highs, strict=True):
-            if index.denominator != 1:
-                raise ArithmeticRefusedError(f"the index {index} of {self.name} is not whole")
-            if not low <= index <= high:
-                raise ArithmeticRefusedError(
-                    f"the index {index} of {self.name} is not in {low}..{high}"
-                )
-            place = place * (high - low + 1) + int(index) - low
-        return self.items[place]
-
-
-Bound = Exact | Array
 
 
 def to_exact(value: Any, name: str, kind: str = "real") -> Exact:
@@ -96,14 +65,14 @@ def _from_text(text: str, kind: str) -> Exact:
     return exact(Fraction(repr(evaluate_formula(parse_formula(text), {}))))
 
 
-def bind(model: Model, given: Mapping[str, Any]) -> dict[str, Bound]:
+def bind(model: Model, parameters: Mapping[str, Any]) -> dict[str, Bound]:
     """Return the value of every parameter.
 
     Parameters
     ----------
     model
         Linked and checked.
-    given
+    parameters
         Numbers, texts such as ``"3 us"`` or ``"1/3"``, and nested lists for arrays.
 
     Raises
@@ -114,102 +83,115 @@ def bind(model: Model, given: Mapping[str, Any]) -> dict[str, Bound]:
         If a value is missing, of the wrong type or shape, or out of range, or an assumption
         of the model does not hold.
     """
-    for name in given:
+    for name in parameters:
         if name not in model.parameters:
             hint = did_you_mean(name, model.parameters)
-            known = ", ".join(model.parameters) or "none"
-            raise UnknownNameError(f"{model.name} has no parameter {name!r}.{hint} Known: {known}.")
-    bound = Bindings(model, given).all()
+            declared = ", ".join(model.parameters) or "none"
+            raise UnknownNameError(
+                f"{model.name} has no parameter {name!r}.{hint} Known: {declared}."
+            )
+    bound = dict(Bindings(model, parameters))
     evaluator = Evaluator(model, bound)
-    for one in model.assumptions:
-        if not evaluator.value(one.condition, {}):
-            line = one.place.source.text.splitlines()[one.place.line - 1] if one.place else ""
-            raise ModelValueError(f"this assumption does not hold: {line.strip()}", one.place)
+    for assumption in model.assumptions:
+        if not evaluator.value(assumption.condition, {}):
+            line = assumption.position.line_text if assumption.position else ""
+            raise ModelValueError(f"this assumption does not hold: {line}", assumption.position)
     return bound
 
 
-class Bindings:
+class Bindings(Mapping[str, Bound]):
     """Works out parameters in any order, since defaults may use other parameters."""
 
-    def __init__(self, model: Model, given: Mapping[str, Any]) -> None:
-        self.model, self.given = model, given
-        self.found: dict[str, Bound] = {}
-        self.open: list[str] = []
+    def __init__(self, model: Model, parameters: Mapping[str, Any]) -> None:
+        self.model, self.parameters = model, parameters
+        self._bound: dict[str, Bound] = {}
+        self.in_progress: list[str] = []
 
-    def all(self) -> dict[str, Bound]:
-        """Return every parameter's value."""
-        return {name: self[name] for name in self.model.parameters}
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.model.parameters)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.model.parameters
+    def __len__(self) -> int:
+        return len(self.model.parameters)
 
     def __getitem__(self, name: str) -> Bound:
-        if name not in self.found:
+        if name not in self._bound:
             parameter = self.model.parameters[name]
-            if name in self.open:
-                circle = " -> ".join([*self.open, name])
-                raise ModelValueError(f"defaults go round in a circle: {circle}", parameter.place)
-            self.open.append(name)
+            if name in self.in_progress:
+                circle = " -> ".join([*self.in_progress, name])
+                raise ModelValueError(
+                    f"defaults go round in a circle: {circle}", parameter.position
+                )
+            self.in_progress.append(name)
             evaluator = Evaluator(self.model, self)
-            self.found[name] = self._value(parameter, evaluator)
-            self.open.pop()
-        return self.found[name]
+            self._bound[name] = self._value(parameter, evaluator)
+            self.in_progress.pop()
+        return self._bound[name]
 
     def _value(self, parameter: Parameter, evaluator: Evaluator) -> Bound:
         name = parameter.name
         if parameter.dims:
             return self._array(parameter, evaluator)
-        if name in self.given:
-            if isinstance(self.given[name], list | tuple):
-                raise ModelValueError(f"{name} is one number, not a list", parameter.place)
-            value = to_exact(self.given[name], name, parameter.type)
+        if name in self.parameters:
+            if isinstance(self.parameters[name], list | tuple):
+                raise ModelValueError(f"{name} is one number, not a list", parameter.position)
+            value = to_exact(self.parameters[name], name, parameter.type)
         elif parameter.default is None:
             raise ModelValueError(
-                f"{name} has no value; give it with --set {name}=...", parameter.place
+                f"{name} has no value; give it with --set {name}=...", parameter.position
             )
         else:
             if isinstance(parameter.default, Listing):
-                raise ModelValueError(f"{name} is one number, not a list", parameter.place)
+                raise ModelValueError(f"{name} is one number, not a list", parameter.position)
             value = evaluator.value(parameter.default, {})
         self._check(parameter, value, evaluator)
         return value
 
     def _array(self, parameter: Parameter, evaluator: Evaluator) -> Array:
         name = parameter.name
-        lows = tuple(_whole(evaluator.value(one.first, {}), parameter) for one in parameter.dims)
-        highs = tuple(_whole(evaluator.value(one.last, {}), parameter) for one in parameter.dims)
+        lows = tuple(
+            _whole(evaluator.value(dimension.first, {}), parameter) for dimension in parameter.dims
+        )
+        highs = tuple(
+            _whole(evaluator.value(dimension.last, {}), parameter) for dimension in parameter.dims
+        )
         sizes = [max(0, high - low + 1) for low, high in zip(lows, highs, strict=True)]
         count = 1
         for size in sizes:
             count *= size
         if count > MOST_ELEMENTS:
-            raise ModelValueError(f"{name} has {count:,} elements, too many", parameter.place)
-        given = self.given.get(name, parameter.default)
-        if given is None:
-            raise ModelValueError(f"{name} has no values; bind a list to it", parameter.place)
+            raise ModelValueError(f"{name} has {count:,} elements, too many", parameter.position)
+        supplied = self.parameters.get(name, parameter.default)
+        if supplied is None:
+            raise ModelValueError(f"{name} has no values; bind a list to it", parameter.position)
         items: list[Exact] = []
-        if isinstance(given, Listing):
-            items = [evaluator.value(one, {}) for one in given.items]
+        if isinstance(supplied, Listing):
+            items = [evaluator.value(item, {}) for item in supplied.items]
             shape_ok = len(sizes) == 1 and len(items) == sizes[0]
-        elif isinstance(given, list | tuple):
-            shape_ok = _fits(given, sizes)
+        elif isinstance(supplied, list | tuple):
+            shape_ok = _fits(supplied, sizes)
             items = (
-                [to_exact(one, name, parameter.type) for one in _flat(given)] if shape_ok else []
+                [to_exact(number, name, parameter.type) for number in _flat(supplied)]
+                if shape_ok
+                else []
             )
         else:  # one number for all
-            stated = attrs.has(type(given))
-            value = evaluator.value(given, {}) if stated else to_exact(given, name, parameter.type)
+            stated = attrs.has(type(supplied))
+            value = (
+                evaluator.value(supplied, {})
+                if stated
+                else to_exact(supplied, name, parameter.type)
+            )
             items, shape_ok = [value] * count, True
         if not shape_ok:
             shape = " by ".join(map(str, sizes))
-            raise ModelValueError(f"{name} needs {shape} values", parameter.place)
+            raise ModelValueError(f"{name} needs {shape} values", parameter.position)
         for item in set(items):
             self._check(parameter, item, evaluator)
         return Array(name, lows, highs, tuple(items))
 
     def _check(self, parameter: Parameter, value: Exact, evaluator: Evaluator) -> None:
         name, kind = parameter.name, parameter.type
-        shown = shorten(value if isinstance(value, int) else float(value))
+        text = shorten(value if isinstance(value, int) else float(value))
         problem = ""
         if kind == "int" and value.denominator != 1:
             problem = "must be a whole number"
@@ -228,26 +210,26 @@ class Bindings:
             limit = evaluator.value(parameter.high, {})
             problem = f"must be {limit} or less" if value > limit else ""
         if problem:
-            raise ModelValueError(f"{name}={shown} {problem}", parameter.place)
+            raise ModelValueError(f"{name}={text} {problem}", parameter.position)
 
 
 def _whole(value: Exact, parameter: Parameter) -> int:
     if value.denominator != 1:
-        raise ModelValueError(f"the range of {parameter.name} is not whole", parameter.place)
+        raise ModelValueError(f"the range of {parameter.name} is not whole", parameter.position)
     return int(value)
 
 
-def _fits(given: Any, sizes: list[int]) -> bool:
+def _fits(nested: Any, sizes: list[int]) -> bool:
     if not sizes:
-        return not isinstance(given, list | tuple)
-    if not isinstance(given, list | tuple) or len(given) != sizes[0]:
+        return not isinstance(nested, list | tuple)
+    if not isinstance(nested, list | tuple) or len(nested) != sizes[0]:
         return False
-    return all(_fits(one, sizes[1:]) for one in given)
+    return all(_fits(row, sizes[1:]) for row in nested)
 
 
-def _flat(given: Any) -> Iterator[Any]:
-    if isinstance(given, list | tuple):
-        for one in given:
-            yield from _flat(one)
+def _flat(nested: Any) -> Iterator[Any]:
+    if isinstance(nested, list | tuple):
+        for item in nested:
+            yield from _flat(item)
     else:
-        yield given
+        yield nested

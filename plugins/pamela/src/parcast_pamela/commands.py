@@ -34,7 +34,7 @@ MachineModel = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
-_SHOWN = {
+_QUANTITIES = {
     "critical_path": "critical path",
     "contention": "contention",
     "bound": "lower bound",
@@ -80,20 +80,20 @@ def compile_(
     }  # fmt: skip
     if len(chosen) > 1:
         raise ParcastError(f"give one of --{', --'.join(sorted(chosen))}, not several")
-    given, constants = _given(settings, bindings), _given(fix, None)
-    if twice := sorted(given.keys() & constants):
-        raise ParcastError(f"{', '.join(twice)}: --fix makes it a number; leave out its --set")
+    parameters, constants = _parameter_values(settings, bindings), _parameter_values(fix, None)
+    if both_ways := sorted(parameters.keys() & constants):
+        raise ParcastError(f"{', '.join(both_ways)}: --fix makes it a number; leave out its --set")
     compiled = _compiled(context, file, machine_model, constants)
     if chosen & {"python", "numpy", "numba", "c"}:
         print(_source(compiled, chosen.pop()), end="")
     elif chosen & {"latex", "sympy"}:
         print("\n".join(_formulas(compiled, chosen.pop())))
     else:
-        compiled, values = _values(compiled, given)
+        compiled, values = _values(compiled, parameters)
         if as_json:
             print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
         else:
-            print("\n".join(_report(compiled, values, given)))
+            print("\n".join(_report(compiled, values, parameters)))
 
 
 @app.command()
@@ -123,12 +123,12 @@ def sweep(
         write_csv,
     )
 
-    name, numbers = _over(over)
+    name, numbers = _sweep_values(over)
     compiled = _compiled(context, file, machine_model)
-    given = _given(settings, bindings)
-    rows = sweep_model(compiled, name, numbers, given)
+    parameters = _parameter_values(settings, bindings)
+    rows = sweep_model(compiled, name, numbers, parameters)
     if simulated:
-        rows = simulate_points(compiled, rows, given)
+        rows = simulate_points(compiled, rows, parameters)
     if csv is not None:
         write_csv(rows, csv)
     if plot is not None:
@@ -141,9 +141,9 @@ def sweep(
         from parcast.cli import print_table
 
         print_table(*rows[0].table(rows))
-        for before, after in changes(compiled, rows, given):
-            said = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
-            print(f"regime changes, {shorten(said, 300)}")
+        for before, after in changes(compiled, rows, parameters):
+            change = f"{name} = {before.value}: {before.regime}; {after.value}: {after.regime}"
+            print(f"regime changes, {shorten(change, 300)}")
 
 
 @app.command()
@@ -163,36 +163,36 @@ def simulate(
 ) -> None:
     """Run a model by discrete events, beside its bounds."""
     from parcast_pamela.simulation.program import unfold
-    from parcast_pamela.solvers.sim import Options, predicted
+    from parcast_pamela.solvers.sim import Options, simulation_prediction
 
     if arbitration not in {"fifo", "lifo", "random"}:
         raise ParcastError(f"--arbitration {arbitration!r} must be fifo, lifo or random")
-    given = _given(settings, bindings)
+    parameters = _parameter_values(settings, bindings)
     compiled = _compiled(context, file, machine_model)
-    simulation = unfold(compiled.model, given)
+    simulation = unfold(compiled.model, parameters)
     options = Options(arbitration=arbitration, tolerance=tolerance)  # type: ignore[arg-type]
-    found = predicted(simulation, options, seed)
-    values = compiled.values(given)
+    prediction = simulation_prediction(simulation, options, seed)
+    values = compiled.values(parameters)
     bounds = float(values.bound), float(values.upper)
     if as_json:
         data = {
             "model": compiled.model.name,
             "arbitration": arbitration,
-            **{name: getattr(found, name) for name in ("time", "std", "ci")},
+            **{name: getattr(prediction, name) for name in ("time", "std", "ci")},
             "bound": bounds[0],
             "upper": bounds[1],
-            **found.details,
-            "notes": list(found.notes),
+            **prediction.details,
+            "notes": list(prediction.notes),
         }
         print(json.dumps(data, indent=1, allow_nan=False))
         return
-    print(f"{'time':14} {found.time:.6g} s")
-    if found.ci:
-        print(f"{'':14} {found.ci[0]:.6g} to {found.ci[1]:.6g} s, "
-              f"{found.details['replications']} replications")  # fmt: skip
+    print(f"{'time':14} {prediction.time:.6g} s")
+    if prediction.ci:
+        print(f"{'':14} {prediction.ci[0]:.6g} to {prediction.ci[1]:.6g} s, "
+              f"{prediction.details['replications']} replications")  # fmt: skip
     print(f"{'bounds':14} {bounds[0]:.6g} to {bounds[1]:.6g} s")
     print(f"{'events':14} {simulation.events:,}")
-    print("\n".join(found.notes))
+    print("\n".join(prediction.notes))
 
 
 def _model(context: typer.Context, file: str, machine: str | None) -> Model:
@@ -203,9 +203,11 @@ def _model(context: typer.Context, file: str, machine: str | None) -> Model:
         return read_model(Path(str(shipped[file].path)), machine)
     path = Path(file)
     if not path.suffix and not path.exists():
-        known = [name for name, one in shipped.items() if str(one.path).endswith(".pam")]
+        shipped_models = [
+            name for name, workload in shipped.items() if str(workload.path).endswith(".pam")
+        ]
         raise UnknownNameError(f"There is no file {file!r} and no shipped model of this name: "
-                               f"{', '.join(known)}.")  # fmt: skip
+                               f"{', '.join(shipped_models)}.")  # fmt: skip
     return read_model(path, machine)
 
 
@@ -216,27 +218,27 @@ def _compiled(
     constants: Mapping[str, Any] | None = None,
 ) -> Compiled:
     from parcast_pamela.compilation.checked import compile_checked
-    from parcast_pamela.language.fixing import fixed
+    from parcast_pamela.language.fixing import with_constants
 
-    model = fixed(_model(context, file, machine), constants or {})
+    model = with_constants(_model(context, file, machine), constants or {})
     for warning in model.warnings:
         print(f"parcast: warning: {warning}", file=sys.stderr)
     return compile_checked(model)
 
 
-def _given(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
+def _parameter_values(settings: list[str] | None, path: Path | None) -> dict[str, Any]:
     from parcast.comparison import split_assignment
     from parcast.files import read_data
 
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if path is not None:
         if path.suffix.lower() != ".json":
             raise FileError(f"{path}: bindings stand in a .json file")
-        given |= read_data(path)
-    return given | dict(split_assignment(one) for one in settings or ())
+        parameters |= read_data(path)
+    return parameters | dict(split_assignment(setting) for setting in settings or ())
 
 
-def _over(text: str) -> tuple[str, tuple[int, ...]]:
+def _sweep_values(text: str) -> tuple[str, tuple[int, ...]]:
     from parcast.comparison import split_assignment
     from parcast.quantities import parse_numbers
 
@@ -244,7 +246,7 @@ def _over(text: str) -> tuple[str, tuple[int, ...]]:
     return name, parse_numbers(f"--over {name}", numbers)
 
 
-def _values(compiled: Compiled, given: Mapping[str, Any]) -> tuple[Compiled, Any]:
+def _values(compiled: Compiled, parameters: Mapping[str, Any]) -> tuple[Compiled, Any]:
     """Return the values where all parameters have one; an error only if they were asked for.
 
     Where defaults take too many steps a note says so.
@@ -254,14 +256,14 @@ def _values(compiled: Compiled, given: Mapping[str, Any]) -> tuple[Compiled, Any
     from parcast_pamela.errors import ModelValueError, TooManyStepsError
 
     try:
-        return compiled, compiled.values(given)
+        return compiled, compiled.values(parameters)
     except TooManyStepsError as error:
-        if given:
+        if parameters:
             raise
         note = f"no values: {error}; --set gives parameters smaller ones"
         return attrs.evolve(compiled, notes=(*compiled.notes, note)), None
     except ModelValueError:
-        if given:
+        if parameters:
             raise
         return compiled, None
 
@@ -280,42 +282,42 @@ def _formulas(compiled: Compiled, target: str) -> list[str]:
     symbols = {"critical_path": r"\varphi", "contention": r"\omega", "bound": "T^l", "upper": "T^u"}
     return [
         f"{symbols[name] if target == 'latex' else name} = {text(getattr(compiled, name), dialect)}"
-        for name in _SHOWN
+        for name in _QUANTITIES
     ]
 
 
 def _exact(value: Exact) -> dict[str, Any]:
-    shown = str(value) if value.denominator != 1 else str(int(value))
-    return {"exact": shown, "value": float(value)}
+    text = str(value) if value.denominator != 1 else str(int(value))
+    return {"exact": text, "value": float(value)}
 
 
 def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
     from parcast_pamela.codegen.sources import residual
-    from parcast_pamela.compilation.compiler import told_theta
+    from parcast_pamela.compilation.compiler import theta_data
     from parcast_pamela.solvers.accuracy import estimate
 
     theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
     data: dict[str, Any] = {
         "model": compiled.model.name,
-        **{name: repr(getattr(compiled, name)) for name in _SHOWN},
+        **{name: repr(getattr(compiled, name)) for name in _QUANTITIES},
         "theta": theta,
-        "demands": {name: repr(one) for name, one in compiled.demands.items()},
+        "demands": {name: repr(demand) for name, demand in compiled.demands.items()},
         "guards": [f"{guard.violation!r} == 0" for guard in compiled.guards],
         "residual": residual(compiled),
         "notes": list(compiled.notes),
     }
     if values is not None:
-        found: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _SHOWN}
-        found |= told_theta(values.theta)
-        found["estimate"] = estimate(values)
-        data["values"] = found
+        exact_values: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _QUANTITIES}
+        exact_values |= theta_data(values.theta)
+        exact_values["estimate"] = estimate(values)
+        data["values"] = exact_values
     return data
 
 
-def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterator[str]:
+def _report(compiled: Compiled, values: Any, parameters: Mapping[str, Any]) -> Iterator[str]:
     from parcast_pamela.codegen.sources import residual
 
-    for name, words in _SHOWN.items():
+    for name, words in _QUANTITIES.items():
         formula = repr(getattr(compiled, name))
         if len(formula) > _LONGEST:
             formula = f"{formula[:_LONGEST]}... ({len(formula):,} characters; --json has them all)"
@@ -323,11 +325,11 @@ def _report(compiled: Compiled, values: Any, given: Mapping[str, Any]) -> Iterat
         if values is not None:
             yield f"{'':14} = {float(getattr(values, name)):.6g}"
     if values is not None:
-        from parcast_pamela.solvers.reporting import worth
+        from parcast_pamela.solvers.reporting import report_lines
 
-        yield from worth(compiled, given, values)
-    for one in residual(compiled):
-        yield f"without closed form: {shorten(one, 200)}"
+        yield from report_lines(compiled, parameters, values)
+    for term in residual(compiled):
+        yield f"without closed form: {shorten(term, 200)}"
     for guard in compiled.guards:
         yield f"holds where {shorten(repr(guard.violation), 200)} is 0 (else {guard.message})"
     yield from compiled.notes

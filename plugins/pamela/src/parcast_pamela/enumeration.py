@@ -12,9 +12,10 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.bindings import Bound, bind
+from parcast_pamela.bindings import bind
 from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
+from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.functions import Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (
@@ -62,7 +63,11 @@ class _Part:
 
 
 def enumerate_bounds(
-    model: Model, given: Mapping[str, Any], *, most: int = MOST_STEPS, transfers: str = ""
+    model: Model,
+    parameters: Mapping[str, Any],
+    *,
+    step_limit: int = MOST_STEPS,
+    transfers: str = "",
 ) -> Bounds:
     """Return phi, delta, omega, T^l and T^u of a model.
 
@@ -70,9 +75,9 @@ def enumerate_bounds(
     ----------
     model
         Without missing equations.
-    given
+    parameters
         Values of parameters; see `parcast_pamela.bindings.bind`.
-    most
+    step_limit
         How many steps it may take.
     transfers
         An equation whose calls take their own T^l on the critical path.
@@ -82,14 +87,14 @@ def enumerate_bounds(
     ModelValueError
         If the model has no value there, or takes more steps.
     """
-    return bounds_at(model, bind(model, given), most=most, transfers=transfers)
+    return bounds_at(model, bind(model, parameters), step_limit=step_limit, transfers=transfers)
 
 
 def bounds_at(
-    model: Model, bound: Mapping[str, Bound], *, most: int = MOST_STEPS, transfers: str = ""
+    model: Model, bound: Mapping[str, Bound], *, step_limit: int = MOST_STEPS, transfers: str = ""
 ) -> Bounds:
     """Return the same at parameters that are bound already."""
-    enumeration = _Enumeration(model, Evaluator(model, bound, most), transfers)
+    enumeration = _Enumeration(model, Evaluator(model, bound, step_limit), transfers)
     whole = enumeration.part(model.equations[model.root].body, {})
     return Bounds(
         critical_path=whole.path,
@@ -123,30 +128,30 @@ class _Enumeration:
             case Use():
                 return self._use(node, local)
             case Sequence():
-                return _one_after_another([self.part(one, local) for one in node.parts])
+                return _one_after_another([self.part(part, local) for part in node.parts])
             case Parallel():
-                return self._all_at_once([self.part(one, local) for one in node.parts])
+                return self._all_at_once([self.part(part, local) for part in node.parts])
             case Loop():
-                span = self.evaluator.range(node.first, node.last, node.step, local, node.place)
+                span = self.evaluator.range(node.first, node.last, node.step, local, node.position)
                 parts = self._iterations(node, span, local)
                 return self._all_at_once(parts) if node.parallel else _one_after_another(parts)
             case If():
                 return self._either(node, local)
             case Call():
-                self.evaluator.spend(1, node.place)
-                values = [self.evaluator.value(one, local) for one in node.arguments]
+                self.evaluator.spend(1, node.position)
+                values = [self.evaluator.value(argument, local) for argument in node.arguments]
                 equation = self.model.equations[node.name]
                 inner = dict(zip(equation.formals, values, strict=True))
                 part = self._remembered(equation.body, inner, tuple(values))
-                own = node.name == self.transfers
-                return attrs.evolve(part, path=part.bound) if own else part
+                transfer = node.name == self.transfers
+                return attrs.evolve(part, path=part.bound) if transfer else part
 
     def _iterations(self, node: Loop, span: range, local: Local) -> list[_Part]:
         """Return a part for each iteration; those that differ in no name they use are one."""
         names = self._names.get(id(node))
         if names is None:
-            found = (one.name for one in walk(node.body) if isinstance(one, Name))
-            names = self._names[id(node)] = frozenset(found)
+            used = (inner.name for inner in walk(node.body) if isinstance(inner, Name))
+            names = self._names[id(node)] = frozenset(used)
         outer = {name: value for name, value in local.items() if name in names}
         values = tuple(outer.values())
         if node.index not in names:
@@ -157,68 +162,70 @@ class _Enumeration:
 
     def _remembered(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
         key = id(node), values
-        found = self._parts.get(key)
-        if found is None:
+        part = self._parts.get(key)
+        if part is None:
             if len(self._parts) >= _REMEMBERED:
                 self._parts.clear()
-            found = self._parts[key] = self.part(node, local)
-        return found
+            part = self._parts[key] = self.part(node, local)
+        return part
 
     def _time(self, node: Use | Delay, local: Local) -> Exact:
         time = self.evaluator.value(node.time, local)
         if time < 0:
-            raise ModelValueError(f"the time is {float(time):g}; it must be 0 or more", node.place)
+            raise ModelValueError(
+                f"the time is {float(time):g}; it must be 0 or more", node.position
+            )
         return time
 
     def _use(self, node: Use, local: Local) -> _Part:
         time = self._time(node, local)
-        indices = self.evaluator.instance(node.resource, node.indices, local, node.place)
+        indices = self.evaluator.instance(node.resource, node.indices, local, node.position)
         key = node.resource, indices
         if key not in self.servers:
             self.servers[key] = self.evaluator.servers(
-                node.resource, node.indices, local, node.place
+                node.resource, node.indices, local, node.position
             )
         share = exact(time * self._share(key))
         return _Part(time, time, exact(time - share), {key: time}, share)
 
     def _all_at_once(self, parts: list[_Part]) -> _Part:
         demand = _total(parts)
-        longest = max((one.bound for one in parts), default=0)
+        longest = max((part.bound for part in parts), default=0)
         return _Part(
-            max((one.path for one in parts), default=0),
+            max((part.path for part in parts), default=0),
             max(longest, self.contention(demand)),
-            max((one.weighed for one in parts), default=0),
+            max((part.weighed for part in parts), default=0),
             demand,
-            exact(sum(one.load for one in parts)),
+            exact(sum(part.load for part in parts)),
         )
 
     def _either(self, node: If, local: Local) -> _Part:
         chance = self.evaluator.probability(node.condition, local)
         never, always = self.evaluator.certain(node.condition, local)
         nothing = _Part()
-        one = nothing if never else self.part(node.then, local)
-        other = nothing if always else self.part(node.other, local)
+        then = nothing if never else self.part(node.then, local)
+        otherwise = nothing if always else self.part(node.otherwise, local)
 
         def mean(a: Exact, b: Exact) -> Exact:
             return exact(chance * a + (1 - chance) * b)
 
-        keys = {*one.demand, *other.demand}
+        keys = {*then.demand, *otherwise.demand}
         return _Part(
-            mean(one.path, other.path),
-            mean(one.bound, other.bound),
-            max(one.weighed, other.weighed),
-            {key: mean(one.demand.get(key, 0), other.demand.get(key, 0)) for key in keys},
-            max(one.load, other.load),
+            mean(then.path, otherwise.path),
+            mean(then.bound, otherwise.bound),
+            max(then.weighed, otherwise.weighed),
+            {key: mean(then.demand.get(key, 0), otherwise.demand.get(key, 0)) for key in keys},
+            max(then.load, otherwise.load),
         )
 
 
 def _one_after_another(parts: list[_Part]) -> _Part:
     return _Part(
-        exact(sum(one.path for one in parts)),
-        exact(sum(one.bound for one in parts)),
-        exact(sum(one.weighed for one in parts)),
+        exact(sum(part.path for part in parts)),
+        exact(sum(part.bound for part in parts)),
+        exact(sum(part.weighed for part in parts)),
         _total(parts),
-        exact(sum(one.load for one in parts)),
+        exact(sum(part.load for part in parts)),
     )
 
 
@@ -228,8 +235,8 @@ def _total(parts: list[_Part]) -> Mapping[Instance, Exact]:
         return parts[0].demand
     total: dict[Instance, Exact] = {}
     for _, same in groupby(parts, id):
-        one, *others = same
+        part, *others = same
         times = 1 + len(others)
-        for key, value in one.demand.items():
+        for key, value in part.demand.items():
             total[key] = total.get(key, 0) + times * value
     return total

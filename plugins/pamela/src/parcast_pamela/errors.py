@@ -1,17 +1,17 @@
-"""Errors about models: one sentence with the place, and the line with a caret."""
+"""Errors about models: one sentence with the position, and the line with a caret."""
 
 from __future__ import annotations
 
 from parcast.errors import FileError, InvalidPointError
-from parcast_pamela.language.tree import Place
+from parcast_pamela.language.tree import Position
 
 
 class ModelError(FileError):
-    """A model is wrong; the place is in the message, ``excerpt`` is its line with a caret."""
+    """A model is wrong; the position is in the message, ``excerpt`` is its line with a caret."""
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
-        super().__init__(f"{place}: {message}" if place else message)
-        self.place, self.excerpt = place, place.caret if place else ""
+    def __init__(self, message: str, position: Position | None = None) -> None:
+        super().__init__(f"{position}: {message}" if position else message)
+        self.position, self.excerpt = position, position.caret if position else ""
 
 
 class TooLargeError(ModelError):
@@ -21,9 +21,9 @@ class TooLargeError(ModelError):
 class ModelValueError(InvalidPointError):
     """A model has no value at these parameters."""
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
-        super().__init__(f"{place}: {message}" if place else message)
-        self.place, self.excerpt = place, place.caret if place else ""
+    def __init__(self, message: str, position: Position | None = None) -> None:
+        super().__init__(f"{position}: {message}" if position else message)
+        self.position, self.excerpt = position, position.caret if position else ""
 
 
 class TooManyStepsError(ModelValueError):

@@ -56,16 +56,16 @@ class Point:
         cells = [
             [
                 str(row.value),
-                *("" if time is None else format_seconds(time) for time in own),
+                *("" if time is None else format_seconds(time) for time in row_times),
                 row.message or row.binds,
             ]
-            for row, own in zip(rows, times, strict=True)
+            for row, row_times in zip(rows, times, strict=True)
         ]
         return [rows[0].name, *columns, "binds"], cells
 
 
 def sweep_model(
-    compiled: Compiled, name: str, numbers: Sequence[int], given: Mapping[str, Any]
+    compiled: Compiled, name: str, numbers: Sequence[int], parameters: Mapping[str, Any]
 ) -> list[Point]:
     """Return the bounds at each value of a parameter.
 
@@ -74,14 +74,14 @@ def sweep_model(
     ParcastError
         If there is no such parameter, or no value at all is one it can have.
     """
-    points = [_point(compiled, name, number, given) for number in numbers]
+    points = [_point(compiled, name, number, parameters) for number in numbers]
     if all(point.message for point in points):
         raise ModelValueError(points[0].message)
     return points
 
 
 def simulate_points(
-    compiled: Compiled, points: Sequence[Point], given: Mapping[str, Any]
+    compiled: Compiled, points: Sequence[Point], parameters: Mapping[str, Any]
 ) -> list[Point]:
     """Return points with T by discrete events; of a random model with its mean.
 
@@ -91,15 +91,15 @@ def simulate_points(
         If a point has too many events.
     """
     from parcast_pamela.simulation.program import unfold
-    from parcast_pamela.solvers.sim import Options, predicted
+    from parcast_pamela.solvers.sim import Options, simulation_prediction
 
     return [
         point
         if point.message
         else attrs.evolve(
             point,
-            simulated=predicted(
-                unfold(compiled.model, {**given, point.name: point.value}), Options(), seed=0
+            simulated=simulation_prediction(
+                unfold(compiled.model, {**parameters, point.name: point.value}), Options(), seed=0
             ).time,
         )
         for point in points
@@ -107,35 +107,35 @@ def simulate_points(
 
 
 def changes(
-    compiled: Compiled, points: Sequence[Point], given: Mapping[str, Any]
+    compiled: Compiled, points: Sequence[Point], parameters: Mapping[str, Any]
 ) -> list[tuple[Point, Point]]:
     """Return the last point of each regime and the first of the next, as near as points exist.
 
     Between two points of a sweep the middle is tried again and again, so that a change is found
     to the number; where a parameter cannot have the middle value it stays between the two.
     """
-    found = []
-    known = [point for point in points if not point.message]
-    for before, after in pairwise(known):
+    pairs = []
+    valid = [point for point in points if not point.message]
+    for before, after in pairwise(valid):
         first, last = before, after
         while first.regime != last.regime and abs(last.value - first.value) > 1:
-            middle = _point(compiled, first.name, (first.value + last.value) // 2, given)
+            middle = _point(compiled, first.name, (first.value + last.value) // 2, parameters)
             if middle.message:
                 break
             first, last = (middle, last) if middle.regime == first.regime else (first, middle)
         if first.regime != last.regime:
-            found.append((first, last))
-    return found
+            pairs.append((first, last))
+    return pairs
 
 
-def _point(compiled: Compiled, name: str, number: int, given: Mapping[str, Any]) -> Point:
+def _point(compiled: Compiled, name: str, number: int, parameters: Mapping[str, Any]) -> Point:
     try:
-        bound = bind(compiled.model, {**given, name: number})
+        bound = bind(compiled.model, {**parameters, name: number})
         values = compiled.values_at(bound)
     except ModelValueError as error:
         return Point(name, number, message=str(error))
     evaluate = ExactValues(bound)
-    demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
+    demands = {name: float(evaluate.value(demand)) for name, demand in compiled.demands.items()}
     return Point(
         name,
         number,
@@ -171,19 +171,19 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise ParcastError("plots need matplotlib; install parcast-pamela[plot]") from None
-    known = [point for point in points if not point.message]
+    valid = [point for point in points if not point.message]
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes: Any = figure.add_subplot()
-    at = [point.value for point in known]
-    bound, upper = [one.bound for one in known], [one.upper for one in known]
+    at = [point.value for point in valid]
+    bound, upper = [point.bound for point in valid], [point.upper for point in valid]
     axes.fill_between(at, bound, upper, alpha=0.15)
     axes.plot(at, bound, linewidth=3, alpha=0.7, label="lower bound")
     axes.plot(at, upper, ":", label="upper bound")
-    axes.plot(at, [one.critical_path for one in known], "--", label="critical path alone")
-    if any(one.simulated is not None for one in known):
-        axes.plot(at, [one.simulated for one in known], "k.", label="simulated")
+    axes.plot(at, [point.critical_path for point in valid], "--", label="critical path alone")
+    if any(point.simulated is not None for point in valid):
+        axes.plot(at, [point.simulated for point in valid], "k.", label="simulated")
     axes.set(xlabel=points[0].name, ylabel="time [s]", title=title)
-    _scale_axes(axes, known)
+    _scale_axes(axes, valid)
     axes.legend()
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -191,16 +191,16 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def _scale_axes(axes: Any, known: Sequence[Point]) -> None:
+def _scale_axes(axes: Any, points: Sequence[Point]) -> None:
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
-    at = [point.value for point in known]
+    at = [point.value for point in points]
     if len({after - before for before, after in pairwise(at)}) > 1:
         axes.set(xscale="log")
     if len(at) <= _MOST_TICKS:
         axes.set_xticks(at, list(map(str, at)))
         axes.xaxis.set_minor_locator(NullLocator())
-    times = [time for one in known for time in (one.critical_path, one.upper) if time]
+    times = [time for point in points for time in (point.critical_path, point.upper) if time]
     spread = max(times) / min(times) if times else 1
     if spread < _LEAST_SPREAD:
         axes.set_ylim(bottom=0)

@@ -62,9 +62,9 @@ class Content:
         try:
             model = self.model(machine_of(query))
         except ModelError:
-            return  # said by `linked`: another machine may suit
+            return  # said by `linked_model`: another machine may suit
         if not model.missing():
-            bind(model, given(model, query))
+            bind(model, parameters_of(model, query))
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +86,7 @@ def machine_of(query: Query) -> str | None:
     return None if part is None else part.model
 
 
-def linked(query: Query) -> Model:
+def linked_model(query: Query) -> Model:
     """Return the model of a query on its machine, with nothing left to supply.
 
     Raises
@@ -112,7 +112,7 @@ def linked(query: Query) -> Model:
     return model
 
 
-def given(model: Model, query: Query) -> dict[str, Any]:
+def parameters_of(model: Model, query: Query) -> dict[str, Any]:
     """Return the values that a query gives to a model's parameters.
 
     P is the query's p unless it is set itself.
@@ -127,8 +127,8 @@ def parameter_at(model: Model, query: Query, path: str) -> str | None:
     """Return the parameter that stands at a key path of the machine, if only one does."""
     part = _stated(query)
     stated = {} if part is None else part.parameters
-    found = [name for name, value in stated.items() if path in {value, f"{_TABLE}{name}"}]
-    return found[0] if len(found) == 1 and found[0] in model.parameters else None
+    names = [name for name, value in stated.items() if path in {value, f"{_TABLE}{name}"}]
+    return names[0] if len(names) == 1 and names[0] in model.parameters else None
 
 
 def _of_machine(model: Model, query: Query) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def read(path: Path) -> Workload:
     Raises
     ------
     FileError
-        If the model is wrong; the place is named.
+        If the model is wrong; the position is named.
     """
     from parcast_pamela.bindings import Bindings
     from parcast_pamela.errors import ModelValueError
@@ -205,10 +205,10 @@ def _about(text: str, names: set[str], where: str) -> tuple[str, str, Mapping[st
     source, sources = "", {}
     ended = False
     for line in text.splitlines():
-        found = _ABOUT.match(line)
-        if found is None:
+        comment = _ABOUT.match(line)
+        if comment is None:
             break
-        stated = _LINE.match(found[1])
+        stated = _LINE.match(comment[1])
         if stated and stated[1] == "source":
             source, ended = stated[2], True
         elif stated and stated[2].startswith(tuple(f"{origin}:" for origin in ORIGINS)):
@@ -216,8 +216,8 @@ def _about(text: str, names: set[str], where: str) -> tuple[str, str, Mapping[st
                 raise FileError(f"{where}: the comment says where {stated[1]!r} is from, which is "
                                 "no parameter")  # fmt: skip
             sources[f"parameters.{stated[1]}"], ended = stated[2], True
-        elif not found[1].strip():
+        elif not comment[1].strip():
             ended = ended or bool(summary)
         elif not ended:
-            summary.append(found[1].strip())
+            summary.append(comment[1].strip())
     return " ".join(summary), source, sources

@@ -14,8 +14,7 @@ from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines import events
 from parcast_emulator.engines.queues import HEAP, NONE, POOL
 from parcast_emulator.engines.servers import Servers
-from parcast_emulator.engines.usage import Record, Usage
-from parcast_emulator.engines.windows import Progress
+from parcast_emulator.engines.usage import Progress, Record, Usage
 
 _Links = NDArray[np.int32]
 _Numbers = NDArray[np.int64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ class Usage(NamedTuple):
         nodes = len(cluster.speed)
         counts = (len(cluster.node_of), int(cluster.buses[-1]), nodes, nodes, nodes)
         return cls(*(np.zeros((3, count)) for count in counts))
+
+
+#: Hears how far a run is: its time, and the share of its work that is done.
+Progress = Callable[[float, float], None]
 
 
 class Record(NamedTuple):

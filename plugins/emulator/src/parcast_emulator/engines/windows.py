@@ -17,7 +17,7 @@ from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines import feed_forward, receiving
 from parcast_emulator.engines.servers import Servers
 from parcast_emulator.engines.service import table_of
-from parcast_emulator.engines.usage import Record, Usage
+from parcast_emulator.engines.usage import Progress, Record, Usage
 
 #: Messages of a window for each node, which its caches hold, and of all nodes at least; 12 bytes
 #: each.
@@ -28,8 +28,6 @@ _RANGES = 2
 
 #: Starting threads takes longer than fewer blocks do.
 _WORTH_THREADS = 2000
-
-Progress = Callable[[float, float], None]
 
 
 class FeedForward:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator
 from itertools import count
 from typing import Any, TypeAlias
 
+from parcast_emulator.engines.usage import Progress
+
 #: What happens first of one time: processes run and things end, then requests are served,
 #: then receives of any message are decided.
 RUN, SERVE, DECIDE = range(3)
@@ -16,8 +18,6 @@ Key: TypeAlias = tuple[int, ...]
 
 #: What a process yields: when it goes on, or None to sleep until it is woken.
 Steps: TypeAlias = Generator[float | None, None, None]
-
-Progress: TypeAlias = Callable[[float, float], None]
 
 #: Events between two looks at the progress bar.
 _EVENTS = 50_000

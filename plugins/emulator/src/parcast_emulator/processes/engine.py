@@ -9,9 +9,9 @@ import numpy as np
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.coupling import Coupling
-from parcast_emulator.engines.usage import Record, Usage
+from parcast_emulator.engines.usage import Progress, Record, Usage
 from parcast_emulator.processes.application import Application
-from parcast_emulator.processes.clock import Clock, Progress
+from parcast_emulator.processes.clock import Clock
 from parcast_emulator.processes.disks import Disks
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports

@@ -19,7 +19,8 @@ from parcast.errors import InvalidPointError, SolveError
 from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference import latest_end
-from parcast_emulator.processes.clock import SERVE, Clock, Process, Progress, Steps, detection
+from parcast_emulator.engines.usage import Progress
+from parcast_emulator.processes.clock import SERVE, Clock, Process, Steps, detection
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.messages import Message, Post, Receive
 from parcast_emulator.processes.node_files import NodeFiles

@@ -22,35 +22,35 @@ class StepsRefusedError(ArithmeticRefusedError):
 class ExactValues:
     """Evaluates expressions at one set of parameters; equal parts are evaluated once."""
 
-    def __init__(self, values: Mapping[str, Any], most: int = MOST_STEPS) -> None:
-        self.values, self.most = dict(values), most
+    def __init__(self, values: Mapping[str, Any], step_limit: int = MOST_STEPS) -> None:
+        self.values, self.step_limit = dict(values), step_limit
         #: The loops under way, each with what is known of this iteration
         self.loops: list[tuple[Symbol, dict[Any, Exact]]] = []
-        self.known: dict[Any, Exact] = {}  # outside of all loops
+        self.cached: dict[Any, Exact] = {}  # outside of all loops
         self.steps = 0
 
-    def value(self, one: Polynomial) -> Exact:
+    def value(self, polynomial: Polynomial) -> Exact:
         """Return the value of an expression.
 
         Raises
         ------
         ArithmeticRefusedError
-            If it has none, or takes more than ``most`` steps, by default a million.
+            If it has none, or takes more than ``step_limit`` steps, by default a million.
         """
-        known = self._store(one.free)
-        found = known.get(one)
-        if found is None:
+        cache = self._store(polynomial.free)
+        value = cache.get(polynomial)
+        if value is None:
             total: Exact = 0
-            for monomial, coefficient in one.terms:
+            for monomial, coefficient in polynomial.terms:
                 total += self._term(monomial, coefficient)
-            found = known[one] = exact(total)
-        return found
+            value = cache[polynomial] = exact(total)
+        return value
 
     @contextmanager
-    def at(self, index: Symbol, place: int) -> Iterator[None]:
+    def at(self, index: Symbol, position: int) -> Iterator[None]:
         """Give an index a value for a while."""
         before = self.values.get(index.name)
-        self.values[index.name] = place
+        self.values[index.name] = position
         self.loops.append((index, {}))
         try:
             yield
@@ -61,11 +61,11 @@ class ExactValues:
 
     def _store(self, free: frozenset[Symbol]) -> dict[Any, Exact]:
         """Return what is known in the innermost loop that something depends on."""
-        found = self.known
-        for index, known in self.loops:
+        innermost = self.cached
+        for index, cache in self.loops:
             if index in free:
-                found = known
-        return found
+                innermost = cache
+        return innermost
 
     def _term(self, monomial: Any, coefficient: Exact) -> Exact:
         # one quotient of whole numbers, since a product of fractions divides again and again
@@ -105,10 +105,10 @@ class ExactValues:
             indices = tuple(map(self.value, arguments[1:]))
             return self.values[arguments[0].name].at(indices)  # type: ignore[no-any-return]
         if kind in BINDERS:
-            known = self._store(atom.free)
-            if atom not in known:
-                known[atom] = self._over(kind, *arguments)
-            return known[atom]
+            cache = self._store(atom.free)
+            if atom not in cache:
+                cache[atom] = self._over(kind, *arguments)
+            return cache[atom]
         return FUNCTIONS["^" if kind == "pow" else kind][0](*map(self.value, arguments))
 
     def _over(
@@ -116,18 +116,18 @@ class ExactValues:
     ) -> Exact:
         span = range(int(self.value(low)), int(self.value(high)) + 1)
         self.steps += max(0, int(self.value(high)) - int(self.value(low)) + 1)
-        if self.steps > self.most:
+        if self.steps > self.step_limit:
             raise StepsRefusedError(
-                f"sums without a closed form take more than {self.most:,} steps here"
+                f"sums without a closed form take more than {self.step_limit:,} steps here"
             )
-        found = []
+        values = []
         for i in span:
             with self.at(index, i):
-                found.append(self.value(body))
+                values.append(self.value(body))
         if kind == "sum":
-            return exact(sum(found))
+            return exact(sum(values))
         if kind == "prod":
-            return FUNCTIONS["*"][0](*found)
-        if not found and kind == "most":
+            return FUNCTIONS["*"][0](*values)
+        if not values and kind == "most":
             raise ArithmeticRefusedError("a maximum over an empty range has no value")
-        return max(found, default=0)
+        return max(values, default=0)

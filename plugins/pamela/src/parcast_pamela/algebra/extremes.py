@@ -11,7 +11,7 @@ class Extremes:
     """Maxima over indices; each method states its identity and when it holds."""
 
     def __init__(self, sums: Sums) -> None:
-        self.sums, self.rules = sums, sums.rules
+        self.sums, self.forms, self.rules = sums, sums.forms, sums.rules
         self.kernel, self.signs = sums.kernel, sums.signs
 
     def top(self, index: Symbol, body: Polynomial) -> Polynomial:
@@ -19,9 +19,9 @@ class Extremes:
         low, high = index.low, index.high
         if not self.sums.closed:
             return self.kernel.call("top", index, low, high, body)
-        some = self.rules.some(low, high)
-        if index not in body.free or not some.terms:
-            return some * body
+        not_empty = self.rules.not_empty(low, high)
+        if index not in body.free or not not_empty.terms:
+            return not_empty * body
         if (length := (high - low).constant) is not None and length < UNROLLED:
             return self.rules.maximum(
                 self.rules.replaced(body, index, low + step) for step in range(int(length) + 1)
@@ -33,54 +33,56 @@ class Extremes:
             return self.rules.maximum(self.top(index, arm) for arm in arms)
         direction = self.signs.direction(body, index)
         if direction is not None:
-            return some * self.rules.replaced(body, index, high if direction > 0 else low)
+            return not_empty * self.rules.replaced(body, index, high if direction > 0 else low)
         if self._convex(body, index):
             ends = [self.rules.replaced(body, index, end) for end in (low, high)]
-            return some * self.rules.maximum(ends)
+            return not_empty * self.rules.maximum(ends)
         if self._by_one_atom(body, index):
             ends = [self.rules.replaced(body, index, end) for end in (low, high)]
-            return some * self.rules.maximum(ends)
+            return not_empty * self.rules.maximum(ends)
         if (turn := self._first_period(body, index)) is not None:
             return self.top(turn, self.rules.replaced(body, index, self.kernel.value(turn)))
-        if some.constant == 1:
-            still, moving = self._apart(body, index)
-            if still.terms and self.signs.nonneg(moving):
-                return still + self.top(index, moving)
+        if not_empty.constant == 1:
+            fixed, moving = self._split_terms(body, index)
+            if fixed.terms and self.signs.nonneg(moving):
+                return fixed + self.top(index, moving)
         return self.kernel.call("top", index, low, high, body)
 
     def _factored(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
-        """Return (m, rest) with body = m * rest, m a monomial, 0 or more, free of the index."""
+        """Return (m, inside) with body = m * inside, m a monomial, 0 or more, free of the index."""
         shared = None
         for monomial, _ in body.terms:
             shared = set(monomial) if shared is None else shared & set(monomial)
-        kept = [
+        outside = [
             pair
             for pair in shared or ()
             if index not in pair[0].free and self.signs.nonneg(self.kernel.power(pair[0], 1))
         ]
-        if not kept:
+        if not outside:
             return self.kernel.number(1), body
-        ordered = tuple(sorted(kept, key=lambda pair: pair[0].serial))
+        ordered = tuple(sorted(outside, key=lambda pair: pair[0].serial))
         parts = [
-            self.kernel.monomial(tuple(pair for pair in monomial if pair not in kept), coefficient)
+            self.kernel.monomial(
+                tuple(pair for pair in monomial if pair not in outside), coefficient
+            )
             for monomial, coefficient in body.terms
         ]
         return self.kernel.monomial(ordered), self.kernel.total(parts)
 
     def _arms(self, body: Polynomial, index: Symbol) -> list[Polynomial] | None:
         """Return arms, each 0 or more, whose maximum the body is, or None."""
-        found = {
+        maxima = {
             atom
             for monomial, _ in body.terms
             for atom, exponent in monomial
             if atom.kind == "max" and exponent == 1 and index in atom.free
         }
-        for atom in found:
-            parts = split(self.kernel, body, atom)
+        for atom in maxima:
+            parts = split(body, atom)
             if parts is None or not self.signs.nonneg(parts[0]):
                 continue
-            factor, rest = parts
-            arms = [factor * arm + rest for arm in atom.arguments]
+            factor, remainder = parts
+            arms = [factor * arm + remainder for arm in atom.arguments]
             if all(map(self.signs.nonneg, arms)):
                 return arms
         return None
@@ -107,11 +109,11 @@ class Extremes:
         value = self.kernel.power(atom, 1)
         if atom.kind not in {"sym", "floor"} or self.signs.direction(value, index) is None:
             return False
-        if split(self.kernel, body, atom) is not None:
+        if split(body, atom) is not None:
             return True
         if atom.kind != "floor":
             return False
-        line = self.sums.linear(atom.arguments[0], index)
+        line = self.forms.linear(atom.arguments[0], index)
         if line is None:
             return False
         change = line.factor * (index.high - index.low)
@@ -121,17 +123,17 @@ class Extremes:
         """Return an index over less of the range that has every value of a periodic body."""
         moving = {a for m, _ in body.terms for a, _ in m if index in a.free}
         for atom in sorted(moving, key=lambda atom: atom.serial):
-            block = self.sums.block(atom.arguments[0], index) if atom.kind == "floor" else None
+            block = self.forms.block(atom.arguments[0], index) if atom.kind == "floor" else None
             if block is None:
                 continue
-            period = block[2]
+            period = block.size
             last = self.rules.minimum([index.high, index.low + period - 1])
             after = self.kernel.value(index) + period
             if last is not index.high and self.rules.replaced(body, index, after) is body:
-                return self.sums.index_over(index, index.low, last, body)
+                return self.forms.index_over(index, index.low, last, body)
         return None
 
-    def _apart(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
+    def _split_terms(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
         """Return the terms free of the index, and the others."""
         moving = [
             self.kernel.monomial(monomial, coefficient)

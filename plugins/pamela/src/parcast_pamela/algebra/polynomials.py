@@ -7,14 +7,12 @@ element of an array, ``floor``, ``max``, an Iverson bracket, a sum that has no c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import attrs
 
 from parcast_pamela.language.functions import Exact
-
-if TYPE_CHECKING:
-    from parcast_pamela.algebra.kernel import Kernel
 
 #: Kinds of atoms whose first argument is an index that is bound in the last
 BINDERS = frozenset({"sum", "top", "prod", "most"})
@@ -54,14 +52,54 @@ class Atom:
 Monomial = tuple[tuple[Atom, int], ...]
 
 
+class Arithmetic(Protocol):
+    """What a polynomial takes of the kernel that made it."""
+
+    def of(self, value: Polynomial | Exact) -> Polynomial:
+        """Return a number as a polynomial, and a polynomial as it is."""
+
+    def number(self, value: Exact) -> Polynomial:
+        """Return a constant."""
+
+    def monomial(self, monomial: Monomial, coefficient: Exact = 1) -> Polynomial:
+        """Return a monomial as a polynomial."""
+
+    def power(self, atom: Atom, exponent: int) -> Polynomial:
+        """Return an atom to a power."""
+
+    def total(self, items: Iterable[Polynomial]) -> Polynomial:
+        """Return the sum of several."""
+
+    def add(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the sum."""
+
+    def subtract(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the difference."""
+
+    def scaled(self, polynomial: Polynomial, factor: Exact) -> Polynomial:
+        """Return a polynomial times a number."""
+
+    def multiply(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the product, expanded."""
+
+    def inverse(self, polynomial: Polynomial) -> Polynomial:
+        """Return 1 / polynomial, which must not be 0."""
+
+    def expanded(self, polynomial: Polynomial) -> Polynomial:
+        """Return a polynomial with every sum that stands as a factor multiplied out."""
+
+    def text(self, polynomial: Polynomial) -> str:
+        """Return a polynomial as PAMELA writes it."""
+
+
 class Polynomial:
-    """A sum of monomials, made by its `Kernel` alone."""
+    """A sum of monomials, made by its kernel alone."""
 
     __slots__ = ("free", "kernel", "terms")
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Arithmetic,
         terms: tuple[tuple[Monomial, Exact], ...],
         free: frozenset[Symbol],
     ) -> None:
@@ -107,6 +145,4 @@ class Polynomial:
         return None
 
     def __repr__(self) -> str:
-        from parcast_pamela.algebra.printing import text
-
-        return text(self)
+        return self.kernel.text(self)

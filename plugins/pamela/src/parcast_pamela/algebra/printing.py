@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
+from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.terms import is_turned
 from parcast_pamela.language.functions import Exact, size
-
-if TYPE_CHECKING:
-    from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 
 #: What the negative of an atom is called, that of its negative arguments
 _TURNED = {"floor": "ceil", "max": "min"}
@@ -65,9 +63,9 @@ _GREEK = frozenset(
 
 def _latex_name(name: str) -> str:
     head, _, tail = name.replace(".", "_").partition("_")
-    shown = f"\\{head}" if head in _GREEK else head if len(head) == 1 else f"\\mathit{{{head}}}"
+    symbol = f"\\{head}" if head in _GREEK else head if len(head) == 1 else f"\\mathit{{{head}}}"
     inner = tail.replace("_", r"\_")
-    return f"{shown}_{{\\mathit{{{inner}}}}}" if tail else shown
+    return f"{symbol}_{{\\mathit{{{inner}}}}}" if tail else symbol
 
 
 def _latex_call(name: str, items: list[str]) -> str:
@@ -137,18 +135,18 @@ SYMPY = Dialect(
 )
 
 
-def text(one: Polynomial, dialect: Dialect = TEXT) -> str:
+def text(polynomial: Polynomial, dialect: Dialect = TEXT) -> str:
     """Return an expression in a language, as PAMELA writes it by default.
 
     -floor(-x) is shown as ceil(x), and -max(-x, -y) as min(x, y).
     """
-    taken = {atom.arguments[0].name for atom in atoms(one) if atom.kind in {"sym", "item"}}
-    free = (letter for letter in _more(_INDICES) if letter not in taken)
+    used = {atom.arguments[0].name for atom in atoms(polynomial) if atom.kind in {"sym", "item"}}
+    free = (letter for letter in _more(_INDICES) if letter not in used)
     names: dict[Symbol, str] = {}
-    for atom in atoms(one):
+    for atom in atoms(polynomial):
         if atom.kind in {"sum", "top", "prod", "most"} and atom.arguments[0] not in names:
             names[atom.arguments[0]] = next(free)
-    return _Printer(dialect, names).sum(one)
+    return _Printer(dialect, names).sum(polynomial)
 
 
 def _more(letters: str) -> Iterator[str]:
@@ -159,32 +157,32 @@ def _more(letters: str) -> Iterator[str]:
         number += 1
 
 
-def atoms(one: Polynomial) -> Iterator[Atom]:
+def atoms(polynomial: Polynomial) -> Iterator[Atom]:
     """Yield every atom of an expression, those within others after them."""
     seen: set[Any] = set()
-    stack = [one]
+    stack = [polynomial]
     while stack:
         for monomial, _ in stack.pop().terms:
             for atom, _ in monomial:
                 if atom not in seen:
                     seen.add(atom)
                     yield atom
-                    stack += [inner for inner in atom.arguments if hasattr(inner, "terms")]
+                    stack += [inner for inner in atom.arguments if isinstance(inner, Polynomial)]
 
 
 class _Printer:
     def __init__(self, dialect: Dialect, names: dict[Symbol, str]) -> None:
         self.dialect, self.names = dialect, names
 
-    def sum(self, one: Polynomial) -> str:
-        if not one.terms:
+    def sum(self, polynomial: Polynomial) -> str:
+        if not polynomial.terms:
             return "0"
-        parts = sorted((self._rank(*term), *self._term(*term)) for term in one.terms)
+        parts = sorted((self._rank(*term), *self._term(*term)) for term in polynomial.terms)
         parts.sort(key=lambda part: part[1])  # what is added before what is taken away
-        shown = ""
+        line = ""
         for _, negative, part in parts:
-            shown += f" {'-' if negative else '+'} {part}" if shown else f"{'-' * negative}{part}"
-        return shown
+            line += f" {'-' if negative else '+'} {part}" if line else f"{'-' * negative}{part}"
+        return line
 
     def _rank(self, monomial: Monomial, coefficient: Exact) -> Any:
         return not monomial, -sum(e for _, e in monomial), len(monomial), str(coefficient)
@@ -224,10 +222,10 @@ class _Printer:
         if kind in {"ge0", "eq0"}:
             return False, dialect.bracket(self.sum(arguments[0]), ">=" if kind == "ge0" else "==")
         if kind in {"sum", "prod", "top", "most"}:
-            index, *rest = arguments
-            return False, dialect.over(kind, self.names[index], *map(self.sum, rest))
+            index, *inner = arguments
+            return False, dialect.over(kind, self.names[index], *map(self.sum, inner))
         if is_turned(atom):
-            word, items = _TURNED[kind], [self.sum(-one) for one in arguments]
+            word, items = _TURNED[kind], [self.sum(-argument) for argument in arguments]
             return True, dialect.call(word, sorted(items) if word == "min" else items)
         items = list(map(self.sum, arguments))
         return False, dialect.call(kind, sorted(items, key=_short) if kind == "max" else items)

@@ -40,37 +40,37 @@ class Rules:
             return self.function(kind, *arguments)
         return self.kernel.call(kind, *arguments)
 
-    def replaced(self, one: Polynomial, symbol: Symbol, value: Polynomial) -> Polynomial:
+    def replaced(self, polynomial: Polynomial, symbol: Symbol, value: Polynomial) -> Polynomial:
         """Return an expression with a symbol replaced, and simplified again."""
-        return self.kernel.rebuilt(one, {symbol: value}, self.make)
+        return self.kernel.rebuilt(polynomial, {symbol: value}, self.make)
 
     def function(self, kind: str, *arguments: Polynomial) -> Polynomial:
         """Return a built-in function, of numbers its value."""
-        values = [one.constant for one in arguments]
+        values = [argument.constant for argument in arguments]
         if None not in values and (kind not in {"log2", "log"} or values[0] > 0):  # type: ignore[operator]
             return self.kernel.number(FUNCTIONS[kind][0](*values))
         if kind in {"gcd", "lcm"}:
             arguments = tuple(sorted(arguments, key=_rank))
         return self.kernel.call(kind, *arguments)
 
-    def floor(self, one: Polynomial) -> Polynomial:
+    def floor(self, polynomial: Polynomial) -> Polynomial:
         """Return the floor: floor(n + x) = n + floor(x), and 0 where 0 <= x < 1."""
-        whole, rest = [], []
-        for monomial, coefficient in one.terms:
+        whole, fraction = [], []
+        for monomial, coefficient in polynomial.terms:
             term = self.kernel.monomial(monomial, coefficient)
             if self.signs.integer(term):
                 whole.append(term)
             elif not monomial:
                 whole.append(self.kernel.number(math.floor(coefficient)))
-                rest.append(self.kernel.number(coefficient - math.floor(coefficient)))
+                fraction.append(self.kernel.number(coefficient - math.floor(coefficient)))
             else:
-                rest.append(term)
-        outside, inside = self.kernel.total(whole), self.kernel.total(rest)
+                fraction.append(term)
+        outside, inside = self.kernel.total(whole), self.kernel.total(fraction)
         if (value := inside.constant) is not None:
             return outside + math.floor(value)
         if self.signs.integer(inside):
             return outside + inside
-        under = denominators(self.kernel, inside)
+        under = denominators(inside)
         over = self.kernel.expanded(inside * under)
         if self.signs.integer(over) and self.signs.nonneg(under - 1):
             if self.signs.nonneg(over) and self.signs.nonneg(under - 1 - over):
@@ -79,42 +79,42 @@ class Rules:
                 return outside - 1
         return outside + self.kernel.call("floor", inside)
 
-    def ceil(self, one: Polynomial) -> Polynomial:
+    def ceil(self, polynomial: Polynomial) -> Polynomial:
         """Return -floor(-x)."""
-        return -self.floor(-one)
+        return -self.floor(-polynomial)
 
-    def modulo(self, one: Polynomial, other: Polynomial) -> Polynomial:
+    def modulo(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return x - y floor(x / y)."""
-        return one - other * self.floor(one / other)
+        return left - right * self.floor(left / right)
 
-    def nonnegative(self, one: Polynomial) -> Polynomial:
+    def nonnegative(self, polynomial: Polynomial) -> Polynomial:
         """Return the bracket [x >= 0]."""
-        if self.signs.nonneg(one):
+        if self.signs.nonneg(polynomial):
             return self.kernel.number(1)
-        below = self.signs.nonneg(-one - 1) if self.signs.integer(one) else (
-            self.signs.positive(-one)
+        below = self.signs.nonneg(-polynomial - 1) if self.signs.integer(polynomial) else (
+            self.signs.positive(-polynomial)
         )  # fmt: skip
         if below:
             return self.kernel.number(0)
-        return self.kernel.call("ge0", self._primitive(one))
+        return self.kernel.call("ge0", self._primitive(polynomial))
 
-    def zero(self, one: Polynomial) -> Polynomial:
+    def zero(self, polynomial: Polynomial) -> Polynomial:
         """Return the bracket [x == 0]."""
-        if (value := one.constant) is not None:
+        if (value := polynomial.constant) is not None:
             return self.kernel.number(int(value == 0))
-        if self.signs.positive(one) or self.signs.positive(-one):
+        if self.signs.positive(polynomial) or self.signs.positive(-polynomial):
             return self.kernel.number(0)
-        one = self._primitive(one)
-        if one.terms[0][1] < 0:
-            one = -one
-        return self.kernel.call("eq0", one)
+        polynomial = self._primitive(polynomial)
+        if polynomial.terms[0][1] < 0:
+            polynomial = -polynomial
+        return self.kernel.call("eq0", polynomial)
 
-    def _primitive(self, one: Polynomial) -> Polynomial:
+    def _primitive(self, polynomial: Polynomial) -> Polynomial:
         """Return an expression of the same sign, its coefficients whole and without divisor."""
-        if self.signs.integer(one):
-            return one  # dividing could lose that it is whole
-        bottom = math.lcm(*(c.denominator for _, c in one.terms))
-        return one * bottom
+        if self.signs.integer(polynomial):
+            return polynomial  # dividing could lose that it is whole
+        bottom = math.lcm(*(c.denominator for _, c in polynomial.terms))
+        return polynomial * bottom
 
     def maximum(self, arms: Iterable[Polynomial]) -> Polynomial:
         """Return the largest; arms that another covers everywhere are left out.
@@ -124,42 +124,42 @@ class Rules:
         flat: dict[Polynomial, None] = {}
         for arm in arms:
             inner, outer = self._as_maximum(arm)
-            flat |= dict.fromkeys(one + outer for one in inner)
-        kept = self._uncovered(list(flat))
-        if len(kept) == 1:
-            return kept[0]
-        common = self._common_terms(kept)
-        reduced = [one - common for one in kept]
+            flat |= dict.fromkeys(inner_arm + outer for inner_arm in inner)
+        uncovered = self._uncovered(list(flat))
+        if len(uncovered) == 1:
+            return uncovered[0]
+        common = self._common_terms(uncovered)
+        reduced = [arm - common for arm in uncovered]
         factor = self._common_factor(reduced)
         if factor.constant != 1:
-            reduced = [one / factor for one in reduced]
+            reduced = [arm / factor for arm in reduced]
         ordered = sorted(reduced, key=_rank)
         return common + factor * self.kernel.call("max", *ordered)
 
     def minimum(self, arms: Iterable[Polynomial]) -> Polynomial:
         """Return -max(-x, -y)."""
-        return -self.maximum([-one for one in arms])
+        return -self.maximum([-arm for arm in arms])
 
-    def _as_maximum(self, one: Polynomial) -> tuple[list[Polynomial], Polynomial]:
-        """Return (arms, rest) with one = max(arms) + rest, if it is a maximum times m >= 0."""
+    def _as_maximum(self, polynomial: Polynomial) -> tuple[list[Polynomial], Polynomial]:
+        """Return (arms, remainder), max(arms) + remainder, if it is m >= 0 times a maximum."""
         nothing = self.kernel.number(0)
-        found = [
+        maxima = [
             (index, atom)
-            for index, (monomial, _) in enumerate(one.terms)
+            for index, (monomial, _) in enumerate(polynomial.terms)
             for atom, exponent in monomial
             if atom.kind == "max" and exponent == 1
         ]
-        if len(found) != 1:
-            return [one], nothing
-        index, atom = found[0]
-        monomial, coefficient = one.terms[index]
+        if len(maxima) != 1:
+            return [polynomial], nothing
+        index, atom = maxima[0]
+        monomial, coefficient = polynomial.terms[index]
         factor = self.kernel.monomial(
             tuple(pair for pair in monomial if pair[0] is not atom), coefficient
         )
         if not self.signs.nonneg(factor):
-            return [one], nothing
-        rest = one - self.kernel.monomial(monomial, coefficient)
-        return [factor * arm for arm in atom.arguments], rest
+            return [polynomial], nothing
+        remainder = polynomial - self.kernel.monomial(monomial, coefficient)
+        return [factor * arm for arm in atom.arguments], remainder
 
     def _uncovered(self, arms: list[Polynomial]) -> list[Polynomial]:
         if len(arms) > _MOST_ARMS:
@@ -169,12 +169,16 @@ class Rules:
         if len(arms) > _MOST_PAIRED:
             return arms
         covers = self.signs.nonneg if len(arms) <= _MOST_ARMS else self.signs.evidently_nonneg
-        kept = list(arms)
+        uncovered = list(arms)
         for arm in arms:
-            others = [one for one in kept if one is not arm]
-            if any(covers(one - arm) for one in others):
-                kept = others
-        return kept if len(arms) <= _MOST_ARMS or len(kept) > _MOST_ARMS else self._uncovered(kept)
+            others = [cover for cover in uncovered if cover is not arm]
+            if any(covers(cover - arm) for cover in others):
+                uncovered = others
+        return (
+            uncovered
+            if len(arms) <= _MOST_ARMS or len(uncovered) > _MOST_ARMS
+            else self._uncovered(uncovered)
+        )
 
     def _common_terms(self, arms: list[Polynomial]) -> Polynomial:
         """Return the terms that every arm has; of numbers none."""
@@ -188,11 +192,11 @@ class Rules:
         terms = [term for arm in arms for term in arm.terms]
         powers: dict[Atom, int] | None = None
         for monomial, _ in terms:
-            found = dict(monomial)
-            powers = found if powers is None else {
-                atom: _nearer(powers[atom], found[atom]) for atom in powers if atom in found
+            exponents = dict(monomial)
+            powers = exponents if powers is None else {
+                atom: _nearer(powers[atom], exponents[atom]) for atom in powers if atom in exponents
             }  # fmt: skip
-        kept = {
+        common = {
             atom: exponent
             for atom, exponent in (powers or {}).items()
             if exponent
@@ -202,25 +206,25 @@ class Rules:
         number = Fraction(
             math.gcd(*(c.numerator for _, c in terms)), math.gcd(*(c.denominator for _, c in terms))
         )
-        ordered: Monomial = tuple(sorted(kept.items(), key=lambda pair: pair[0].serial))
+        ordered: Monomial = tuple(sorted(common.items(), key=lambda pair: pair[0].serial))
         return self.kernel.monomial(ordered, number) if terms else self.kernel.number(1)
 
     def count(self, low: Polynomial, high: Polynomial) -> Polynomial:
         """Return how many whole numbers a range has, 0 where it is empty."""
         return self.maximum([self.kernel.number(0), high - low + 1])
 
-    def some(self, low: Polynomial, high: Polynomial) -> Polynomial:
+    def not_empty(self, low: Polynomial, high: Polynomial) -> Polynomial:
         """Return the bracket that a range is not empty."""
         return self.nonnegative(high - low)
 
 
-def _nearer(one: int, other: int) -> int:
+def _nearer(left: int, right: int) -> int:
     """Return the exponent nearer to 0, or 0 where the signs differ."""
-    if one > 0 and other > 0:
-        return min(one, other)
-    return max(one, other) if one < 0 and other < 0 else 0
+    if left > 0 and right > 0:
+        return min(left, right)
+    return max(left, right) if left < 0 and right < 0 else 0
 
 
-def _rank(one: Polynomial) -> list[object]:
+def _rank(polynomial: Polynomial) -> list[object]:
     """Return a key that orders expressions as their atoms were made."""
-    return [([(atom.serial, e) for atom, e in monomial], c) for monomial, c in one.terms]
+    return [([(atom.serial, e) for atom, e in monomial], c) for monomial, c in polynomial.terms]

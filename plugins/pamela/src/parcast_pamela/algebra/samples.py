@@ -43,24 +43,24 @@ class Sample:
     ) -> None:
         self.number, self.low, self.origins = number, low, origins
         self.symbols: dict[Symbol, float] = {}
-        self.known: dict[Polynomial, float] = {}
+        self.cached: dict[Polynomial, float] = {}
         self.atoms: dict[Atom, float] = {}
         self._count = 0
 
-    def value(self, one: Polynomial) -> float:
+    def value(self, polynomial: Polynomial) -> float:
         """Return the value, or nan where there is none or it is not tried."""
-        found = self.known.get(one)
-        if found is None:
+        value = self.cached.get(polynomial)
+        if value is None:
             try:
-                found = self._value(one)
+                value = self._value(polynomial)
             except (ValueError, OverflowError, ZeroDivisionError):
-                found = _NAN
-            self.known[one] = found
-        return found
+                value = _NAN
+            self.cached[polynomial] = value
+        return value
 
-    def _value(self, one: Polynomial) -> float:
+    def _value(self, polynomial: Polynomial) -> float:
         total = 0.0
-        for monomial, coefficient in one.terms:
+        for monomial, coefficient in polynomial.terms:
             product = float(coefficient)
             for atom, exponent in monomial:
                 value = self.atoms.get(atom)
@@ -75,12 +75,12 @@ class Sample:
         if kind == "sym":
             return self._symbol(atom.arguments[0])
         if kind == "item":
-            return 1.0 + (7 * len(self.known) + atom.serial) % 5
+            return 1.0 + (7 * len(self.cached) + atom.serial) % 5
         if kind in {"sum", "top"}:
             return self._over(kind, *atom.arguments)
         if kind not in _FUNCTIONS:
             return _NAN
-        values = [self.value(one) for one in atom.arguments]
+        values = [self.value(argument) for argument in atom.arguments]
         return _NAN if any(map(math.isnan, values)) else _FUNCTIONS[kind](*values)
 
     def _symbol(self, symbol: Symbol) -> float:
@@ -121,7 +121,7 @@ class Sample:
         inner._count = self._count + 1
         values = []
         for i in range(round(first), round(last) + 1):
-            inner.symbols[index], inner.known, inner.atoms = float(i), {}, {}
+            inner.symbols[index], inner.cached, inner.atoms = float(i), {}, {}
             values.append(inner.value(body))
         if any(map(math.isnan, values)):
             return _NAN

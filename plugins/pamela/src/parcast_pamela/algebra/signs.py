@@ -36,12 +36,12 @@ class Signs:
         self.make: Callable[..., Polynomial] = kernel.call
         self._stated: list[Polynomial] = []
         self._lows: dict[Symbol, Exact] = {}
-        self._known: dict[Polynomial, bool] = {}
+        self._proven: dict[Polynomial, bool] = {}
         self._signs: dict[Monomial, bool] = {}
         self._shifted: dict[Symbol, Polynomial] = {}
         self._unshifted: dict[Symbol, Polynomial] = {}
         self._origins: dict[Symbol, Polynomial] = {}
-        self._left, self._nested = _MOST, 0
+        self._steps_left, self._nested = _MOST, 0
         self._samples = self._fitting()
 
     def assume(self, fact: Polynomial) -> None:
@@ -57,14 +57,16 @@ class Signs:
             if symbol.level == 0 and least is not None:
                 self._raise(symbol, least)
         shifted = map(self._shift, self._stated)
-        self.facts = tuple(one for one in shifted if not self.evidently_nonneg(one))
-        self._known = {key: value for key, value in self._known.items() if value}
+        self.facts = tuple(
+            assumption for assumption in shifted if not self.evidently_nonneg(assumption)
+        )
+        self._proven = {key: value for key, value in self._proven.items() if value}
         self._signs = {key: value for key, value in self._signs.items() if value}
         self._samples = self._fitting()
 
-    def evidently_nonneg(self, one: Polynomial) -> bool:
+    def evidently_nonneg(self, polynomial: Polynomial) -> bool:
         """Return whether every term of an expression is certainly 0 or more."""
-        return all(c > 0 and self._monomial_sign(m) for m, c in one.terms)
+        return all(c > 0 and self._monomial_sign(m) for m, c in polynomial.terms)
 
     def _raise(self, symbol: Symbol, least: Exact) -> None:
         least = math.ceil(least) if symbol.integer else least
@@ -77,12 +79,12 @@ class Signs:
         """Return the least value of a parameter, as far as it is a known number."""
         return self._lows.get(symbol, symbol.low)  # type: ignore[no-any-return]
 
-    def integer(self, one: Polynomial) -> bool:
+    def integer(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly whole."""
         return all(
             coefficient.denominator == 1
             and all(exponent > 0 and self._whole_atom(atom) for atom, exponent in monomial)
-            for monomial, coefficient in one.terms
+            for monomial, coefficient in polynomial.terms
         )
 
     def _whole_atom(self, atom: Atom) -> bool:
@@ -94,28 +96,30 @@ class Signs:
             return self.integer(atom.arguments[3])
         return atom.kind in {"floor", "gcd", "lcm", "ge0", "eq0"}
 
-    def nonneg(self, one: Polynomial) -> bool:
+    def nonneg(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly 0 or more."""
-        if (value := one.constant) is not None:
+        if (value := polynomial.constant) is not None:
             return value >= 0
-        one = self._primitive(one)
-        if one not in self._known:
-            outer, most = self._left, _NESTED if self._nested else _MOST
-            self._left = min(outer - 1, most)
+        polynomial = self._primitive(polynomial)
+        if polynomial not in self._proven:
+            outer, limit = self._steps_left, _NESTED if self._nested else _MOST
+            self._steps_left = min(outer - 1, limit)
             self._nested += 1
-            self._known[one] = self._prove(self._shift(one), (), _DEEPEST)
+            self._proven[polynomial] = self._prove(self._shift(polynomial), (), _DEEPEST)
             self._nested -= 1
-            self._left = outer if not self._nested else outer - 1
-        return self._known[one]
+            self._steps_left = outer if not self._nested else outer - 1
+        return self._proven[polynomial]
 
-    def _primitive(self, one: Polynomial) -> Polynomial:
+    def _primitive(self, polynomial: Polynomial) -> Polynomial:
         """Return an expression of the same sign whose coefficients are whole."""
-        return self.kernel.scaled(one, math.lcm(*(c.denominator for _, c in one.terms)))
+        return self.kernel.scaled(
+            polynomial, math.lcm(*(c.denominator for _, c in polynomial.terms))
+        )
 
-    def _refuted(self, one: Polynomial, facts: Facts) -> bool:
+    def _refuted(self, polynomial: Polynomial, facts: Facts) -> bool:
         """Return whether an expression is below 0 at a point where all facts hold."""
         return any(
-            sample.value(one) < -1e-9 and all(sample.value(fact) >= 0 for fact in facts)
+            sample.value(polynomial) < -1e-9 and all(sample.value(fact) >= 0 for fact in facts)
             for sample in self._samples
         )
 
@@ -127,19 +131,19 @@ class Signs:
             if not any(sample.value(fact) < -1e-9 for fact in self._stated)
         ]
 
-    def nonpos(self, one: Polynomial) -> bool:
+    def nonpos(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly 0 or less."""
-        return self.nonneg(-one)
+        return self.nonneg(-polynomial)
 
-    def positive(self, one: Polynomial) -> bool:
+    def positive(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly above 0."""
-        if self.integer(one):
-            return self.nonneg(one - 1)
-        under = denominators(self.kernel, one)
-        whole = self.kernel.expanded(one * under)
+        if self.integer(polynomial):
+            return self.nonneg(polynomial - 1)
+        under = denominators(polynomial)
+        whole = self.kernel.expanded(polynomial * under)
         if under.constant != 1 and self.nonneg(under) and self.integer(whole):
             return self.nonneg(whole - 1)
-        shifted = self._shift(one)
+        shifted = self._shift(polynomial)
         return any(c > 0 and self._monomial_positive(m) for m, c in shifted.terms) and all(
             c > 0 and self._monomial_sign(m) for m, c in shifted.terms
         )
@@ -154,9 +158,9 @@ class Signs:
 
     # shifting: each parameter as its lower bound and a symbol that is 0 or more
 
-    def _shift(self, one: Polynomial) -> Polynomial:
+    def _shift(self, polynomial: Polynomial) -> Polynomial:
         values = {}
-        for symbol in one.free:
+        for symbol in polynomial.free:
             if symbol.level == 0 and (low := self.low(symbol)):
                 if symbol not in self._shifted:
                     above = self.kernel.parameter(
@@ -166,7 +170,7 @@ class Signs:
                     self._unshifted[above] = self.kernel.value(symbol) - low
                     self._origins[above] = self.kernel.value(symbol) - low
                 values[symbol] = self._shifted[symbol]
-        return self.kernel.substitute(one, values) if values else one
+        return self.kernel.substitute(polynomial, values) if values else polynomial
 
     def _unsigned(self, symbol: Symbol) -> bool:
         low = self.low(symbol)
@@ -186,7 +190,7 @@ class Signs:
             return self.nonneg(atom.arguments[0])
         if kind == "max":
             arms = atom.arguments
-            return any(-one in arms for one in arms) or any(map(self.nonneg, arms))
+            return any(-arm in arms for arm in arms) or any(map(self.nonneg, arms))
         if kind in {"sum", "prod"}:
             return self.nonneg(atom.arguments[3])
         if kind in {"log2", "log"}:
@@ -194,68 +198,68 @@ class Signs:
         return kind == "pow" and self.nonneg(atom.arguments[0])
 
     def _monomial_sign(self, monomial: Monomial) -> bool:
-        found = self._signs.get(monomial)
-        if found is None:
-            found = all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
-            self._signs[monomial] = found
-        return found
+        sign = self._signs.get(monomial)
+        if sign is None:
+            sign = all(exponent % 2 == 0 or self.atom_sign(atom) for atom, exponent in monomial)
+            self._signs[monomial] = sign
+        return sign
 
     # proofs, of shifted expressions
 
-    def _prove(self, one: Polynomial, facts: Facts, depth: int) -> bool:
-        if (value := one.constant) is not None:
+    def _prove(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
+        if (value := polynomial.constant) is not None:
             return value >= 0
-        signs = [self._monomial_sign(monomial) for monomial, _ in one.terms]
-        pairs = list(zip(one.terms, signs, strict=True))
-        if all(known and c > 0 for (_, c), known in pairs):
+        signs = [self._monomial_sign(monomial) for monomial, _ in polynomial.terms]
+        pairs = list(zip(polynomial.terms, signs, strict=True))
+        if all(nonneg and c > 0 for (_, c), nonneg in pairs):
             return True
-        self._left -= 1
-        if depth == 0 or self._left < 0 or len(one.terms) > _LONGEST:
+        self._steps_left -= 1
+        if depth == 0 or self._steps_left < 0 or len(polynomial.terms) > _LONGEST:
             return False
-        if all(known and c < 0 for (_, c), known in pairs) or self._refuted(one, facts):
+        if all(nonneg and c < 0 for (_, c), nonneg in pairs) or self._refuted(polynomial, facts):
             return False
         return (
-            self._by_choice(one, facts, depth - 1)
-            or self._by_index(one, facts, depth - 1)
-            or self._by_facts(one, facts, depth - 1)
-            or self._by_denominator(one, facts, depth - 1)
+            self._by_choice(polynomial, facts, depth - 1)
+            or self._by_index(polynomial, facts, depth - 1)
+            or self._by_facts(polynomial, facts, depth - 1)
+            or self._by_denominator(polynomial, facts, depth - 1)
         )
 
-    def _by_choice(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+    def _by_choice(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
         """Replace a max by its arms, a floor by its bounds, a bracket by 0 and 1."""
-        for atom in atoms_to_choose(one):
-            parts = split(self.kernel, one, atom)
+        for atom in atoms_to_choose(polynomial):
+            parts = split(polynomial, atom)
             if parts is None:
                 continue
-            factor, rest = parts
+            factor, remainder = parts
             if factor.constant is None and len(factor.terms) > 8:
                 continue
             rising = self._sign_of(factor, facts, depth)
             if rising is None:
                 continue
             if atom.kind == "max":
-                arms = (factor * self._shift(arm) + rest for arm in atom.arguments)
+                arms = (factor * self._shift(arm) + remainder for arm in atom.arguments)
                 choose = any if rising else all
                 if choose(self._prove(arm, facts, depth) for arm in arms):
                     return True
             elif atom.kind == "floor":
-                exact = factor.constant == 1 and self.integer(rest)
+                exact = factor.constant == 1 and self.integer(remainder)
                 bounds = self._floor_bounds(self._shift(atom.arguments[0]), rising, exact)
-                if any(self._prove(factor * bound + rest, facts, depth) for bound in bounds):
+                if any(self._prove(factor * bound + remainder, facts, depth) for bound in bounds):
                     return True
-            elif self._by_bracket(atom, factor, rest, facts, depth):
+            elif self._by_bracket(atom, factor, remainder, facts, depth):
                 return True
         return False
 
     def _by_bracket(
-        self, atom: Atom, factor: Polynomial, rest: Polynomial, facts: Facts, depth: int
+        self, atom: Atom, factor: Polynomial, remainder: Polynomial, facts: Facts, depth: int
     ) -> bool:
         inner = self._shift(atom.arguments[0])
         yes = (*facts, inner) if atom.kind == "ge0" else (*facts, inner, -inner)
         no = facts
         if atom.kind == "ge0":
             no = (*facts, -inner - 1 if self.integer(inner) else -inner)
-        return self._prove(rest, no, depth) and self._prove(rest + factor, yes, depth)
+        return self._prove(remainder, no, depth) and self._prove(remainder + factor, yes, depth)
 
     def _sign_of(self, factor: Polynomial, facts: Facts, depth: int) -> bool | None:
         if (value := factor.constant) is not None:
@@ -272,7 +276,7 @@ class Signs:
         if not below:
             negative = [self.kernel.number(-1)] if self.positive(-inner) else []
             return [inner, *negative]
-        under, least = denominators(self.kernel, inner), inner - 1
+        under, least = denominators(inner), inner - 1
         if exact:
             least = inner
         elif self.integer(self.kernel.expanded(inner * under)) and self.nonneg(
@@ -282,32 +286,32 @@ class Signs:
         zero = [self.kernel.number(0)] if self.nonneg(inner) else []
         return [least, *zero]
 
-    def _by_index(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+    def _by_index(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
         """Replace an index by an end of its range, or count it from there."""
-        indices = sorted((s for s in one.free if s.level), key=lambda s: (-s.level, s.name))
+        indices = sorted((s for s in polynomial.free if s.level), key=lambda s: (-s.level, s.name))
         for index in indices:
             atom = self.kernel.atom("sym", index)
-            if any(a is not atom and index in a.free for m, _ in one.terms for a, _ in m):
-                rising = self.direction(one, index)
+            if any(a is not atom and index in a.free for m, _ in polynomial.terms for a, _ in m):
+                rising = self.direction(polynomial, index)
                 if rising:
                     end = index.low if rising > 0 else index.high
                     # as it was before shifting: floor((P B - 1)/B) is P - 1, a product stays whole
-                    plain = self.kernel.substitute(one, self._unshifted)
+                    plain = self.kernel.substitute(polynomial, self._unshifted)
                     try:
                         moved = self._shift(self.kernel.rebuilt(plain, {index: end}, self.make))
                     except ZeroDivisionError:
                         return False  # no value there, so it bounds nothing
                     return self._prove(moved, facts, depth)
                 continue
-            if any(a is atom and e < 0 for m, _ in one.terms for a, e in m):
+            if any(a is atom and e < 0 for m, _ in polynomial.terms for a, e in m):
                 continue
             low, high = self._shift(index.low), self._shift(index.high)
-            parts = split(self.kernel, one, atom)
+            parts = split(polynomial, atom)
             if parts is not None:
-                factor, rest = parts
+                factor, remainder = parts
                 rising = self._sign_of(factor, facts, depth)
                 ends = (low, high) if rising is None else ((low,) if rising else (high,))
-                if all(self._prove(factor * end + rest, facts, depth) for end in ends):
+                if all(self._prove(factor * end + remainder, facts, depth) for end in ends):
                     return True
             else:
                 for name, end, sign in (
@@ -316,17 +320,17 @@ class Signs:
                 ):
                     step = self.kernel.parameter(name, integer=True, low=0)
                     self._origins[step] = sign * (self.kernel.value(index) - end)
-                    place = end + sign * self.kernel.value(step)
-                    moved = self.kernel.substitute(one, {index: place})
+                    point = end + sign * self.kernel.value(step)
+                    moved = self.kernel.substitute(polynomial, {index: point})
                     if self._prove(moved, facts, depth - 1) if depth else False:
                         return True
             return False
         return False
 
-    def _by_facts(self, one: Polynomial, facts: Facts, depth: int) -> bool:
+    def _by_facts(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
         """Take away a multiple of a fact that cancels a negative term."""
         for fact in (*facts, *self.facts):
-            for monomial, coefficient in one.terms:
+            for monomial, coefficient in polynomial.terms:
                 if coefficient > 0 and self._monomial_sign(monomial):
                     continue
                 for base, weight in fact.terms:
@@ -337,9 +341,9 @@ class Signs:
                     )
                     if not self._monomial_sign(factor.terms[0][0]):
                         continue
-                    if self._left < 0:
+                    if self._steps_left < 0:
                         return False
-                    if self._prove(one - factor * fact, facts, min(depth, 3)):
+                    if self._prove(polynomial - factor * fact, facts, min(depth, 3)):
                         return True
         return False
 
@@ -353,12 +357,12 @@ class Signs:
             for atom, exponent in base
         )
 
-    def _by_denominator(self, one: Polynomial, facts: Facts, depth: int) -> bool:
-        found = denominators(self.kernel, one)
-        if found.constant is not None or not self._monomial_sign(found.terms[0][0]):
+    def _by_denominator(self, polynomial: Polynomial, facts: Facts, depth: int) -> bool:
+        denominator = denominators(polynomial)
+        if denominator.constant is not None or not self._monomial_sign(denominator.terms[0][0]):
             return False
-        return self._prove(self.kernel.expanded(one * found), facts, depth)
+        return self._prove(self.kernel.expanded(polynomial * denominator), facts, depth)
 
-    def direction(self, one: Polynomial, index: Symbol) -> int | None:
+    def direction(self, polynomial: Polynomial, index: Symbol) -> int | None:
         """Return whether an expression rises with an index (`growth.direction`)."""
-        return direction(self, one, index)
+        return direction(self, polynomial, index)

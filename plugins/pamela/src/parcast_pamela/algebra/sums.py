@@ -8,24 +8,14 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-import attrs
-
 from parcast_pamela.algebra.brackets import Brackets
+from parcast_pamela.algebra.forms import IndexForms
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.rules import Rules
-from parcast_pamela.algebra.terms import split
 from parcast_pamela.language.functions import Exact
 
 #: Ranges of fewer numbers are written out.
 UNROLLED = 32
-
-
-@attrs.frozen
-class Linear:
-    """factor * index + rest, neither of them depending on the index."""
-
-    factor: Polynomial
-    rest: Polynomial
 
 
 class Sums:
@@ -34,7 +24,8 @@ class Sums:
     def __init__(self, rules: Rules, *, closed: bool = True) -> None:
         self.rules, self.closed = rules, closed  # not closed: each sum and maximum as it stands
         self.kernel, self.signs = rules.kernel, rules.signs
-        self.brackets = Brackets(self)
+        self.forms = IndexForms(rules)
+        self.brackets = Brackets(self.forms, self.sum)
 
     def sum(self, index: Symbol, body: Polynomial) -> Polynomial:
         """Return the sum of ``body`` over the range of ``index``."""
@@ -64,28 +55,28 @@ class Sums:
         closed, left = self.kernel.number(0), self.kernel.number(0)
         for moving, factors in groups.items():
             factor = self.kernel.total(factors)
-            found = self._monomial(index, low, high, moving)
-            if found is None:
+            total = self._monomial(index, low, high, moving)
+            if total is None:
                 left = left + factor * self.kernel.monomial(moving)
             else:
-                closed = closed + factor * found
+                closed = closed + factor * total
         if left.terms:
             common, inner = self._outside(left, index)
             closed = closed + common * self.kernel.call("sum", index, index.low, index.high, inner)
         return closed
 
     def _outside(self, body: Polynomial, index: Symbol) -> tuple[Polynomial, Polynomial]:
-        """Return (factor, rest) with body = factor * rest, the factor free of the index."""
+        """Return (factor, inside) with body = factor * inside, the factor free of the index."""
         shared: set[tuple[Atom, int]] | None = None
         for monomial, _ in body.terms:
             shared = set(monomial) if shared is None else shared & set(monomial)
-        kept = [pair for pair in shared or () if index not in pair[0].free]
-        ordered = tuple(sorted(kept, key=lambda pair: pair[0].serial))
+        outside = [pair for pair in shared or () if index not in pair[0].free]
+        ordered = tuple(sorted(outside, key=lambda pair: pair[0].serial))
         factor = self.kernel.monomial(ordered)
         parts = []
         for monomial, coefficient in body.terms:  # not divided: a bracket is no number to divide by
-            rest = tuple(pair for pair in monomial if pair not in kept)
-            parts.append(self.kernel.monomial(rest, coefficient))
+            inside = tuple(pair for pair in monomial if pair not in outside)
+            parts.append(self.kernel.monomial(inside, coefficient))
         return factor, self.kernel.total(parts)
 
     def _monomial(
@@ -106,23 +97,15 @@ class Sums:
         ):
             for atom, exponent in others:
                 if atom.kind == kind and exponent == 1:
-                    rest = self.kernel.monomial(
+                    body = self.kernel.monomial(
                         tuple(pair for pair in moving if pair[0] is not atom)
                     )
-                    found = method(index, low, high, atom, rest)
-                    if found is not None:
-                        return found
+                    total = method(index, low, high, atom, body)
+                    if total is not None:
+                        return total
         if len(others) == 1 and others[0][0].kind == "floor" and others[0][1] == 1:
             return self._floors(index, low, high, others[0][0], power)
         return None
-
-    def linear(self, one: Polynomial, index: Symbol) -> Linear | None:
-        """Return an expression as a linear one of the index, or None."""
-        symbol = self.kernel.atom("sym", index)
-        parts = split(self.kernel, one, symbol)
-        if parts is None or any(index in part.free for part in parts):
-            return None
-        return Linear(*parts)
 
     # S2: sum of i^k, by Faulhaber's polynomials
 
@@ -141,16 +124,15 @@ class Sums:
     def _floors(
         self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, power: int
     ) -> Polynomial | None:
-        found = self.block(atom.arguments[0], index)
-        if found is None:
+        block = self.forms.block(atom.arguments[0], index)
+        if block is None:
             return None
-        sign, offset, size = found
         total = self.kernel.number(0)
         # with j = sign i + offset: i^k = (sign (j - offset))^k, j over a range of the same length
-        first, last = (low + offset, high + offset) if sign > 0 else (offset - high, offset - low)
-        for exponent, factor in self._shifted_power(power, sign, offset):
-            whole = self._floor_sum(exponent, last, size) - self._floor_sum(
-                exponent, first - 1, size
+        first, last = block.ends(low, high)
+        for exponent, factor in self._shifted_power(power, block.sign, block.offset):
+            whole = self._floor_sum(exponent, last, block.size) - self._floor_sum(
+                exponent, first - 1, block.size
             )
             total = total + factor * whole
         return total
@@ -181,62 +163,38 @@ class Sums:
         total = self.kernel.number(0)
         for monomial, coefficient in inner.terms:
             exponent = dict(monomial).get(symbol, 0)
-            rest = self.kernel.monomial(
+            remainder = self.kernel.monomial(
                 tuple(pair for pair in monomial if pair[0] is not symbol), coefficient
             )
             below = self._faulhaber(exponent, blocks - 1)
             if exponent == 0:
                 below = blocks  # q = 0 counts too
-            total = total + rest * below
+            total = total + remainder * below
         return total + blocks * (
             self._faulhaber(power, end) - self._faulhaber(power, blocks * size - 1)
         )
 
-    def block(self, inner: Polynomial, index: Symbol) -> tuple[int, Polynomial, Polynomial] | None:
-        """Return (sign, c, P) with inner = (sign i + c) / P up to less than 1 / P, or None.
-
-        P is certainly whole and positive, c whole.
-        """
-        line = self.linear(inner, index)
-        if line is None or len(line.factor.terms) != 1:
-            return None
-        sign = 1 if line.factor.terms[0][1] > 0 else -1
-        size = self.kernel.inverse(sign * line.factor)
-        if not self.signs.integer(size) or not self.signs.nonneg(size - 1):
-            return None
-        return sign, self.rules.floor(self.kernel.expanded(line.rest * size)), size
-
     # S4: sum of p(i) max(u, v), split where they cross
 
     def _crossing(
-        self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, rest: Polynomial
+        self, index: Symbol, low: Polynomial, high: Polynomial, atom: Atom, body: Polynomial
     ) -> Polynomial | None:
         if len(atom.arguments) != 2:
             return None
-        one, other = atom.arguments
-        line = self.linear(one - other, index)
+        left, right = atom.arguments
+        line = self.forms.linear(left - right, index)
         if line is None or not (
             self.signs.positive(line.factor) or self.signs.positive(-line.factor)
         ):
             return None
         if not line.factor.terms:
             return None
-        inner = self.index_over(index, low, high, one, other, rest)
+        inner = self.forms.index_over(index, low, high, left, right, body)
         moved = [
-            self.rules.replaced(e, index, self.kernel.value(inner)) for e in (one, other, rest)
+            self.rules.replaced(e, index, self.kernel.value(inner)) for e in (left, right, body)
         ]
         above = self.rules.nonnegative(moved[0] - moved[1]) * (moved[0] - moved[1]) * moved[2]
         return self.sum(inner, moved[1] * moved[2]) + self.sum(inner, above)
-
-    def index_over(
-        self, index: Symbol, low: Polynomial, high: Polynomial, *bodies: Polynomial
-    ) -> Symbol:
-        """Return an index over another range that occurs in none of the bodies.
-
-        A body may hold indices of any level besides ``index``, and one of the same range and
-        level would be the same symbol.
-        """
-        return self.kernel.index(low, high, [index, *(s for body in bodies for s in body.free)])
 
 
 @cache

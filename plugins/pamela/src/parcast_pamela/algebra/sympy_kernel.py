@@ -36,25 +36,25 @@ class SympyKernel(Kernel):
         factors = [self._symbol(atom) ** exponent for atom, exponent in monomial]
         return self._read(sympy.Mul(_rational(coefficient), *factors))
 
-    def add(self, one: Polynomial, other: Polynomial) -> Polynomial:
+    def add(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the sum."""
-        return self._read(self._form[one] + self._form[other])
+        return self._read(self._form[left] + self._form[right])
 
-    def subtract(self, one: Polynomial, other: Polynomial) -> Polynomial:
+    def subtract(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the difference."""
-        return self._read(self._form[one] - self._form[other])
+        return self._read(self._form[left] - self._form[right])
 
     def total(self, items: Iterable[Polynomial]) -> Polynomial:
         """Return the sum of several."""
-        return self._read(sympy.Add(*(self._form[one] for one in items)))
+        return self._read(sympy.Add(*(self._form[polynomial] for polynomial in items)))
 
-    def scaled(self, one: Polynomial, factor: Exact) -> Polynomial:
+    def scaled(self, polynomial: Polynomial, factor: Exact) -> Polynomial:
         """Return an expression times a number."""
-        return self._read(sympy.expand(self._form[one] * _rational(factor)))
+        return self._read(sympy.expand(self._form[polynomial] * _rational(factor)))
 
-    def multiply(self, one: Polynomial, other: Polynomial) -> Polynomial:
+    def multiply(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the product, expanded; brackets are their own squares."""
-        product = sympy.expand(self._form[one] * self._form[other])
+        product = sympy.expand(self._form[left] * self._form[right])
         squares = {
             power: power.base
             for power in product.atoms(sympy.Pow)
@@ -62,16 +62,16 @@ class SympyKernel(Kernel):
         }
         return self._read(product.xreplace(squares))
 
-    def inverse(self, one: Polynomial) -> Polynomial:
+    def inverse(self, polynomial: Polynomial) -> Polynomial:
         """Return 1 / expression, which must not be 0; so 1 / bracket is the bracket, being 1."""
-        if not one.terms:
+        if not polynomial.terms:
             raise ZeroDivisionError
-        if len(one.terms) == 1:
-            monomial, coefficient = one.terms[0]
+        if len(polynomial.terms) == 1:
+            monomial, coefficient = polynomial.terms[0]
             inverted = tuple((a, e if a.kind in BRACKETS else -e) for a, e in monomial)
             return self.monomial(inverted, Fraction(1) / coefficient)
-        leading = Fraction(1) / one.terms[0][1]
-        atom = self.atom("poly", self.scaled(one, leading))
+        leading = Fraction(1) / polynomial.terms[0][1]
+        atom = self.atom("poly", self.scaled(polynomial, leading))
         return self.scaled(self.power(atom, -1), leading)
 
     def _symbol(self, atom: Atom) -> Any:
@@ -83,16 +83,18 @@ class SympyKernel(Kernel):
     def _read(self, form: Any) -> Polynomial:
         """Return the polynomial that an expanded expression is."""
         if form not in self._shown:
-            terms = [self._term(one) for one in sympy.Add.make_args(form) if one != 0]
+            terms = [self._term(term) for term in sympy.Add.make_args(form) if term != 0]
             ordered = tuple(sorted(terms, key=self._order))
-            free = frozenset[Any]().union(*(atom.free for one, _ in ordered for atom, _ in one))
-            found = self._shown[form] = Polynomial(self, ordered, free)
-            self._form[found] = form
+            free = frozenset[Any]().union(
+                *(atom.free for monomial, _ in ordered for atom, _ in monomial)
+            )
+            polynomial = self._shown[form] = Polynomial(self, ordered, free)
+            self._form[polynomial] = form
         return self._shown[form]
 
     def _term(self, term: Any) -> tuple[Monomial, Exact]:
-        number, rest = term.as_coeff_Mul()
-        factors = (one.as_base_exp() for one in sympy.Mul.make_args(rest) if one != 1)
+        number, product = term.as_coeff_Mul()
+        factors = (factor.as_base_exp() for factor in sympy.Mul.make_args(product) if factor != 1)
         powers = [(self._atom_of[base], int(exponent)) for base, exponent in factors]
         value = Fraction(int(number.p), int(number.q))
         coefficient = int(value) if value.denominator == 1 else value

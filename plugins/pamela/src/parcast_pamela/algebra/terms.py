@@ -5,44 +5,46 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Polynomial
 
 
-def atoms_to_choose(one: Polynomial) -> Iterable[Atom]:
+def atoms_to_choose(polynomial: Polynomial) -> Iterable[Atom]:
     """Return the factors that a proof replaces by one of a few values."""
     order = {"max": 0, "floor": 1, "ge0": 2, "eq0": 3}
-    chosen = {atom for monomial, _ in one.terms for atom, _ in monomial if atom.kind in order}
+    chosen = {
+        atom for monomial, _ in polynomial.terms for atom, _ in monomial if atom.kind in order
+    }
     return sorted(chosen, key=lambda atom: (order[atom.kind], -atom.serial))
 
 
-def split(kernel: Kernel, one: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial] | None:
-    """Return (factor, rest), neither with the atom as a factor, or None where there is no such.
+def split(polynomial: Polynomial, atom: Atom) -> tuple[Polynomial, Polynomial] | None:
+    """Return (factor, remainder), neither with the atom as a factor; None where there is no such.
 
-    one = factor * atom + rest; so the atom stands nowhere to another power than 1.
+    polynomial = factor * atom + remainder; so the atom stands nowhere to another power than 1.
     """
+    kernel = polynomial.kernel
     factor: list[Polynomial] = []
-    rest: list[Polynomial] = []
-    for monomial, coefficient in one.terms:
-        exponent = next((power for other, power in monomial if other is atom), 0)
+    remainder: list[Polynomial] = []
+    for monomial, coefficient in polynomial.terms:
+        exponent = next((power for candidate, power in monomial if candidate is atom), 0)
         if exponent not in {0, 1}:
             return None
         others = tuple(pair for pair in monomial if pair[0] is not atom) if exponent else monomial
-        (factor if exponent else rest).append(kernel.monomial(others, coefficient))
-    return kernel.total(factor), kernel.total(rest)
+        (factor if exponent else remainder).append(kernel.monomial(others, coefficient))
+    return kernel.total(factor), kernel.total(remainder)
 
 
-def denominators(kernel: Kernel, one: Polynomial) -> Polynomial:
+def denominators(polynomial: Polynomial) -> Polynomial:
     """Return the least monomial that clears all fractions of an expression."""
     powers: dict[Atom, int] = {}
     number = 1
-    for monomial, coefficient in one.terms:
+    for monomial, coefficient in polynomial.terms:
         number = math.lcm(number, coefficient.denominator)
         for atom, exponent in monomial:
             if exponent < 0:
                 powers[atom] = max(powers.get(atom, 0), -exponent)
     ordered = tuple(sorted(powers.items(), key=lambda pair: pair[0].serial))
-    return kernel.monomial(ordered, number)
+    return polynomial.kernel.monomial(ordered, number)
 
 
 def is_turned(atom: Atom) -> bool:
@@ -54,12 +56,12 @@ def is_turned(atom: Atom) -> bool:
     )  # fmt: skip
 
 
-def _falls(one: Polynomial) -> bool:
+def _falls(polynomial: Polynomial) -> bool:
     """Return whether an expression has terms that are taken away, and none but numbers added."""
-    found = [
+    falling = [
         (coefficient < 0)
         != bool(sum(exponent for atom, exponent in monomial if is_turned(atom)) % 2)
-        for monomial, coefficient in one.terms
+        for monomial, coefficient in polynomial.terms
         if monomial
     ]
-    return bool(found) and all(found)
+    return bool(falling) and all(falling)

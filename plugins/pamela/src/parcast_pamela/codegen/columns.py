@@ -48,8 +48,8 @@ class Columns:
 
     def __init__(self, source: str) -> None:
         tree = ast.parse(source)
-        (function,) = (one for one in tree.body if isinstance(one, ast.FunctionDef))
-        self.parameters = [one.arg for one in function.args.args]
+        (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+        self.parameters = [argument.arg for argument in function.args.args]
         self.steps: list[_Step] = []
         self._numbers: dict[_Step, int] = {}
         self._names = {name: self._step(_Step(name)) for name in self.parameters}
@@ -57,17 +57,17 @@ class Columns:
         for line in function.body[1:]:  # after the docstring
             if isinstance(line, ast.Return):
                 assert isinstance(line.value, ast.Tuple)
-                self.results = [self._of(one) for one in line.value.elts]
+                self.results = [self._of(element) for element in line.value.elts]
             elif isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
                 self._names[line.targets[0].id] = self._of(line.value)
             else:
                 raise NotByColumnsError
 
-    def _step(self, one: _Step) -> int:
-        if one not in self._numbers:
-            self._numbers[one] = len(self.steps)
-            self.steps.append(one)
-        return self._numbers[one]
+    def _step(self, step: _Step) -> int:
+        if step not in self._numbers:
+            self._numbers[step] = len(self.steps)
+            self.steps.append(step)
+        return self._numbers[step]
 
     def _of(self, node: ast.expr) -> int:
         match node:
@@ -75,21 +75,21 @@ class Columns:
                 return self._step(_Step("", number=float(value)))
             case ast.Name(id=name):
                 return self._names[name]
-            case ast.UnaryOp(op=op, operand=one):
-                return self._operation(_OPERATORS[type(op)], [one])
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._operation(_OPERATORS[type(op)], [operand])
             case ast.BinOp(left=left, op=op, right=right):
                 return self._operation(_OPERATORS[type(op)], [left, right])
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._operation(_OPERATORS[type(op)], [left, right])
-            case ast.Call(func=ast.Attribute(attr="astype", value=ast.Call(args=[one]))):
-                return self._of(one)  # of np.asarray, as gcd takes it
+            case ast.Call(func=ast.Attribute(attr="astype", value=ast.Call(args=[argument]))):
+                return self._of(argument)  # of np.asarray, as gcd takes it
             case ast.Call(func=ast.Attribute(attr=name), args=arguments) if name in _FUNCTIONS:
                 return self._operation(name, arguments)
         raise NotByColumnsError
 
     def _operation(self, name: str, arguments: Sequence[ast.expr]) -> int:
-        inputs = [self._of(one) for one in arguments]
-        numbers = [self.steps[one].number for one in inputs]
+        inputs = [self._of(argument) for argument in arguments]
+        numbers = [self.steps[operand].number for operand in inputs]
         if None not in numbers and name not in {"gcd", "lcm"}:
             return self._step(_Step("", number=float(getattr(np, name)(*numbers))))
         if name in {"multiply", "divide"} and numbers[1] == 1:
@@ -110,7 +110,7 @@ class Columns:
             numbers.
         """
         if columns not in self._made:
-            names: dict[str, Any] = {"np": np, **{one: getattr(np, one) for one in _UFUNCS}}
+            names: dict[str, Any] = {"np": np, **{ufunc: getattr(np, ufunc) for ufunc in _UFUNCS}}
             exec(_Code(self, columns).source(), names)  # noqa: S102  (our own text)
             self._made[columns] = names["evaluate"]
         return self._made[columns]
@@ -125,23 +125,27 @@ class _Code:
 
     def __init__(self, plan: Columns, columns: frozenset[str]) -> None:
         self.plan, self.columns = plan, columns
-        self.own = {name: f"x{place}" for place, name in enumerate(plan.parameters)}
+        self.own = {name: f"x{position}" for position, name in enumerate(plan.parameters)}
         self.moving = [False] * len(plan.steps)  # which differ from point to point
-        for place, step in enumerate(plan.steps):
-            self.moving[place] = step.name in columns if not step.inputs else any(
-                self.moving[one] for one in step.inputs
+        for position, step in enumerate(plan.steps):
+            self.moving[position] = step.name in columns if not step.inputs else any(
+                self.moving[operand] for operand in step.inputs
             )  # fmt: skip
         self.needed = self._needed()
-        last = {one: place for place in self.needed for one in plan.steps[place].inputs}
-        self.last = {one: place for one, place in last.items() if one not in plan.results}
+        last = {
+            operand: position for position in self.needed for operand in plan.steps[position].inputs
+        }
+        self.last = {
+            operand: position for operand, position in last.items() if operand not in plan.results
+        }
 
     def _needed(self) -> list[int]:
-        found, stack = set[int](), list(self.plan.results)
+        needed, stack = set[int](), list(self.plan.results)
         while stack:
-            if (one := stack.pop()) not in found:
-                found.add(one)
-                stack += self.plan.steps[one].inputs
-        return sorted(found)
+            if (number := stack.pop()) not in needed:
+                needed.add(number)
+                stack += self.plan.steps[number].inputs
+        return sorted(needed)
 
     def source(self) -> str:
         """Return the text: numbers first, then all points at once, or the loop over blocks."""
@@ -149,85 +153,91 @@ class _Code:
         outs = list(dict.fromkeys(plan.results))
         columns = [self.own[name] for name in plan.parameters if name in self.columns]
         single = [
-            f"v{one} = float({self._call(one)})"
-            for one in self.needed
-            if plan.steps[one].inputs and not self.moving[one]
+            f"v{number} = float({self._call(number)})"
+            for number in self.needed
+            if plan.steps[number].inputs and not self.moving[number]
         ]
         at_once, _ = self._operations(outs, {})
         buffers = [f"b{number}" for number in range(self._operations(outs, {})[1])]
-        blocks, _ = self._operations(outs, {f"o{one}" for one in outs} | set(buffers))
+        blocks, _ = self._operations(outs, {f"o{number}" for number in outs} | set(buffers))
         lines = [
             *single,
             f"count = len({columns[0]})",
             f"if count <= {BLOCK}:",
             *(f"    {line}" for line in at_once),
-            f"    return {', '.join(f'o{one}' for one in plan.results)}",
-            *(f"whole_{one} = np.empty(count)" for one in outs),
-            *(f"room_{one} = np.empty({BLOCK})" for one in buffers),
+            f"    return {', '.join(f'o{number}' for number in plan.results)}",
+            *(f"whole_{number} = np.empty(count)" for number in outs),
+            *(f"room_{buffer} = np.empty({BLOCK})" for buffer in buffers),
             *(f"all_{name} = {name}" for name in columns),
             f"for start in range(0, count, {BLOCK}):",
             f"    part = slice(start, min(start + {BLOCK}, count))",
-            *(f"    {one} = room_{one}[: part.stop - start]" for one in buffers),
+            *(f"    {buffer} = room_{buffer}[: part.stop - start]" for buffer in buffers),
             *(f"    {name} = all_{name}[part]" for name in columns),
-            *(f"    o{one} = whole_{one}[part]" for one in outs),
+            *(f"    o{number} = whole_{number}[part]" for number in outs),
             *(f"    {line}" for line in blocks),
-            f"return {', '.join(f'whole_{one}' for one in plan.results)}",
+            f"return {', '.join(f'whole_{number}' for number in plan.results)}",
         ]
         head = f"def evaluate({', '.join(self.own.values())}):"
         return "\n".join([head, *(f"    {line}" for line in lines)])
 
-    def _operations(self, outs: Sequence[int], known: Container[str]) -> tuple[list[str], int]:
+    def _operations(self, outs: Sequence[int], existing: Container[str]) -> tuple[list[str], int]:
         """Return the lines for points that differ, and how many arrays they use again.
 
-        ``known`` are the arrays that there are already; others are made on first use.
+        ``existing`` are the arrays that there are already; others are made on first use.
         """
-        places: dict[int, str] = {}
+        arrays: dict[int, str] = {}
         free: list[str] = []
-        lines, made = [], 0
-        for one in self.needed:
-            step = self.plan.steps[one]
-            if not self.moving[one] or not step.inputs:
+        lines, buffer_count = [], 0
+        for number in self.needed:
+            step = self.plan.steps[number]
+            if not self.moving[number] or not step.inputs:
                 continue
             inputs = dict.fromkeys(step.inputs)
             free += [
-                places[each] for each in inputs if self.last.get(each) == one and each in places
+                arrays[operand]
+                for operand in inputs
+                if self.last.get(operand) == number and operand in arrays
             ]
-            call = self._call(one, places)
-            if one in outs:
-                name, there = f"o{one}", f"o{one}" in known
+            call = self._call(number, arrays)
+            if number in outs:
+                name, exists = f"o{number}", f"o{number}" in existing
             elif free:
-                name, there = free.pop(), True
+                name, exists = free.pop(), True
             else:
-                name, there, made = f"b{made}", f"b{made}" in known, made + 1
-            places[one] = name
-            if there:
+                name, exists, buffer_count = (
+                    f"b{buffer_count}",
+                    f"b{buffer_count}" in existing,
+                    buffer_count + 1,
+                )
+            arrays[number] = name
+            if exists:
                 lines.append(f"{call[:-1]}, out={name})")
             elif step.name in _SIGNS:  # sooner done than the call
-                lines.append(f"{name} = {_SIGNS[step.name].join(self._inputs(one, places))}")
+                lines.append(f"{name} = {_SIGNS[step.name].join(self._inputs(number, arrays))}")
             else:
                 after = ".astype(float)" if step.name in _NOT_FLOATS else ""
                 lines.append(f"{name} = {call}{after}")
-        for one in outs:
-            if one not in places:  # a parameter or a number
-                there = f"o{one}" in known
-                value = self._shown(one)
+        for number in outs:
+            if number not in arrays:  # a parameter or a number
+                exists = f"o{number}" in existing
+                value = self._shown(number)
                 lines.append(
-                    f"o{one}[:] = {value}" if there else f"o{one} = np.full(count, {value})"
+                    f"o{number}[:] = {value}" if exists else f"o{number} = np.full(count, {value})"
                 )
-        return lines, made
+        return lines, buffer_count
 
-    def _call(self, one: int, places: Mapping[int, str] | None = None) -> str:
-        return f"{self.plan.steps[one].name}({', '.join(self._inputs(one, places))})"
+    def _call(self, number: int, arrays: Mapping[int, str] | None = None) -> str:
+        return f"{self.plan.steps[number].name}({', '.join(self._inputs(number, arrays))})"
 
-    def _inputs(self, one: int, places: Mapping[int, str] | None) -> list[str]:
-        step = self.plan.steps[one]
-        inputs = [(places or {}).get(each) or self._shown(each) for each in step.inputs]
+    def _inputs(self, number: int, arrays: Mapping[int, str] | None) -> list[str]:
+        step = self.plan.steps[number]
+        inputs = [(arrays or {}).get(operand) or self._shown(operand) for operand in step.inputs]
         if step.name in {"gcd", "lcm"}:
-            return [f"np.asarray({each}).astype(np.int64)" for each in inputs]
+            return [f"np.asarray({text}).astype(np.int64)" for text in inputs]
         return inputs
 
-    def _shown(self, one: int) -> str:
-        step = self.plan.steps[one]
+    def _shown(self, number: int) -> str:
+        step = self.plan.steps[number]
         if step.number is not None:
             return repr(step.number)
-        return f"v{one}" if step.inputs else self.own[step.name]
+        return f"v{number}" if step.inputs else self.own[step.name]

@@ -17,22 +17,24 @@ def shared_products(terms: Iterable[Iterable[str]]) -> Mapping[Pair, str]:
     terms
         The factors of each product, as they are written.
     """
-    left = [sorted(one) for one in terms]
-    found: dict[Pair, str] = {}
+    products = [sorted(factors) for factors in terms]
+    names: dict[Pair, str] = {}
     while True:
-        counts = Counter(pair for one in left for pair in dict.fromkeys(combinations(one, 2)))
+        counts = Counter(
+            pair for factors in products for pair in dict.fromkeys(combinations(factors, 2))
+        )
         pair, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(None, 0))
         if pair is None or count < 2:
-            return found
-        found[pair] = f"p{len(found) + 1}_"
-        left = [sorted(replaced(one, pair, found[pair])) for one in left]
+            return names
+        names[pair] = f"p{len(names) + 1}_"
+        products = [sorted(replaced(factors, pair, names[pair])) for factors in products]
 
 
 def replaced(factors: list[str], pair: Pair, name: str) -> list[str]:
     """Return factors with a pair of them replaced by its product, as often as it occurs."""
-    kept = list(factors)
-    while all(kept.count(one) >= pair.count(one) for one in pair):
-        for one in pair:
-            kept.remove(one)
-        kept.insert(0, name)
-    return kept
+    remaining = list(factors)
+    while all(remaining.count(factor) >= pair.count(factor) for factor in pair):
+        for factor in pair:
+            remaining.remove(factor)
+        remaining.insert(0, name)
+    return remaining

@@ -41,16 +41,16 @@ def numba_source(compiled: Compiled, name: str = "model") -> str:
 def c_source(compiled: Compiled, name: str = "model") -> str:
     """Return the source of a C function that fills ``out`` with phi, omega, T^l and T^u."""
     arguments = [
-        f"{'const double *' if one.dims else 'double '}{identifier(own)}"
-        for own, one in compiled.model.parameters.items()
+        f"{'const double *' if parameter.dims else 'double '}{identifier(parameter_name)}"
+        for parameter_name, parameter in compiled.model.parameters.items()
     ]
     lines, values = _body(compiled, C)
     lines += [f"out[{i}] = {value};" for i, value in enumerate(values)]
     body = "\n".join(f"    {line}" for line in lines)
     needed = _GCD if "pamela_gcd" in body else ""
-    said = "\n".join(f" * {line}" for line in _about(compiled))
+    comment = "\n".join(f" * {line}" for line in _about(compiled))
     return (
-        f"#include <math.h>\n\n/*\n{said}\n */\n{needed}"
+        f"#include <math.h>\n\n/*\n{comment}\n */\n{needed}"
         f"void {name}({', '.join([*arguments, 'double out[4]'])})\n{{\n{body}\n}}\n"
     )
 
@@ -82,8 +82,8 @@ def compiled_function(
     names: dict[str, Any] = {}
     source = _source(compiled, target, quantities=quantities)
     exec(source, names)  # noqa: S102  (our own text)
-    found: Callable[..., Any] = names["model"]
-    return _by_columns(source, found) if target == "numpy" else found
+    function: Callable[..., Any] = names["model"]
+    return _by_columns(source, function) if target == "numpy" else function
 
 
 def _by_columns(source: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,23 +98,29 @@ def _by_columns(source: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         return plain
 
     count, floats, array = len(plan.parameters), np.dtype(float), np.ndarray
-    every = plan.function(frozenset(plan.parameters))
+    all_columns = plan.function(frozenset(plan.parameters))
 
     @wraps(plain)
-    def evaluate(*given: Any, **named: Any) -> Any:
+    def evaluate(*arguments: Any, **keywords: Any) -> Any:
         # the usual case goes straight on
-        if len(given) == count and type(given[0]) is array and given[0].ndim == 1:
-            shape = given[0].shape
-            for one in given:
-                if type(one) is not array or one.dtype is not floats or one.shape != shape:
+        if len(arguments) == count and type(arguments[0]) is array and arguments[0].ndim == 1:
+            shape = arguments[0].shape
+            for argument in arguments:
+                if (
+                    type(argument) is not array
+                    or argument.dtype is not floats
+                    or argument.shape != shape
+                ):
                     break
             else:
-                return every(*given)
-        values = dict(zip(plan.parameters, given, strict=False)) | named
-        columns = {name: np.asarray(one, float) for name, one in values.items() if np.ndim(one)}
-        shapes = {one.shape for one in columns.values()}
+                return all_columns(*arguments)
+        values = dict(zip(plan.parameters, arguments, strict=False)) | keywords
+        columns = {
+            name: np.asarray(value, float) for name, value in values.items() if np.ndim(value)
+        }
+        shapes = {column.shape for column in columns.values()}
         if len(shapes) != 1 or len(values) < len(plan.parameters) or len(shapes.pop()) != 1:
-            return plain(*given, **named)
+            return plain(*arguments, **keywords)
         values |= columns
         return plan.function(frozenset(columns))(*(values[name] for name in plan.parameters))
 
@@ -123,30 +129,27 @@ def _by_columns(source: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def residual(compiled: Compiled) -> list[str]:
     """Return the sums and maxima over ranges in T^l and T^u that have no closed form."""
-    found: dict[str, None] = {}
+    residuals: dict[str, None] = {}
     for quantity in QUANTITIES:
-        one = getattr(compiled, quantity)
-        for atom in atoms(one):
+        polynomial = getattr(compiled, quantity)
+        for atom in atoms(polynomial):
             if atom.kind in BINDERS:
-                found[text(one.kernel.power(atom, 1))] = None
-    return list(found)
+                residuals[text(polynomial.kernel.power(atom, 1))] = None
+    return list(residuals)
 
 
 def _about(compiled: Compiled) -> list[str]:
     """Return what the formula is and when it holds, for a comment."""
     lines = [f"{compiled.model.name}: critical path, contention, lower bound and upper bound [s]."]
     ranges = [
-        f"{name} >= {one.low.value}"
-        for name, one in compiled.model.parameters.items()
-        if isinstance(one.low, Number)
+        f"{name} >= {parameter.low.value}"
+        for name, parameter in compiled.model.parameters.items()
+        if isinstance(parameter.low, Number)
     ]
     if ranges:
         lines.append(f"Holds for {', '.join(ranges)}.")
-    for one in compiled.model.assumptions:
-        if one.place:
-            line = one.place.source.text.splitlines()[one.place.line - 1]
-            lines.append(f"Takes for granted: {line.partition('//')[0].strip()}")
-    return list(dict.fromkeys(lines))
+    lines += [f"Takes for granted: {line}" for line in compiled.model.assumption_lines()]
+    return lines
 
 
 def _body(
@@ -155,10 +158,10 @@ def _body(
     """Return the lines and the values; a first pass finds what occurs more than once."""
     first = Writer(compiled, target)
     for quantity in quantities:
-        first.keep(getattr(compiled, quantity))
+        first.variable_of(getattr(compiled, quantity))
     single = {atom for atom, count in first.uses.items() if count == 1}
     writer = Writer(compiled, target, shared_products(first.terms), single)
-    values = [writer.keep(getattr(compiled, quantity)) for quantity in quantities]
+    values = [writer.variable_of(getattr(compiled, quantity)) for quantity in quantities]
     return writer.lines, values
 
 

@@ -15,7 +15,7 @@ class Target:
     functions: Mapping[str, str]  #: one argument or two, as ``{0}`` and ``{1}``
     loop: tuple[str, ...]  #: before the body, with ``index``, ``low``, ``high``
     end: str  #: after it
-    item: str  #: one index of an array, with ``place`` counted from 0, ``name`` and ``axis``
+    item: str  #: one index of an array, with ``position`` counted from 0, ``name`` and ``axis``
     least: str = "-math.inf"  #: below any number
     join: str = ", "  #: between the indices of an array
     step: str = "{name} = {value}"  #: a loop's own line, with ``name``, ``value`` and the loop's
@@ -42,7 +42,7 @@ PYTHON = Target(
     },
     loop=("for {index} in range(int({low}), int({high}) + 1):",),
     end="",
-    item="int({place})",
+    item="int({position})",
     join="][",
 )
 
@@ -63,7 +63,7 @@ NUMPY = attrs.evolve(
         **{name: f"np.{name}({{0}})" for name in ("log2", "log", "exp", "sqrt")},
     },
     loop=("for {index} in np.arange(np.min({low}), np.max({high}) + 1.0):",),
-    item="np.clip({place}, 0, np.shape({name})[{axis}] - 1).astype(np.int64)",
+    item="np.clip({position}, 0, np.shape({name})[{axis}] - 1).astype(np.int64)",
     least="-np.inf",
     join=", ",
     step="{name} = np.where(({index} >= {low}) & ({index} <= {high}), {value}, {name})",
@@ -85,7 +85,7 @@ C = Target(
     },
     loop=("for (double {index} = {low}; {index} <= {high}; {index}++) {{",),
     end="}",
-    item="(long)({place})",
+    item="(long)({position})",
     least="-INFINITY",
     step="{name} = {value};",
     floats=True,

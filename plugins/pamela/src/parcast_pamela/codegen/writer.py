@@ -38,30 +38,30 @@ class Writer:
         #: Variables that whole expressions stand in
         self.whole: dict[Polynomial, str] = {}
 
-    def keep(self, one: Polynomial) -> str:
+    def variable_of(self, polynomial: Polynomial) -> str:
         """Return a variable with the value of an expression; a number stays as it is."""
-        if one not in self.whole:
-            value = self._as_maximum(one) or self.sum(one)
-            if value.isidentifier() or one.constant is not None:
-                self.whole[one] = value
+        if polynomial not in self.whole:
+            value = self._as_maximum(polynomial) or self.sum(polynomial)
+            if value.isidentifier() or polynomial.constant is not None:
+                self.whole[polynomial] = value
             else:
                 name = self._fresh("t")
                 self.lines.append(self.target.assign.format(name=name, value=value))
-                self.whole[one] = name
-        return self.whole[one]
+                self.whole[polynomial] = name
+        return self.whole[polynomial]
 
-    def _as_maximum(self, one: Polynomial) -> str:
+    def _as_maximum(self, polynomial: Polynomial) -> str:
         """Return m max(x, y) as the maximum of m x and m y if there are variables of both."""
-        kernel = one.kernel
-        if len(one.terms) != 1:
+        kernel = polynomial.kernel
+        if len(polynomial.terms) != 1:
             return ""
-        monomial, coefficient = one.terms[0]
-        found = [atom for atom, exponent in monomial if atom.kind == "max" and exponent == 1]
-        rest = tuple(pair for pair in monomial if pair[0] not in found)
-        if len(found) != 1 or coefficient < 0 or not all(map(_is_unsigned, rest)):
+        monomial, coefficient = polynomial.terms[0]
+        maxima = [atom for atom, exponent in monomial if atom.kind == "max" and exponent == 1]
+        remainder = tuple(pair for pair in monomial if pair[0] not in maxima)
+        if len(maxima) != 1 or coefficient < 0 or not all(map(_is_unsigned, remainder)):
             return ""
-        factor = kernel.monomial(rest, coefficient)
-        arms = [factor * arm for arm in found[0].arguments]
+        factor = kernel.monomial(remainder, coefficient)
+        arms = [factor * arm for arm in maxima[0].arguments]
         if not all(arm in self.whole for arm in arms):
             return ""
         names = [self.whole[arm] for arm in arms]
@@ -72,24 +72,24 @@ class Writer:
         """The lines before the values."""
         return self.scopes[0][2]
 
-    def sum(self, one: Polynomial, *, exactly: bool = False) -> str:
+    def sum(self, polynomial: Polynomial, *, exactly: bool = False) -> str:
         """Return an expression over variables that are written before it.
 
         ``exactly`` keeps each product in one piece, so that whole quotients are not rounded.
         """
-        if not one.terms:
+        if not polynomial.terms:
             return self._number(0)
-        if one in self.whole and len(self.scopes) == 1:
-            return self.whole[one]
+        if polynomial in self.whole and len(self.scopes) == 1:
+            return self.whole[polynomial]
         parts = []
-        for monomial, coefficient in one.terms:
+        for monomial, coefficient in polynomial.terms:
             turned = sum(exponent for atom, exponent in monomial if is_turned(atom)) % 2
             negative = (coefficient < 0) != bool(turned)
             parts.append((negative, self._term(monomial, size(coefficient), exactly)))
         parts.sort(key=lambda part: part[0])  # what is added before what is taken away
-        (negative, shown), *others = parts
-        shown = f"-{shown}" if negative else shown
-        return shown + "".join(f" {'-' if minus else '+'} {part}" for minus, part in others)
+        (negative, first), *others = parts
+        first = f"-{first}" if negative else first
+        return first + "".join(f" {'-' if minus else '+'} {part}" for minus, part in others)
 
     def _term(self, monomial: Monomial, coefficient: Exact, exactly: bool) -> str:
         fraction = Fraction(coefficient)
@@ -108,22 +108,22 @@ class Writer:
 
     def _shared(self, over: list[str], under: list[str]) -> tuple[list[str], list[str]]:
         """Return what is above and below the line, with products of two that have a name."""
-        factors = [*over, *(f"/ {one}" for one in under)]
+        factors = [*over, *(f"/ {factor}" for factor in under)]
         self.terms.append(factors)
         for pair, name in self.products.items():
             shorter = replaced(factors, pair, name)
             if len(shorter) < len(factors):
                 factors = shorter
                 self._name_product(pair, name)
-        above = [one for one in factors if not one.startswith("/")]
-        below = [one.removeprefix("/ ") for one in factors if one.startswith("/")]
+        above = [factor for factor in factors if not factor.startswith("/")]
+        below = [factor.removeprefix("/ ") for factor in factors if factor.startswith("/")]
         return above or [self._number(1)], below
 
     def _name_product(self, pair: Pair, name: str) -> None:
         if pair in self.scopes[0][1]:
             return
-        above = [one for one in pair if not one.startswith("/")]
-        below = [one for one in pair if one.startswith("/")]
+        above = [factor for factor in pair if not factor.startswith("/")]
+        below = [factor for factor in pair if factor.startswith("/")]
         value = " ".join([" * ".join(above) or self._number(1), *below])
         self.lines.append(self.target.assign.format(name=name, value=value))
         self.scopes[0][1][pair] = name
@@ -135,26 +135,26 @@ class Writer:
         if atom.kind == "sym":
             return identifier(atom.arguments[0].name)
         self.uses[atom] += 1
-        for _, known, _ in self.scopes:
-            if atom in known:
-                return known[atom]
+        for _, variables, _ in self.scopes:
+            if atom in variables:
+                return variables[atom]
         indices = {symbol for symbol in atom.free if symbol.level}
         level = next(
             level
             for level in range(len(self.scopes))
             if indices <= set().union(*(scope[0] for scope in self.scopes[: level + 1]))
         )
-        kept, self.scopes = self.scopes, self.scopes[: level + 1]
+        outer_scopes, self.scopes = self.scopes, self.scopes[: level + 1]
         if atom.kind in BINDERS:
             name = self._over(atom)
         else:
             value = self._value(atom)
             name = self._fresh("x")
-            if atom in self.single and len(kept) == 1:
+            if atom in self.single and len(outer_scopes) == 1:
                 return value if value[0].isalpha() else f"({value})"
             self.scopes[-1][2].append(self.target.assign.format(name=name, value=value))
         self.scopes[-1][1][atom] = name
-        self.scopes = kept
+        self.scopes = outer_scopes
         return name
 
     def _fresh(self, letter: str) -> str:
@@ -166,41 +166,45 @@ class Writer:
         kind, arguments = atom.kind, atom.arguments
         if is_turned(atom):
             kind = {"floor": "ceil", "max": "min"}[kind]
-            arguments = tuple(-one for one in arguments)
+            arguments = tuple(-argument for argument in arguments)
         functions = self.target.functions
         if kind in {"floor", "ceil"}:
-            under = denominators(arguments[0].kernel, arguments[0])
+            under = denominators(arguments[0])
             over = arguments[0].kernel.expanded(arguments[0] * under)
             return functions[kind].format(*(self.sum(e, exactly=True) for e in (over, under)))
         if kind == "poly":
             return self.sum(arguments[0])
         if kind == "item":
             return self._item(arguments[0].name, arguments[1:])
-        items = [self.sum(one, exactly=kind in {"ge0", "eq0"}) for one in arguments]
-        shown = items[0]
+        items = [self.sum(argument, exactly=kind in {"ge0", "eq0"}) for argument in arguments]
+        text = items[0]
         if len(items) == 1:
-            return functions[kind].format(shown)
-        for other in items[1:]:
-            shown = functions[kind].format(shown, other)
-        return shown
+            return functions[kind].format(text)
+        for item in items[1:]:
+            text = functions[kind].format(text, item)
+        return text
 
     def _item(self, name: str, indices: Sequence[Polynomial]) -> str:
         """Return an element of an array that starts at 0; in C its rows follow each other."""
-        places = [
+        positions = [
             index - low
             for index, (low, _) in zip(indices, self.compiled.arrays[name], strict=True)
         ]  # fmt: skip
         if self.target.floats:
-            place = places[0]
-            for after, (low, high) in zip(places[1:], self.compiled.arrays[name][1:], strict=True):
-                place = place * (high - low + 1) + after
-            places = [place]
-        own = identifier(name)
-        shown = [
-            self.target.item.format(place=self.sum(place, exactly=True), name=own, axis=axis)
-            for axis, place in enumerate(places)
+            position = positions[0]
+            for after, (low, high) in zip(
+                positions[1:], self.compiled.arrays[name][1:], strict=True
+            ):
+                position = position * (high - low + 1) + after
+            positions = [position]
+        array = identifier(name)
+        subscripts = [
+            self.target.item.format(
+                position=self.sum(position, exactly=True), name=array, axis=axis
+            )
+            for axis, position in enumerate(positions)
         ]
-        return f"{own}[{self.target.join.join(shown)}]"
+        return f"{array}[{self.target.join.join(subscripts)}]"
 
     def _over(self, atom: Atom) -> str:
         index, low, high, body = atom.arguments
@@ -230,7 +234,7 @@ def _is_unsigned(pair: tuple[Atom, int]) -> bool:
 
 
 #: Words of the languages, and names that the sources use
-_TAKEN = frozenset(
+_RESERVED = frozenset(
     {*keyword.kwlist, "np", "math", "numba", "model", "out", "int", "range", "max", "min",
      "floor", "ceil", "fmax", "fmin", "fmod", "fabs", "exp", "log", "log2", "sqrt", "pow",
      "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "float", "goto",
@@ -241,5 +245,5 @@ _TAKEN = frozenset(
 
 def identifier(name: str) -> str:
     """Return a parameter's name as other languages take it."""
-    own = name.replace(".", "_")
-    return f"{own}_" if own in _TAKEN else own
+    spelling = name.replace(".", "_")
+    return f"{spelling}_" if spelling in _RESERVED else spelling

@@ -39,8 +39,8 @@ def regime(compiled: Compiled, bound: Mapping[str, Any], names: list[str] | None
     total = values.value(compiled.bound)
     if names is None:
         names = [
-            name for name, one in compiled.model.parameters.items()
-            if one.type != "int" and not one.dims
+            name for name, parameter in compiled.model.parameters.items()
+            if parameter.type != "int" and not parameter.dims
         ]  # fmt: skip
     slopes = {name: derivative(compiled.bound, name, values) for name in names}
     shares = {
@@ -49,11 +49,11 @@ def regime(compiled: Compiled, bound: Mapping[str, Any], names: list[str] | None
     return Regime(active, slopes, shares)
 
 
-def active_branch(one: Polynomial, values: ExactValues) -> Polynomial:
+def active_branch(polynomial: Polynomial, values: ExactValues) -> Polynomial:
     """Return an expression with each maximum outside of sums replaced by its largest arm."""
-    kernel = one.kernel
+    kernel = polynomial.kernel
     total = kernel.number(0)
-    for monomial, coefficient in one.terms:
+    for monomial, coefficient in polynomial.terms:
         part = kernel.number(coefficient)
         for atom, exponent in monomial:
             base = kernel.power(atom, 1)
@@ -65,22 +65,24 @@ def active_branch(one: Polynomial, values: ExactValues) -> Polynomial:
     return total
 
 
-def derivative(one: Polynomial, name: str, values: ExactValues) -> Exact | float:
+def derivative(polynomial: Polynomial, name: str, values: ExactValues) -> Exact | float:
     """Return the exact derivative of an expression by a parameter, on its active branch."""
-    if not any(symbol.name == name for symbol in one.free):
+    if not any(symbol.name == name for symbol in polynomial.free):
         return 0
     total: Exact = 0
-    for monomial, coefficient in one.terms:
-        for place, (atom, exponent) in enumerate(monomial):
+    for monomial, coefficient in polynomial.terms:
+        for position, (atom, exponent) in enumerate(monomial):
             if not any(symbol.name == name for symbol in atom.free):
                 continue
-            rest = one.kernel.monomial(
-                tuple(pair for at, pair in enumerate(monomial) if at != place), coefficient
+            cofactor = polynomial.kernel.monomial(
+                tuple(pair for at, pair in enumerate(monomial) if at != position), coefficient
             )
             inner = _atom_derivative(atom, name, values)
             if inner:
-                base = values.value(one.kernel.power(atom, 1))
-                total += values.value(rest) * exponent * Fraction(base) ** (exponent - 1) * inner
+                base = values.value(polynomial.kernel.power(atom, 1))
+                total += (
+                    values.value(cofactor) * exponent * Fraction(base) ** (exponent - 1) * inner
+                )
     return exact(total)
 
 

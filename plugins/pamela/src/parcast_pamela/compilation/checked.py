@@ -55,10 +55,10 @@ def compile_checked(model: Model, check: int = 8, seed: int = 0, transfers: str 
         return _plain(model, note, transfers)
     tried = list(points(model, check, seed))
     smallest = sorted(tried, key=lambda point: point.size)[:2]
-    for some, most in ((tried, _MOST_STEPS), (smallest, _MOST_ALONE)):
+    for candidates, step_limit in ((tried, _MOST_STEPS), (smallest, _MOST_ALONE)):
         compared = 0
-        for point in some:
-            agrees = _agrees(compiled, point, transfers, most)
+        for point in candidates:
+            agrees = _agrees(compiled, point, transfers, step_limit)
             if agrees is False:
                 note = (
                     f"the simplified formula was wrong at {point}; the formula is not simplified. "
@@ -72,16 +72,16 @@ def compile_checked(model: Model, check: int = 8, seed: int = 0, transfers: str 
 
 
 def _agrees(
-    compiled: Compiled, point: Point, transfers: str, most: int = _MOST_ALONE
+    compiled: Compiled, point: Point, transfers: str, step_limit: int = _MOST_ALONE
 ) -> bool | None:
     """Return whether formulas have the values of enumeration; None where there are none."""
     model = compiled.model
     try:
-        expected = bounds_at(model, point.bound, most=most, transfers=transfers)
+        expected = bounds_at(model, point.bound, step_limit=step_limit, transfers=transfers)
     except ParcastError:
         return None  # no value at this point, or none in so few steps
     try:
-        values = compiled.values_at(point.bound, most)
+        values = compiled.values_at(point.bound, step_limit)
     except TooManyStepsError:
         return None
     except (ParcastError, ArithmeticError):
@@ -98,10 +98,10 @@ def _plain(model: Model, note: str, transfers: str, point: Point | None = None) 
         compiled = attrs.evolve(compile_plainly(model, transfers), notes=(note,))
     except ArithmeticError:
         raise ModelError(f"{model.name}: an expression of it divides by zero") from None
-    for one in (point,) if point is not None else points(model, 2, 0):
-        if _agrees(compiled, one, transfers) is False:
+    for candidate in (point,) if point is not None else points(model, 2, 0):
+        if _agrees(compiled, candidate, transfers) is False:
             raise ModelError(
-                f"{model.name}: its formulas differ from enumeration at {one}, simplified or not, "
-                "which is an error of parcast; please report this model"
+                f"{model.name}: its formulas differ from enumeration at {candidate}, simplified or "
+                "not, which is an error of parcast; please report this model"
             )
     return compiled

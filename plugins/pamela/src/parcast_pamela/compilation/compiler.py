@@ -47,13 +47,13 @@ def theta(path: Exact, contention: Exact) -> float | None:
     return math.log(ratio) if ratio else _log(contention) - _log(path)
 
 
-def told_theta(found: float | None) -> dict[str, float | str | None]:
+def theta_data(value: float | None) -> dict[str, float | str | None]:
     """Return theta for JSON, which has no infinity: a number or None, and which of both it is."""
-    if found is None:
+    if value is None:
         return {"theta": None, "theta_is": "undefined"}
-    if math.isinf(found):
+    if math.isinf(value):
         return {"theta": None, "theta_is": "-infinity"}
-    return {"theta": found, "theta_is": "finite"}
+    return {"theta": value, "theta_is": "finite"}
 
 
 def _log(value: Exact) -> float:
@@ -74,7 +74,7 @@ class Compiled:
     guards: tuple[Guard, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def values(self, given: Mapping[str, Any]) -> Values:
+    def values(self, parameters: Mapping[str, Any]) -> Values:
         """Return the formulas' values, exactly.
 
         Raises
@@ -82,20 +82,20 @@ class Compiled:
         ModelValueError
             If a parameter is wrong or missing, or a guard does not hold.
         """
-        return self.values_at(bind(self.model, given))
+        return self.values_at(bind(self.model, parameters))
 
-    def values_at(self, bound: Mapping[str, Any], most: int = MOST_STEPS) -> Values:
+    def values_at(self, bound: Mapping[str, Any], step_limit: int = MOST_STEPS) -> Values:
         """Return the values at parameters that are bound already, in at most so many steps."""
-        evaluate = ExactValues(bound, most)
+        evaluate = ExactValues(bound, step_limit)
         for guard in self.guards:
             try:
                 violated = evaluate.value(guard.violation)
             except StepsRefusedError as error:
-                raise TooManyStepsError(str(error), guard.place) from None
+                raise TooManyStepsError(str(error), guard.position) from None
             except ArithmeticRefusedError as error:
-                raise ModelValueError(str(error), guard.place) from None
+                raise ModelValueError(str(error), guard.position) from None
             if violated:
-                raise ModelValueError(guard.message, guard.place)
+                raise ModelValueError(guard.message, guard.position)
         try:
             return Values(
                 *map(evaluate.value, (self.critical_path, self.contention, self.bound, self.upper))
@@ -124,7 +124,7 @@ def compile_model(
         names = ", ".join(missing)
         raise ModelError(
             f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
-            model.externs[missing[0]].place,
+            model.externs[missing[0]].position,
         )
     lowering = Lowering(model, Algebra(kernel, simplify=simplify))
     processes = Processes(lowering, transfers)
@@ -135,24 +135,27 @@ def compile_model(
         lowering.guards.refuse_violated()
         raise
     lowering.guards.refuse_violated()
-    shown = lowering.parameters.shown
+    restored = lowering.parameters.restored
     contention = lowering.rules.maximum([lowering.kernel.number(0), *demands.values()])
     return Compiled(
         model=model,
-        critical_path=shown(part.path),
-        contention=shown(contention),
-        demands={name: shown(one) for name, one in demands.items()},
-        bound=shown(part.closed()),
-        upper=shown(part.weighed + part.load),
+        critical_path=restored(part.path),
+        contention=restored(contention),
+        demands={name: restored(demand) for name, demand in demands.items()},
+        bound=restored(part.full_bound()),
+        upper=restored(part.weighed + part.load),
         arrays={
             name: tuple(
-                (shown(low), shown(high))
-                for low, high in (lowering.range(s.first, s.last, Scope({})) for s in one.dims)
+                (restored(low), restored(high))
+                for low, high in (
+                    lowering.range(s.first, s.last, Scope({})) for s in parameter.dims
+                )
             )
-            for name, one in model.parameters.items()
-            if one.dims
+            for name, parameter in model.parameters.items()
+            if parameter.dims
         },
         guards=tuple(
-            attrs.evolve(one, violation=shown(one.violation)) for one in lowering.guards.kept
+            attrs.evolve(guard, violation=restored(guard.violation))
+            for guard in lowering.guards.required
         ),
     )

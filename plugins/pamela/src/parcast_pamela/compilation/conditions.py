@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from parcast_pamela.algebra.polynomials import Polynomial
+from parcast_pamela.compilation.algebra import Algebra
+from parcast_pamela.compilation.guards import Guards
+from parcast_pamela.compilation.lets import Lets
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.language.tree import Apply, Expression
-
-if TYPE_CHECKING:
-    from parcast_pamela.compilation.expressions import Lowering
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 class Conditions:
-    """Turns conditions into formulas; what they compare is turned into them by a `Lowering`."""
+    """Turns conditions into formulas; ``value`` makes the formulas of what they compare."""
 
-    def __init__(self, lowering: Lowering) -> None:
-        self.lowering, self.kernel = lowering, lowering.kernel
-        self.rules, self.signs, self.guards = lowering.rules, lowering.signs, lowering.guards
+    def __init__(
+        self,
+        algebra: Algebra,
+        guards: Guards,
+        lets: Lets,
+        value: Callable[[Expression, Scope], Polynomial],
+    ) -> None:
+        self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
+        self.guards, self.lets, self.value = guards, lets, value
 
     def truth(self, node: Expression, scope: Scope) -> Polynomial:
         """Return how likely a condition is true: a bracket, unless it has ``bern`` in it."""
         if isinstance(node, Apply):
             if node.name == "bern":
-                chance = self.lowering.value(node.arguments[0], scope)
+                chance = self.value(node.arguments[0], scope)
                 message = "bern takes a number from 0 to 1"
-                self.guards.nonneg(chance, message, node.place, scope)
-                self.guards.nonneg(1 - chance, message, node.place, scope)
+                self.guards.nonneg(chance, message, node.position, scope)
+                self.guards.nonneg(1 - chance, message, node.position, scope)
                 return chance
             if node.name in {"and", "or", "not"}:
                 return self._logic(node, scope)
@@ -37,9 +42,9 @@ class Conditions:
                 return self.choice(node, scope, self.truth)
             if node.name in COMPARISONS:
                 return self._comparison(node, scope)
-        if self.lowering.names_let(node, scope):
-            return self.lowering.let(node, scope, self.truth)
-        return 1 - self.rules.zero(self.lowering.value(node, scope))
+        if self.lets.names(node, scope):
+            return self.lets.value(node, scope, self.truth)
+        return 1 - self.rules.zero(self.value(node, scope))
 
     def possible(self, node: Expression, scope: Scope) -> tuple[Polynomial, Polynomial]:
         """Return the brackets that a condition may be true, and must be, as ``bern`` falls."""
@@ -57,10 +62,10 @@ class Conditions:
                 return join(may, others[0]), join(must, others[1])
             if node.name == "?:":
                 return self._possible_choice(node, scope)
-        if self.lowering.names_let(node, scope):
-            return self.lowering.let(node, scope, self.possible)
-        found = self.truth(node, scope)
-        return found, found
+        if self.lets.names(node, scope):
+            return self.lets.value(node, scope, self.possible)
+        chance = self.truth(node, scope)
+        return chance, chance
 
     def _possible_choice(self, node: Apply, scope: Scope) -> tuple[Polynomial, Polynomial]:
         may, must = self.possible(node.arguments[0], scope)
@@ -85,13 +90,13 @@ class Conditions:
     ) -> Polynomial:
         """Return ``?:`` with its arms as ``lower`` turns them into formulas."""
         chosen = self.truth(node.arguments[0], scope)
-        other = 1 - chosen
+        not_chosen = 1 - chosen
         yes = lower(node.arguments[1], scope.if_(chosen)) if chosen.terms else chosen
-        no = lower(node.arguments[2], scope.if_(other)) if other.terms else other
-        return chosen * yes + other * no
+        no = lower(node.arguments[2], scope.if_(not_chosen)) if not_chosen.terms else not_chosen
+        return chosen * yes + not_chosen * no
 
     def _comparison(self, node: Apply, scope: Scope) -> Polynomial:
-        left, right = (self.lowering.value(one, scope) for one in node.arguments)
+        left, right = (self.value(argument, scope) for argument in node.arguments)
         difference = left - right
         if node.name in {"==", "!="}:
             equal = self.rules.zero(difference)
@@ -104,9 +109,9 @@ class Conditions:
         return 1 - self.rules.nonnegative(below)
 
 
-def _both(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one * other
+def _both(left: Polynomial, right: Polynomial) -> Polynomial:
+    return left * right
 
 
-def _either(one: Polynomial, other: Polynomial) -> Polynomial:
-    return one + other - one * other
+def _either(left: Polynomial, right: Polynomial) -> Polynomial:
+    return left + right - left * right

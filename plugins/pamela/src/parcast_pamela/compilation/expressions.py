@@ -6,12 +6,13 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from parcast_pamela.algebra.polynomials import Polynomial
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.conditions import COMPARISONS, Conditions
 from parcast_pamela.compilation.guards import Guards
+from parcast_pamela.compilation.lets import Lets
 from parcast_pamela.compilation.parameters import Parameters
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.errors import ModelError
@@ -46,10 +47,10 @@ class Lowering:
         self.model, self.algebra = model, algebra
         self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
         self.guards = Guards(algebra)
-        self.conditions = Conditions(self)
+        self.lets = Lets(model, self.value)
+        self.conditions = Conditions(algebra, self.guards, self.lets, self.value)
         self.parameters = Parameters(model, algebra)
-        self._lets: dict[object, Any] = {}
-        self.parameters.assume(lambda one: self.value(one, Scope({})))
+        self.parameters.assume(lambda expression: self.value(expression, Scope({})))
 
     def value(self, node: Expression, scope: Scope) -> Polynomial:
         """Return the formula of an expression.
@@ -62,7 +63,7 @@ class Lowering:
         try:
             return self._value(node, scope)
         except ArithmeticRefusedError as error:
-            raise ModelError(str(error), node.place) from None
+            raise ModelError(str(error), node.position) from None
 
     def _value(self, node: Expression, scope: Scope) -> Polynomial:
         match node:
@@ -73,7 +74,7 @@ class Lowering:
             case Item():
                 return self._item(node, scope)
             case Multiplicity():
-                indices_ = tuple(self._value(one, scope) for one in node.indices)
+                indices_ = tuple(self._value(index, scope) for index in node.indices)
                 return self.servers(node.resource, indices_)
             case Reduce():
                 return self._reduce(node, scope)
@@ -84,13 +85,13 @@ class Lowering:
         if node.name in scope.local:
             return scope.local[node.name]
         if node.name in self.model.lets:
-            return self.let(node, scope, self.value)
+            return self.lets.value(node, scope, self.value)
         if node.name in self.parameters.values:
             return self.parameters.values[node.name]
-        raise ModelError(f"{node.name!r} has no value", node.place)
+        raise ModelError(f"{node.name!r} has no value", node.position)
 
     def _item(self, node: Item, scope: Scope) -> Polynomial:
-        indices = [self._value(one, scope) for one in node.indices]
+        indices = [self._value(index, scope) for index in node.indices]
         if scope.condition is not None:
             for axis, span in enumerate(self.model.parameters[node.name].dims):
                 low, high = self.range(span.first, span.last, Scope({}))
@@ -99,35 +100,19 @@ class Lowering:
                     indices[axis] = self.guards.total(indices[axis], low, scope)
         return self.kernel.call("item", self.parameters.symbols[node.name], *indices)
 
-    def names_let(self, node: Expression, scope: Scope) -> bool:
-        """Return whether an expression is a let, by its name or with arguments."""
-        name = node.name if isinstance(node, Apply | Name) else ""
-        local = isinstance(node, Name) and name in scope.local
-        return name in self.model.lets and not local
-
-    def let(self, node: Any, scope: Scope, lower: Callable[[Expression, Scope], T]) -> T:
-        """Return the body of a let for its arguments, as ``lower`` turns it into a formula."""
-        let = self.model.lets[node.name]
-        values = tuple(self.value(one, scope) for one in getattr(node, "arguments", ()))
-        key = lower, node.name, values, scope.loops, scope.condition
-        if key not in self._lets:
-            local = dict(zip(let.formals, values, strict=True))
-            self._lets[key] = lower(let.body, scope.within(local))
-        return self._lets[key]  # type: ignore[no-any-return]
-
     def _apply(self, node: Apply, scope: Scope) -> Polynomial:
         name = node.name
         if name in self.model.lets:
-            return self.let(node, scope, self.value)
+            return self.lets.value(node, scope, self.value)
         if name == "bern":
             raise ModelError(
-                "bern(p) has no value of its own; use it in the condition of an if", node.place
+                "bern(p) has no value of its own; use it in the condition of an if", node.position
             )
         if name == "?:":
             return self.conditions.choice(node, scope, self.value)
         if name in {"and", "or", "not"} or name in COMPARISONS:
             return self.conditions.truth(node, scope)
-        values = [self._value(one, scope) for one in node.arguments]
+        values = [self._value(argument, scope) for argument in node.arguments]
         return self._operation(node, values, scope)
 
     def _operation(self, node: Apply, values: list[Polynomial], scope: Scope) -> Polynomial:
@@ -135,7 +120,7 @@ class Lowering:
         if name in _PLAIN:
             return reduce(_PLAIN[name], values) if len(values) > 1 else -values[0]
         if name == "/":
-            return values[0] / self.guards.divisor(values[1], node.place, scope)
+            return values[0] / self.guards.divisor(values[1], node.position, scope)
         if name in {"div", "mod"}:
             return self._whole_quotient(node, values, scope)
         if name == "^":
@@ -148,7 +133,7 @@ class Lowering:
             return self.rules.maximum([values[0], -values[0]])
         if name in {"gcd", "lcm"}:
             message = f"{name} takes whole numbers"
-            values = [self.guards.whole(one, message, node.place, scope) for one in values]
+            values = [self.guards.whole(value, message, node.position, scope) for value in values]
         elif name in {"log", "log2", "sqrt"} and not self.signs.positive(values[0]):
             values = [self.guards.total(values[0], 1, scope)]
         return self.rules.function(name, *values)
@@ -156,10 +141,10 @@ class Lowering:
     def _whole_quotient(self, node: Apply, values: list[Polynomial], scope: Scope) -> Polynomial:
         """Return ``div``, or ``mod``."""
         over, stated = values
-        under = self.guards.divisor(stated, node.place, scope)
+        under = self.guards.divisor(stated, node.position, scope)
         whole = self.signs.integer(stated)
         message = "div and mod take a divisor above 0"
-        self.guards.nonneg(stated - int(whole), message, node.place, scope)
+        self.guards.nonneg(stated - int(whole), message, node.position, scope)
         if whole and scope.condition is not None:
             under = self.rules.maximum([self.kernel.number(1), stated])
         quotient = self.rules.floor(over / under)
@@ -171,7 +156,7 @@ class Lowering:
         power = exponent.constant
         if power is not None and power.denominator == 1:
             if power < 0:
-                base = self.guards.divisor(base, node.place, scope)
+                base = self.guards.divisor(base, node.position, scope)
             if size(power) <= _MOST_POWER or (len(base.terms) == 1 and size(power) < 10**4):
                 return base ** int(power)
         elif power == Fraction(1, 2):
@@ -188,16 +173,16 @@ class Lowering:
             return self.algebra.sums.sum(index, body)
         length = (high - low).constant
         if length is not None and 0 <= length < 1000:
-            found = [
+            terms = [
                 self.rules.replaced(body, index, low + step) for step in range(int(length) + 1)
             ]
             if node.name == "prod":
-                return self._operation(Apply("*", ()), [self.kernel.number(1), *found], scope)
-            return self._operation(Apply(node.name, ()), found, scope)
+                return self._operation(Apply("*", ()), [self.kernel.number(1), *terms], scope)
+            return self._operation(Apply(node.name, ()), terms, scope)
         if node.name == "prod":
             return self.kernel.call("prod", index, low, high, body)
-        empty = 1 - self.rules.some(low, high)
-        self.guards.keep(empty, f"{node.name} over an empty range", node.place, scope)
+        empty = 1 - self.rules.not_empty(low, high)
+        self.guards.require(empty, f"{node.name} over an empty range", node.position, scope)
         sign = 1 if node.name == "max" else -1
         return sign * self.kernel.call("most", index, low, high, sign * body)
 
@@ -219,10 +204,10 @@ class Lowering:
             for label, value in zip(resource.labels, indices, strict=True)
             if label is not None
         }
-        found = self.value(resource.servers, Scope(labels))
-        scope, place = Scope({}), resource.place
-        if not any(symbol.level for symbol in found.free):
+        servers = self.value(resource.servers, Scope(labels))
+        scope, position = Scope({}), resource.position
+        if not any(symbol.level for symbol in servers.free):
             message = f"the multiplicity of {name} must be a whole number, 1 or more"
-            found = self.guards.whole(found, message, place, scope)
-            self.guards.nonneg(found - 1, message, place, scope)
-        return found
+            servers = self.guards.whole(servers, message, position, scope)
+            self.guards.nonneg(servers - 1, message, position, scope)
+        return servers

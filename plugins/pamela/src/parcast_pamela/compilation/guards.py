@@ -8,7 +8,7 @@ from parcast_pamela.algebra.polynomials import BRACKETS, Polynomial
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.scope import Scope
 from parcast_pamela.errors import ModelError
-from parcast_pamela.language.tree import Place
+from parcast_pamela.language.tree import Position
 
 
 @attrs.frozen
@@ -17,7 +17,7 @@ class Guard:
 
     violation: Polynomial
     message: str
-    place: Place | None = None
+    position: Position | None = None
 
 
 class Guards:
@@ -32,9 +32,11 @@ class Guards:
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
         self.kernel, self.rules, self.signs = algebra.kernel, algebra.rules, algebra.signs
-        self.kept: dict[Guard, None] = {}
+        self.required: dict[Guard, None] = {}
 
-    def keep(self, violation: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
+    def require(
+        self, violation: Polynomial, message: str, position: Position | None, scope: Scope
+    ) -> None:
         """Keep a condition unless it is certainly met: that ``violation`` is 0."""
         if not violation.terms:
             return
@@ -45,7 +47,7 @@ class Guards:
         for index in reversed(scope.loops):
             violation = self.algebra.extremes.top(index, violation)
         if violation.terms:
-            self.kept[Guard(violation, message, place)] = None
+            self.required[Guard(violation, message, position)] = None
 
     def refuse_violated(self) -> None:
         """Refuse a model in which a condition is violated whatever the parameters are.
@@ -53,47 +55,55 @@ class Guards:
         Raises
         ------
         ModelError
-            With the place.
+            With the position.
         """
-        for guard in self.kept:
+        for guard in self.required:
             if self.signs.positive(guard.violation):
-                raise ModelError(guard.message, guard.place) from None
+                raise ModelError(guard.message, guard.position) from None
 
-    def nonneg(self, one: Polynomial, message: str, place: Place | None, scope: Scope) -> None:
+    def nonneg(
+        self, polynomial: Polynomial, message: str, position: Position | None, scope: Scope
+    ) -> None:
         """Keep as a guard that an expression is 0 or more, and take it as a fact."""
-        if self.signs.nonneg(one):
+        if self.signs.nonneg(polynomial):
             return
-        self.keep(self.rules.maximum([self.kernel.number(0), -one]), message, place, scope)
-        if scope.condition is None and not any(symbol.level for symbol in one.free):
-            self.signs.assume(one)
+        self.require(
+            self.rules.maximum([self.kernel.number(0), -polynomial]), message, position, scope
+        )
+        if scope.condition is None and not any(symbol.level for symbol in polynomial.free):
+            self.signs.assume(polynomial)
 
-    def whole(self, one: Polynomial, message: str, place: Place | None, scope: Scope) -> Polynomial:
+    def whole(
+        self, polynomial: Polynomial, message: str, position: Position | None, scope: Scope
+    ) -> Polynomial:
         """Keep as a guard that an expression is whole; return it as one that certainly is."""
-        if self.signs.integer(one):
-            return one
-        whole = self.rules.floor(one)
-        self.keep(1 - self.rules.zero(one - whole), message, place, scope)
+        if self.signs.integer(polynomial):
+            return polynomial
+        whole = self.rules.floor(polynomial)
+        self.require(1 - self.rules.zero(polynomial - whole), message, position, scope)
         return whole
 
-    def divisor(self, one: Polynomial, place: Place | None, scope: Scope) -> Polynomial:
+    def divisor(
+        self, polynomial: Polynomial, position: Position | None, scope: Scope
+    ) -> Polynomial:
         """Keep as a guard that an expression is not 0; return it as one that never is."""
-        if self.signs.positive(one) or self.signs.positive(-one):
-            return one
-        if one.constant == 0:
-            raise ModelError("this divides by zero", place)
-        zero = self.rules.zero(one)
-        self.keep(zero, "this divides by zero", place, scope)
+        if self.signs.positive(polynomial) or self.signs.positive(-polynomial):
+            return polynomial
+        if polynomial.constant == 0:
+            raise ModelError("this divides by zero", position)
+        zero = self.rules.zero(polynomial)
+        self.require(zero, "this divides by zero", position, scope)
         if scope.condition is None:
-            return one
-        if self.signs.integer(one) and self.signs.nonneg(one):
-            return self.rules.maximum([self.kernel.number(1), one])
-        return one + zero
+            return polynomial
+        if self.signs.integer(polynomial) and self.signs.nonneg(polynomial):
+            return self.rules.maximum([self.kernel.number(1), polynomial])
+        return polynomial + zero
 
-    def total(self, one: Polynomial, safe: Polynomial | int, scope: Scope) -> Polynomial:
+    def total(self, polynomial: Polynomial, safe: Polynomial | int, scope: Scope) -> Polynomial:
         """Return an expression that is ``safe`` where the condition of a scope is not met."""
         condition = scope.condition
         if condition is None or not all(
             atom.kind in BRACKETS for monomial, _ in condition.terms for atom, _ in monomial
         ):
-            return one
-        return self.kernel.of(safe) + condition * (one - safe)
+            return polynomial
+        return self.kernel.of(safe) + condition * (polynomial - safe)

@@ -18,7 +18,7 @@ class Parameters:
     """The symbols of a model's parameters.
 
     Where the model assumes N mod P == 0, N is P times a whole number, so that N / P is whole;
-    `shown` turns this back.
+    `restored` turns this back.
     """
 
     def __init__(self, model: Model, algebra: Algebra) -> None:
@@ -47,8 +47,8 @@ class Parameters:
             ):
                 pass
             case Apply(name="and", arguments=arguments):
-                for one in arguments:
-                    self._divide(one)
+                for argument in arguments:
+                    self._divide(argument)
                 return
             case _:
                 return
@@ -59,14 +59,14 @@ class Parameters:
         if n == p or size is None or not self._plain(n):
             return
         symbol = self.symbols[n]
-        if symbol in {s for one in self.quotients.values() for s in one.free}:
+        if symbol in {s for value in self.quotients.values() for s in value.free}:
             return  # it divides another parameter
         least = symbol.low
         low = None if least is None or least < 0 else min(1, least)
         quotient = self.kernel.parameter(f"{n}/{p}", integer=True, low=low)
-        shown = self.values[n] / size
+        ratio = self.values[n] / size
         self.values[n] = self.kernel.value(quotient) * size
-        self.quotients[quotient] = shown
+        self.quotients[quotient] = ratio
 
     def _plain(self, name: str) -> bool:
         """Return whether a name is a whole parameter that stands for itself alone."""
@@ -108,19 +108,19 @@ class Parameters:
             return
         signs = self.algebra.signs
         if condition.name == "and":
-            for one in condition.arguments:
-                self._fact(one, lower)
+            for argument in condition.arguments:
+                self._fact(argument, lower)
         elif condition.name in {"<", "<=", ">", ">=", "=="}:
-            left, right = (lower(one) for one in condition.arguments)
+            left, right = (lower(argument) for argument in condition.arguments)
             difference = right - left if condition.name in {"<", "<="} else left - right
             strict = condition.name in {"<", ">"} and signs.integer(difference)
             signs.assume(difference - 1 if strict else difference)
             if condition.name == "==":
                 signs.assume(-difference)
 
-    def shown(self, one: Polynomial) -> Polynomial:
+    def restored(self, polynomial: Polynomial) -> Polynomial:
         """Return an expression in the model's own parameters."""
-        return self.kernel.substitute(one, self.quotients)
+        return self.kernel.substitute(polynomial, self.quotients)
 
 
 def _low(parameter: Parameter) -> Exact | None:

@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError
-from parcast_pamela.bindings import Bindings, Bound, bind
+from parcast_pamela.bindings import Bindings, bind
 from parcast_pamela.evaluation import Evaluator
+from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.functions import Exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Number, Parameter
@@ -35,12 +36,12 @@ _MEASURED = frozenset({"real", "time", "bytes", "flop", "rate", "prob", "bool"})
 class Point:
     """Parameters as a user gives them, and bound."""
 
-    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     bound: Mapping[str, Bound]
     size: int  #: the sum of all counts
 
     def __str__(self) -> str:
-        return str(self.given)
+        return str(self.parameters)
 
 
 def points(model: Model, count: int, seed: int) -> Iterator[Point]:
@@ -55,17 +56,19 @@ def points(model: Model, count: int, seed: int) -> Iterator[Point]:
     for defaults in (False, True):
         for _ in range(_DRAWS * count):
             try:
-                given = _given(model, draw, defaults=defaults)
-                counts = [v for name, v in given.items() if model.parameters[name].type == "int"]
-                key = repr(counts or given)
+                parameters = _random_parameters(model, draw, defaults=defaults)
+                counts = [
+                    v for name, v in parameters.items() if model.parameters[name].type == "int"
+                ]
+                key = repr(counts or parameters)
                 if tried[key] == _TRIES:
                     continue  # other times at the same counts find little more
                 tried[key] += 1
-                bound = bind(model, given)
+                bound = bind(model, parameters)
             except ParcastError:
                 continue
             tried[key] = _TRIES
-            yield Point(given, bound, _size(counts))
+            yield Point(parameters, bound, _size(counts))
             left -= 1
             if not left:
                 return
@@ -77,16 +80,18 @@ def _size(counts: Any) -> int:
     return sum(map(_size, counts)) if isinstance(counts, list) else int(counts)
 
 
-def _given(model: Model, draw: random.Random, *, defaults: bool) -> dict[str, Any]:
-    kept = _MEASURED if defaults else {"real"}
-    given: dict[str, Any] = {}
-    for name, one in model.parameters.items():
-        if not one.dims and (one.default is None or one.type not in kept):
-            given[name] = _number(one, draw)
-    for name, one in model.parameters.items():
-        if one.dims and one.default is None:
-            given[name] = _items(one, _sizes(model, one, given), draw)
-    return given
+def _random_parameters(model: Model, draw: random.Random, *, defaults: bool) -> dict[str, Any]:
+    with_defaults = _MEASURED if defaults else {"real"}
+    parameters: dict[str, Any] = {}
+    for name, parameter in model.parameters.items():
+        if not parameter.dims and (
+            parameter.default is None or parameter.type not in with_defaults
+        ):
+            parameters[name] = _number(parameter, draw)
+    for name, parameter in model.parameters.items():
+        if parameter.dims and parameter.default is None:
+            parameters[name] = _items(parameter, _sizes(model, parameter, parameters), draw)
+    return parameters
 
 
 def _number(parameter: Parameter, draw: random.Random) -> Exact:
@@ -103,9 +108,12 @@ def _number(parameter: Parameter, draw: random.Random) -> Exact:
     return math.ceil(least) + draw.randint(1, _MOST)
 
 
-def _sizes(model: Model, parameter: Parameter, given: Mapping[str, Any]) -> list[int]:
-    evaluator = Evaluator(model, Bindings(model, given))
-    ends = ((evaluator.value(e, {}) for e in (one.first, one.last)) for one in parameter.dims)
+def _sizes(model: Model, parameter: Parameter, parameters: Mapping[str, Any]) -> list[int]:
+    evaluator = Evaluator(model, Bindings(model, parameters))
+    ends = (
+        (evaluator.value(e, {}) for e in (dimension.first, dimension.last))
+        for dimension in parameter.dims
+    )
     return [max(0, int(last) - int(first) + 1) for first, last in ends]
 
 

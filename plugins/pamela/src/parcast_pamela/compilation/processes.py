@@ -28,15 +28,16 @@ from parcast_pamela.language.tree import (
 class Part:
     """The formulas of one process.
 
-    ``open`` is T^l without the demands of the process itself where it is parallel: a parallel
-    process directly around it has them among its own, which are no less. ``closed`` is T^l.
+    ``inner_bound`` is T^l without the demands of the process itself where it is parallel: a
+    parallel process directly around it has them among its own, which are no less. ``full_bound``
+    is T^l.
     """
 
     path: Polynomial  #: phi
     weighed: Polynomial  #: phi with use(r, t) weighing t (1 - 1/|r|)
     load: Polynomial  #: the sum of all demands per server
-    open: Polynomial
-    closed: Callable[[], Polynomial]
+    inner_bound: Polynomial
+    full_bound: Callable[[], Polynomial]
     demands: tuple[Demand, ...] = ()
 
 
@@ -61,9 +62,9 @@ class Processes:
             case Use():
                 return self._use(node, scope)
             case InSequence():
-                return self._sequence([self.part(one, scope) for one in node.parts])
+                return self._sequence([self.part(part, scope) for part in node.parts])
             case Parallel():
-                return self._parallel([self.part(one, scope) for one in node.parts])
+                return self._parallel([self.part(part, scope) for part in node.parts])
             case Loop():
                 return self._loop(node, scope)
             case If():
@@ -74,13 +75,13 @@ class Processes:
     def _time(self, node: Use | Delay, scope: Scope) -> Polynomial:
         time = self.lowering.value(node.time, scope)
         self.lowering.guards.nonneg(
-            time, "a time is below 0; it must be 0 or more", node.place, scope
+            time, "a time is below 0; it must be 0 or more", node.position, scope
         )
         return time
 
     def _use(self, node: Use, scope: Scope) -> Part:
         time = self._time(node, scope)
-        indices = tuple(self.lowering.value(one, scope) for one in node.indices)
+        indices = tuple(self.lowering.value(index, scope) for index in node.indices)
         if node.indices:
             indices = self._checked(node, indices, scope)
         servers = self.lowering.servers(node.resource, indices)
@@ -89,8 +90,8 @@ class Processes:
             path=time,
             weighed=time - share,
             load=share,
-            open=time,
-            closed=lambda: time,
+            inner_bound=time,
+            full_bound=lambda: time,
             demands=(Demand(node.resource, indices, time),) if servers.terms else (),
         )
 
@@ -98,18 +99,18 @@ class Processes:
         self, node: Use, indices: tuple[Polynomial, ...], scope: Scope
     ) -> tuple[Polynomial, ...]:
         """Return the indices, keeping as guards that they are whole and in range."""
-        found, name = [], node.resource
+        checked, name = [], node.resource
         ranges = self.instances(name).ranges
         for stated, (low, high) in zip(indices, ranges, strict=True):
             message = f"an index of {name} is not a whole number"
-            place = self.lowering.guards.whole(stated, message, node.place, scope)
-            for inside in (place - low, high - place):
+            index = self.lowering.guards.whole(stated, message, node.position, scope)
+            for inside in (index - low, high - index):
                 if not self.rules.signs.nonneg(inside):
-                    ends = map(self.lowering.parameters.shown, (low, high))
+                    ends = map(self.lowering.parameters.restored, (low, high))
                     message = f"an index of {name} is not in {'..'.join(map(repr, ends))}"
-                    self.lowering.guards.nonneg(inside, message, node.place, scope)
-            found.append(place)
-        return tuple(found)
+                    self.lowering.guards.nonneg(inside, message, node.position, scope)
+            checked.append(index)
+        return tuple(checked)
 
     def instances(self, name: str) -> Instances:
         """Return the ranges and the multiplicity of a resource."""
@@ -128,25 +129,25 @@ class Processes:
     def _sequence(self, parts: Sequence[Part]) -> Part:
         if len(parts) == 1:
             return parts[0]
-        bound = self.kernel.total(one.closed() for one in parts)
+        bound = self.kernel.total(part.full_bound() for part in parts)
         return Part(
-            path=self.kernel.total(one.path for one in parts),
-            weighed=self.kernel.total(one.weighed for one in parts),
-            load=self.kernel.total(one.load for one in parts),
-            open=bound,
-            closed=lambda: bound,
+            path=self.kernel.total(part.path for part in parts),
+            weighed=self.kernel.total(part.weighed for part in parts),
+            load=self.kernel.total(part.load for part in parts),
+            inner_bound=bound,
+            full_bound=lambda: bound,
             demands=_joined(parts),
         )
 
     def _parallel(self, parts: Sequence[Part]) -> Part:
         demands = _joined(parts)
-        inside = self.rules.maximum(one.open for one in parts)
+        inside = self.rules.maximum(part.inner_bound for part in parts)
         return Part(
-            path=self.rules.maximum(one.path for one in parts),
-            weighed=self.rules.maximum(one.weighed for one in parts),
-            load=self.kernel.total(one.load for one in parts),
-            open=inside,
-            closed=lambda: self._with_contention(inside, demands),
+            path=self.rules.maximum(part.path for part in parts),
+            weighed=self.rules.maximum(part.weighed for part in parts),
+            load=self.kernel.total(part.load for part in parts),
+            inner_bound=inside,
+            full_bound=lambda: self._with_contention(inside, demands),
             demands=demands,
         )
 
@@ -156,26 +157,28 @@ class Processes:
         if node.step is not None:
             message = "a step must be a whole number, 1 or more"
             step = self.lowering.value(node.step, scope)
-            step = self.lowering.guards.whole(step, message, node.place, scope)
-            self.lowering.guards.nonneg(step - 1, message, node.place, scope)
+            step = self.lowering.guards.whole(step, message, node.position, scope)
+            self.lowering.guards.nonneg(step - 1, message, node.position, scope)
             low, high = self.nothing, self.rules.floor((high - low) / step)
         index = self.kernel.index(low, high, scope.loops)
         value = self.kernel.value(index)
         if node.step is not None:
             value = start + step * value
         body = self.part(node.body, scope.looped(node.index, index, value))
-        demands = tuple(attrs.evolve(one, loops=(index, *one.loops)) for one in body.demands)
+        demands = tuple(
+            attrs.evolve(demand, loops=(index, *demand.loops)) for demand in body.demands
+        )
         load = self.algebra.sums.sum(index, body.load)
         if node.parallel:
             return self._looped_parallel(index, body, load, demands)
         total = self.algebra.sums.sum
-        bound = total(index, body.closed())
+        bound = total(index, body.full_bound())
         return Part(
             path=total(index, body.path),
             weighed=total(index, body.weighed),
             load=load,
-            open=bound,
-            closed=lambda: bound,
+            inner_bound=bound,
+            full_bound=lambda: bound,
             demands=demands,
         )
 
@@ -183,13 +186,13 @@ class Processes:
         self, index: Symbol, body: Part, load: Polynomial, demands: tuple[Demand, ...]
     ) -> Part:
         top = self.algebra.extremes.top
-        inside = self.nothing if self._covered(body) else top(index, body.open)
+        inside = self.nothing if self._covered(body) else top(index, body.inner_bound)
         return Part(
             path=top(index, body.path),
             weighed=top(index, body.weighed),
             load=load,
-            open=inside,
-            closed=lambda: self._with_contention(inside, demands),
+            inner_bound=inside,
+            full_bound=lambda: self._with_contention(inside, demands),
             demands=demands,
         )
 
@@ -203,7 +206,7 @@ class Processes:
                 return False
             instances = self.instances(name)
             single = not instances.ranges and instances.servers.constant == 1
-            if single and self.algebra.demands.largest(demands, instances) is body.open:
+            if single and self.algebra.demands.largest(demands, instances) is body.inner_bound:
                 return True
         return False
 
@@ -212,40 +215,40 @@ class Processes:
         may, must = self.lowering.conditions.possible(node.condition, scope)
         yes = self.part(node.then, scope.if_(may)) if may.terms else self._sequence([])
         no = 1 - must
-        other = self.part(node.other, scope.if_(no)) if no.terms else self._sequence([])
+        otherwise = self.part(node.otherwise, scope.if_(no)) if no.terms else self._sequence([])
 
-        def mean(one: Polynomial, two: Polynomial) -> Polynomial:
-            return chance * one + (1 - chance) * two
+        def mean(left: Polynomial, right: Polynomial) -> Polynomial:
+            return chance * left + (1 - chance) * right
 
-        def worst(one: Polynomial, two: Polynomial) -> Polynomial:
+        def worst(left: Polynomial, right: Polynomial) -> Polynomial:
             if may is must:
-                return may * one + no * two
-            return self.rules.maximum([may * one, no * two])
+                return may * left + no * right
+            return self.rules.maximum([may * left, no * right])
 
-        bound = mean(yes.closed(), other.closed())
+        bound = mean(yes.full_bound(), otherwise.full_bound())
         demands = [
-            attrs.evolve(one, time=factor * one.time)
-            for part, factor in ((yes, chance), (other, 1 - chance))
-            for one in part.demands
+            attrs.evolve(demand, time=factor * demand.time)
+            for part, factor in ((yes, chance), (otherwise, 1 - chance))
+            for demand in part.demands
         ]
         return Part(
-            path=mean(yes.path, other.path),
-            weighed=worst(yes.weighed, other.weighed),
-            load=worst(yes.load, other.load),
-            open=bound,
-            closed=lambda: bound,
-            demands=tuple(one for one in demands if one.time.terms),
+            path=mean(yes.path, otherwise.path),
+            weighed=worst(yes.weighed, otherwise.weighed),
+            load=worst(yes.load, otherwise.load),
+            inner_bound=bound,
+            full_bound=lambda: bound,
+            demands=tuple(demand for demand in demands if demand.time.terms),
         )
 
     def _call(self, node: Call, scope: Scope) -> Part:
-        values = tuple(self.lowering.value(one, scope) for one in node.arguments)
+        values = tuple(self.lowering.value(argument, scope) for argument in node.arguments)
         key = node.name, values, scope.loops, scope.condition
         if key not in self._called:
             equation = self.model.equations[node.name]
             local = dict(zip(equation.formals, values, strict=True))
             part = self.part(equation.body, scope.within(local))
             if node.name == self.transfers:
-                part = attrs.evolve(part, path=part.closed())
+                part = attrs.evolve(part, path=part.full_bound())
             self._called[key] = part
         return self._called[key]
 
@@ -254,28 +257,30 @@ class Processes:
 
     def contention(self, demands: Iterable[Demand]) -> dict[str, Polynomial]:
         """Return the largest demand per server on any instance, for each resource."""
-        found = {}
-        for name, some in _by_resource(demands).items():
-            key = name, tuple(some)
+        largest = {}
+        for name, of_resource in _by_resource(demands).items():
+            key = name, tuple(of_resource)
             if key not in self._contention:
-                self._contention[key] = self.algebra.demands.largest(some, self.instances(name))
-            found[name] = self._contention[key]
-        return found
+                self._contention[key] = self.algebra.demands.largest(
+                    of_resource, self.instances(name)
+                )
+            largest[name] = self._contention[key]
+        return largest
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Demand, ...]:
     """Return all demands, those of the same iterations on the same instance added."""
-    found: dict[object, Demand] = {}
+    merged: dict[object, Demand] = {}
     for part in parts:
-        for one in part.demands:
-            key = one.resource, one.indices, one.loops
-            before = found.get(key)
-            found[key] = attrs.evolve(one, time=before.time + one.time) if before else one
-    return tuple(found.values())
+        for demand in part.demands:
+            key = demand.resource, demand.indices, demand.loops
+            before = merged.get(key)
+            merged[key] = attrs.evolve(demand, time=before.time + demand.time) if before else demand
+    return tuple(merged.values())
 
 
 def _by_resource(demands: Iterable[Demand]) -> dict[str, list[Demand]]:
-    found: dict[str, list[Demand]] = {}
-    for one in demands:
-        found.setdefault(one.resource, []).append(one)
-    return found
+    by_resource: dict[str, list[Demand]] = {}
+    for demand in demands:
+        by_resource.setdefault(demand.resource, []).append(demand)
+    return by_resource

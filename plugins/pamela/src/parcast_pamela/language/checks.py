@@ -21,7 +21,7 @@ from parcast_pamela.language.tree import (
     Loop,
     Multiplicity,
     Name,
-    Place,
+    Position,
     Reduce,
     Use,
     children,
@@ -48,7 +48,7 @@ def check(model: Model) -> Model:
     if formals := model.equations[model.root].formals:
         raise ModelError(
             f"the root {model.root!r} takes {len(formals)} arguments; it must take none",
-            model.equations[model.root].place,
+            model.equations[model.root].position,
         )
     _Names(model).check()
     _refuse_circles(model.equations, Call, "equation")
@@ -67,24 +67,24 @@ class _Names:
     def check(self) -> None:
         model = self.model
         for name, extern in model.externs.items():
-            found = model.equations.get(name)
-            if found and len(found.formals) != len(extern.formals):
+            supplied = model.equations.get(name)
+            if supplied and len(supplied.formals) != len(extern.formals):
                 raise ModelError(
-                    f"{name!r} takes {len(found.formals)} arguments here, but "
+                    f"{name!r} takes {len(supplied.formals)} arguments here, but "
                     f"{len(extern.formals)} where it is extern",
-                    found.place,
+                    supplied.position,
                 )
         for parameter in model.parameters.values():
             for span in parameter.dims:
                 self._check(span, set())
-            for one in (parameter.low, parameter.high, parameter.default):
-                if one is not None:
-                    self._check(one, set())
+            for expression in (parameter.low, parameter.high, parameter.default):
+                if expression is not None:
+                    self._check(expression, set())
         for resource in model.resources.values():
             for span in resource.dims:
                 self._check(span, set())
             if resource.servers is not None and resource.servers is not INFINITE:
-                self._check(resource.servers, {one for one in resource.labels if one})
+                self._check(resource.servers, {label for label in resource.labels if label})
         for assumption in model.assumptions:
             self._check(assumption.condition, set())
         for let in model.lets.values():
@@ -117,108 +117,114 @@ class _Names:
         if node.name in local:
             return
         if node.name in self.model.lets:
-            _count(node.name, len(self.model.lets[node.name].formals), 0, node.place)
+            _count(node.name, len(self.model.lets[node.name].formals), 0, node.position)
         elif node.name in self.model.parameters:
             if self.model.parameters[node.name].dims:
-                raise ModelError(f"{node.name!r} is an array; give an index", node.place)
+                raise ModelError(f"{node.name!r} is an array; give an index", node.position)
         elif node.name in self.model.resources:
-            raise ModelError(f"{node.name!r} is a resource; it has no value", node.place)
+            raise ModelError(f"{node.name!r} is a resource; it has no value", node.position)
         else:
-            known = [*local, *self.model.lets, *self.model.parameters]
-            hint = did_you_mean(node.name, known)
-            raise ModelError(f"nothing is called {node.name!r}.{hint}", node.place)
+            candidates = [*local, *self.model.lets, *self.model.parameters]
+            hint = did_you_mean(node.name, candidates)
+            raise ModelError(f"nothing is called {node.name!r}.{hint}", node.position)
 
     def _item(self, node: Item, local: set[str]) -> None:
-        found = self.model.parameters.get(node.name)
-        if found is None or node.name in local:
-            arrays = [name for name, one in self.model.parameters.items() if one.dims]
+        array = self.model.parameters.get(node.name)
+        if array is None or node.name in local:
+            arrays = [name for name, parameter in self.model.parameters.items() if parameter.dims]
             hint = did_you_mean(node.name, arrays)
-            raise ModelError(f"{node.name!r} is no array parameter.{hint}", node.place)
-        _count(node.name, len(found.dims), len(node.indices), node.place, "index", "indices")
+            raise ModelError(f"{node.name!r} is no array parameter.{hint}", node.position)
+        _count(node.name, len(array.dims), len(node.indices), node.position, "index", "indices")
 
     def _apply(self, node: Apply) -> None:
-        given = len(node.arguments)
+        count = len(node.arguments)
         if node.name in self.model.lets:
-            _count(node.name, len(self.model.lets[node.name].formals), given, node.place)
+            _count(node.name, len(self.model.lets[node.name].formals), count, node.position)
         elif node.name in SPECIAL:
-            _count(node.name, SPECIAL[node.name], given, node.place)
+            _count(node.name, SPECIAL[node.name], count, node.position)
         elif node.name in FUNCTIONS:
-            _, fewest, most = FUNCTIONS[node.name]
-            if given < fewest or (most is not None and given > most):
-                _count(node.name, fewest, given, node.place)
+            _, minimum, maximum = FUNCTIONS[node.name]
+            if count < minimum or (maximum is not None and count > maximum):
+                _count(node.name, minimum, count, node.position)
         elif node.name in self.equations:
-            raise ModelError(f"{node.name!r} is a process; it has no value", node.place)
+            raise ModelError(f"{node.name!r} is a process; it has no value", node.position)
         else:
             hint = did_you_mean(node.name, [*self.model.lets, *FUNCTIONS])
-            raise ModelError(f"no function or let is called {node.name!r}.{hint}", node.place)
+            raise ModelError(f"no function or let is called {node.name!r}.{hint}", node.position)
 
     def _resource(self, node: Use | Multiplicity) -> None:
-        found = self.model.resources.get(node.resource)
-        if found is None:
+        resource = self.model.resources.get(node.resource)
+        if resource is None:
             hint = did_you_mean(node.resource, self.model.resources)
-            raise ModelError(f"no resource is called {node.resource!r}.{hint}", node.place)
-        _count(node.resource, len(found.dims), len(node.indices), node.place, "index", "indices")
+            raise ModelError(f"no resource is called {node.resource!r}.{hint}", node.position)
+        _count(
+            node.resource, len(resource.dims), len(node.indices), node.position, "index", "indices"
+        )
 
     def _call(self, node: Call) -> None:
-        found = self.equations.get(node.name)
-        if found is None:
+        equation = self.equations.get(node.name)
+        if equation is None:
             hint = did_you_mean(node.name, self.equations)
-            raise ModelError(f"no equation is called {node.name!r}.{hint}", node.place)
-        _count(node.name, len(found.formals), len(node.arguments), node.place)
+            raise ModelError(f"no equation is called {node.name!r}.{hint}", node.position)
+        _count(node.name, len(equation.formals), len(node.arguments), node.position)
 
 
 def _count(
     name: str,
-    wanted: int,
-    given: int,
-    place: Place | None,
-    one: str = "argument",
-    many: str = "arguments",
+    expected: int,
+    actual: int,
+    position: Position | None,
+    singular: str = "argument",
+    plural: str = "arguments",
 ) -> None:
-    if wanted != given:
-        word = one if wanted == 1 else many
-        raise ModelError(f"{name!r} takes {wanted} {word}, not {given}", place)
+    if expected != actual:
+        word = singular if expected == 1 else plural
+        raise ModelError(f"{name!r} takes {expected} {word}, not {actual}", position)
 
 
-def _refuse_circles(named: Any, kind: Any, word: str) -> None:
+def _refuse_circles(definitions: Any, kind: Any, word: str) -> None:
     """Refuse equations or lets that call themselves, directly or through others."""
     calls = {
         name: [
             node
-            for node in walk(one.body)
-            if isinstance(node, kind) and node.name in named and node.name not in one.formals
+            for node in walk(definition.body)
+            if isinstance(node, kind)
+            and node.name in definitions
+            and node.name not in definition.formals
         ]
-        for name, one in named.items()
+        for name, definition in definitions.items()
     }
-    done: set[str] = set()
-    for start in named:
+    finished: set[str] = set()
+    for start in definitions:
         path: list[str] = []
         stack: list[tuple[str, Any]] = [(start, iter(calls[start]))]
         while stack:
-            name, rest = stack[-1]
+            name, pending = stack[-1]
             if len(path) < len(stack):
                 path.append(name)
-            node = next((one for one in rest if one.name not in done), None)
+            node = next((call for call in pending if call.name not in finished), None)
             if node is None:
-                done.add(name)
+                finished.add(name)
                 stack.pop()
                 path.pop()
             elif node.name in path:
                 circle = " -> ".join([*path[path.index(node.name) :], node.name])
-                raise ModelError(f"the {word}s are recursive: {circle}", node.place)
+                raise ModelError(f"the {word}s are recursive: {circle}", node.position)
             else:
                 stack.append((node.name, iter(calls[node.name])))
                 if len(stack) > 60:
-                    raise ModelError(f"the {word}s call each other more than 60 deep", node.place)
+                    raise ModelError(
+                        f"the {word}s call each other more than 60 deep", node.position
+                    )
 
 
 def _unused(model: Model) -> Iterable[str]:
     used = {
         node.resource
-        for one in model.equations.values()
-        for node in walk(one.body)
+        for equation in model.equations.values()
+        for node in walk(equation.body)
         if isinstance(node, Use)
     }
     for name, resource in model.resources.items():
         if name not in used:
-            yield f"{resource.place}: resource {name!r} is never used"
+            yield f"{resource.position}: resource {name!r} is never used"

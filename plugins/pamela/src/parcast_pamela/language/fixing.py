@@ -15,7 +15,7 @@ from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Apply, Assume, Let, Name, Number, Parameter
 
 
-def fixed(model: Model, values: Mapping[str, Any]) -> Model:
+def with_constants(model: Model, values: Mapping[str, Any]) -> Model:
     """Return a model in which parameters are constants.
 
     Parameters
@@ -41,18 +41,18 @@ def _with(model: Model, name: str, value: Any) -> Model:
     parameter = model.parameters.get(name)
     if parameter is None:
         hint = did_you_mean(name, model.parameters)
-        known = ", ".join(model.parameters) or "none"
-        raise UnknownNameError(f"{model.name} has no parameter {name!r}.{hint} Known: {known}.")
+        declared = ", ".join(model.parameters) or "none"
+        raise UnknownNameError(f"{model.name} has no parameter {name!r}.{hint} Known: {declared}.")
     if parameter.dims:
-        raise ModelValueError(f"{name} is an array; only a number can be fixed", parameter.place)
+        raise ModelValueError(f"{name} is an array; only a number can be fixed", parameter.position)
     number = _number(model, parameter, value)
-    others = {key: one for key, one in model.parameters.items() if key != name}
-    constant = Let(name, (), Number(Fraction(number)), place=parameter.place)
+    others = {key: declaration for key, declaration in model.parameters.items() if key != name}
+    constant = Let(name, (), Number(Fraction(number)), position=parameter.position)
     return attrs.evolve(
         model,
         parameters=others,
         lets={**model.lets, name: constant},
-        assumptions=(*model.assumptions, *_left(parameter)),
+        assumptions=(*model.assumptions, *_symbolic_limits(parameter)),
     )
 
 
@@ -67,10 +67,10 @@ def _number(model: Model, parameter: Parameter, value: Any) -> Any:
     return Bindings(alone, {parameter.name: value})[parameter.name]
 
 
-def _left(parameter: Parameter) -> list[Assume]:
+def _symbolic_limits(parameter: Parameter) -> list[Assume]:
     """Return the limits that depend on other parameters, to be checked at every point."""
     return [
-        Assume(Apply(sign, (Name(parameter.name), limit)), place=parameter.place)
+        Assume(Apply(sign, (Name(parameter.name), limit)), position=parameter.position)
         for sign, limit in ((">=", parameter.low), ("<=", parameter.high))
         if limit is not None and not isinstance(limit, Number)
     ]

@@ -25,8 +25,8 @@ def exact(value: Any) -> Exact:
         return value  # type: ignore[no-any-return]
     if kind is float and not math.isfinite(value):
         raise ArithmeticRefusedError(f"{value} is not a finite number")
-    found = value if kind is Fraction else Fraction(value)
-    return int(found.numerator) if found.denominator == 1 else found
+    number = value if kind is Fraction else Fraction(value)
+    return int(number.numerator) if number.denominator == 1 else number
 
 
 def size(value: Exact) -> Exact:

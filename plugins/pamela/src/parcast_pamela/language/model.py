@@ -45,8 +45,13 @@ class Model:
         """Return the equations that a machine must supply and none does."""
         return [name for name in self.externs if name not in self.equations]
 
+    def assumption_lines(self) -> list[str]:
+        """Return what the model assumes, as it is written there."""
+        positions = [a.position for a in self.assumptions if a.position]
+        return list(dict.fromkeys(position.line_text for position in positions))
 
-#: Given a path as written and the place of its import, what is declared there.
+
+#: Given a path as written and the position of its import, what is declared there.
 Load = Callable[[Import], tuple[list[Declaration], list[str], "Load"]]
 
 
@@ -66,13 +71,15 @@ def link(
         If a name is declared twice in a file, an import cannot be read or goes in a circle,
         or the root is missing.
     """
-    said = list(warnings)
-    merged = _merged(list(declared), load, said, 0)
+    all_warnings = list(warnings)
+    merged = _merged(list(declared), load, all_warnings, 0)
     by_kind: dict[type, dict[str, Any]] = {
-        kind: {one.name: one for one in merged if isinstance(one, kind)}
+        kind: {
+            declaration.name: declaration for declaration in merged if isinstance(declaration, kind)
+        }
         for kind in (Parameter, Let, Resource, Equation, Extern)
     }
-    roots = [one for one in merged if isinstance(one, Root)]
+    roots = [declaration for declaration in merged if isinstance(declaration, Root)]
     equations = by_kind[Equation]
     return Model(
         name=name,
@@ -80,10 +87,10 @@ def link(
         lets=by_kind[Let],
         resources=by_kind[Resource],
         equations=equations,
-        assumptions=tuple(one for one in merged if isinstance(one, Assume)),
+        assumptions=tuple(declaration for declaration in merged if isinstance(declaration, Assume)),
         externs=by_kind[Extern],
         root=_root(equations, roots),
-        warnings=tuple(said),
+        warnings=tuple(all_warnings),
     )
 
 
@@ -96,17 +103,24 @@ def refuse_same_names(program: Iterable[Declaration], machine: Import, load: Loa
     Raises
     ------
     ModelError
-        With the place in the program.
+        With the position in the program.
     """
     declared, _, _ = load(machine)
-    own = {_key(one): one for one in declared if not isinstance(one, Import | Assume | Root)}
-    for one in program:
-        if isinstance(one, Import | Extern | Assume | Root) or _key(one) not in own:
+    of_machine = {
+        _key(declaration): declaration
+        for declaration in declared
+        if not isinstance(declaration, Import | Assume | Root)
+    }
+    for declaration in program:
+        if (
+            isinstance(declaration, Import | Extern | Assume | Root)
+            or _key(declaration) not in of_machine
+        ):
             continue
         raise ModelError(
-            f"{_key(one)[1]!r} is declared by the program and by the machine {machine.path!r}; "
-            "rename one",
-            one.place,
+            f"{_key(declaration)[1]!r} is declared by the program and by the machine "
+            f"{machine.path!r}; rename one",
+            declaration.position,
         )
 
 
@@ -114,30 +128,32 @@ def _merged(
     declared: list[Declaration], load: Load, warnings: list[str], level: int
 ) -> list[Declaration]:
     """Return a file's declarations after those of its imports, each name once."""
-    found: dict[Any, Declaration] = {}
-    for one in declared:
-        if isinstance(one, Import):
+    inherited: dict[Any, Declaration] = {}
+    for declaration in declared:
+        if isinstance(declaration, Import):
             if level >= _DEEPEST:
-                raise ModelError(f"importing {one.path!r} goes round in a circle", one.place)
-            inner, said, below = load(one)
-            warnings += said
+                raise ModelError(
+                    f"importing {declaration.path!r} goes round in a circle", declaration.position
+                )
+            inner, new_warnings, below = load(declaration)
+            warnings += new_warnings
             imported = _merged(inner, below, warnings, level + 1)
-            if one.prefix:
-                from parcast_pamela.language.renaming import prefixed
+            if declaration.prefix:
+                from parcast_pamela.language.renaming import with_prefix
 
-                imported = prefixed(imported, one.prefix)
-            for other in imported:
-                _refuse_other_formals(found.get(_key(other)), other, one)
-                found[_key(other)] = other
-    own: dict[Any, Declaration] = {}
-    for one in declared:
-        if isinstance(one, Import):
+                imported = with_prefix(imported, declaration.prefix)
+            for foreign in imported:
+                _refuse_other_formals(inherited.get(_key(foreign)), foreign, declaration)
+                inherited[_key(foreign)] = foreign
+    local: dict[Any, Declaration] = {}
+    for declaration in declared:
+        if isinstance(declaration, Import):
             continue
-        key = _key(one)
-        if key in own:
-            raise ModelError(f"{key[1]!r} is declared twice; remove one", one.place)
-        own[key] = one
-    return list({**found, **own}.values())
+        key = _key(declaration)
+        if key in local:
+            raise ModelError(f"{key[1]!r} is declared twice; remove one", declaration.position)
+        local[key] = declaration
+    return list({**inherited, **local}.values())
 
 
 def _refuse_other_formals(before: Declaration | None, after: Declaration, imported: Import) -> None:
@@ -147,17 +163,19 @@ def _refuse_other_formals(before: Declaration | None, after: Declaration, import
             raise ModelError(
                 f"{after.name!r} has {counts[0]} arguments for the program, and {counts[1]} for "
                 f"{imported.path!r}, which is made for another interface",
-                imported.place,
+                imported.position,
             )
 
 
-def _key(one: Declaration) -> tuple[str, Any]:
-    if isinstance(one, Assume):
-        return "assume", id(one)
-    if isinstance(one, Root):
+def _key(declaration: Declaration) -> tuple[str, Any]:
+    if isinstance(declaration, Assume):
+        return "assume", id(declaration)
+    if isinstance(declaration, Root):
         return "root", "root"
-    kind = {Extern: "extern", Equation: "equation", Resource: "resource"}.get(type(one), "value")
-    return kind, getattr(one, "name", "")
+    kind = {Extern: "extern", Equation: "equation", Resource: "resource"}.get(
+        type(declaration), "value"
+    )
+    return kind, getattr(declaration, "name", "")
 
 
 def _root(equations: Mapping[str, Equation], roots: list[Root]) -> str:
@@ -165,12 +183,15 @@ def _root(equations: Mapping[str, Equation], roots: list[Root]) -> str:
         name = roots[-1].name
         if name not in equations:
             hint = did_you_mean(name, equations)
-            raise ModelError(f"the root {name!r} is no equation.{hint}", roots[-1].place)
+            raise ModelError(f"the root {name!r} is no equation.{hint}", roots[-1].position)
         return name
     if "L" in equations:
         return "L"
     called = {
-        node.name for one in equations.values() for node in walk(one.body) if isinstance(node, Call)
+        node.name
+        for equation in equations.values()
+        for node in walk(equation.body)
+        if isinstance(node, Call)
     }
     free = [name for name in equations if name not in called and not equations[name].formals]
     if len(free) == 1:

@@ -34,7 +34,7 @@ from parcast_pamela.language.tree import (
     Number,
     Parallel,
     Parameter,
-    Place,
+    Position,
     Process,
     Range,
     Reduce,
@@ -72,9 +72,11 @@ def parse(text: str, where: str = "model") -> tuple[list[Declaration], list[str]
         declared: list[Declaration] = builder.transform(tree)
     except VisitError as error:
         raise error.orig_exc from None
-    for one in declared:
-        if depth(one) > DEEPEST:
-            raise ModelError(f"this is nested more than {DEEPEST} levels deep", one.place)
+    for declaration in declared:
+        if depth(declaration) > DEEPEST:
+            raise ModelError(
+                f"this is nested more than {DEEPEST} levels deep", declaration.position
+            )
     return declared, builder.warnings
 
 
@@ -90,16 +92,19 @@ def _syntax_error(error: UnexpectedInput, source: Source) -> ModelError:
     token = error.token if isinstance(error, UnexpectedToken) else None
     if (token is not None and token.type == "$END") or not isinstance(line, int) or line < 1:
         line, column = len(lines), len(lines[-1]) + 1
-    place = Place(source, line, max(column, 1))
+    position = Position(source, line, max(column, 1))
     if isinstance(error, UnexpectedCharacters):
-        return ModelError(f"{error.char!r} cannot stand here", place)
-    found = "the end of the model" if token is None or token.type == "$END" else repr(str(token))
-    wanted = sorted(_wanted(error.accepts or ())) if isinstance(error, UnexpectedToken) else []
-    expected = f"; expected {' or '.join(wanted)}" if 0 < len(wanted) <= 6 else ""
-    return ModelError(f"{found} cannot stand here{expected}", place)
+        return ModelError(f"{error.char!r} cannot stand here", position)
+    token_text = (
+        "the end of the model" if token is None or token.type == "$END" else repr(str(token))
+    )
+    accepts = (error.accepts or ()) if isinstance(error, UnexpectedToken) else ()
+    words = sorted(_expected_words(accepts))
+    expected = f"; expected {' or '.join(words)}" if 0 < len(words) <= 6 else ""
+    return ModelError(f"{token_text} cannot stand here{expected}", position)
 
 
-def _wanted(accepts: Any) -> set[str]:
+def _expected_words(accepts: Any) -> set[str]:
     signs = {terminal.name: terminal.pattern.value for terminal in _lark().terminals}
     return {_WORDS.get(name) or repr(signs.get(name, name)) for name in accepts if name != "$END"}
 
@@ -113,26 +118,30 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         self.source = source
         self.warnings: list[str] = []
 
-    def place(self, meta: Any) -> Place:
-        return Place(self.source, getattr(meta, "line", 1), getattr(meta, "column", 1))
+    def position(self, meta: Any) -> Position:
+        return Position(self.source, getattr(meta, "line", 1), getattr(meta, "column", 1))
 
     def start(self, _: Any, items: list[Any]) -> list[Declaration]:
-        return [one for item in items for one in (item if isinstance(item, list) else [item])]
+        return [
+            declaration
+            for item in items
+            for declaration in (item if isinstance(item, list) else [item])
+        ]
 
     # declarations
 
     def import_(self, meta: Any, items: list[Any]) -> Import:
-        return Import(items[0][1:-1], items[1], place=self.place(meta))
+        return Import(items[0][1:-1], items[1], position=self.position(meta))
 
     def root_(self, meta: Any, items: list[Any]) -> Root:
-        return Root(str(items[0]), place=self.place(meta))
+        return Root(str(items[0]), position=self.position(meta))
 
     def extern_(self, _: Any, items: list[Any]) -> list[Any]:
         return items
 
     def sig(self, meta: Any, items: list[Any]) -> Extern:
         formals = tuple(name for name in items[1:] if name is not None)
-        return Extern(str(items[0]), formals, place=self.place(meta))
+        return Extern(str(items[0]), formals, position=self.position(meta))
 
     def param(self, _: Any, items: list[Any]) -> list[Any]:
         return items
@@ -141,7 +150,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         name, dims, kind, domain, default = items
         low, high = domain or (None, None)
         kind = str(kind) if kind else "real"
-        return Parameter(name, dims or (), kind, low, high, default, place=self.place(meta))
+        return Parameter(name, dims or (), kind, low, high, default, position=self.position(meta))
 
     def pdims(self, _: Any, items: list[Any]) -> tuple[Range, ...]:
         return tuple(items)
@@ -159,13 +168,13 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return items[0], None
 
     def listing(self, meta: Any, items: list[Any]) -> Listing:
-        return Listing(tuple(items), place=self.place(meta))
+        return Listing(tuple(items), position=self.position(meta))
 
     def let_(self, meta: Any, items: list[Any]) -> Let:
-        place = self.place(meta)
+        position = self.position(meta)
         if isinstance(items[2], Listing):
-            raise ModelError("a let is one expression; make a list a parameter", place)
-        return Let(str(items[0]), items[1] or (), items[2], place=place)
+            raise ModelError("a let is one expression; make a list a parameter", position)
+        return Let(str(items[0]), items[1] or (), items[2], position=position)
 
     def formals(self, _: Any, items: list[Any]) -> tuple[str, ...]:
         return tuple(items)
@@ -177,7 +186,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         name, dims, servers = items
         labels = tuple(label for label, _ in dims or ())
         ranges = tuple(span for _, span in dims or ())
-        return Resource(str(name), ranges, labels, servers, place=self.place(meta))
+        return Resource(str(name), ranges, labels, servers, position=self.position(meta))
 
     def rdims(self, _: Any, items: list[Any]) -> list[Any]:
         return items
@@ -188,10 +197,10 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return (str(label) if label else None), span
 
     def assume(self, _: Any, items: list[Any]) -> list[Any]:
-        return [Assume(one, place=one.place) for one in items]
+        return [Assume(condition, position=condition.position) for condition in items]
 
     def equation(self, meta: Any, items: list[Any]) -> Equation:
-        return Equation(str(items[0]), items[1] or (), items[2], place=self.place(meta))
+        return Equation(str(items[0]), items[1] or (), items[2], position=self.position(meta))
 
     # processes
 
@@ -199,44 +208,44 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         if len(items) == 1:
             only: Process = items[0]
             return only
-        for one in items:
-            if isinstance(one, Sequence) and len(one.parts) > 1 and not self._braced(one):
+        for part in items:
+            if isinstance(part, Sequence) and len(part.parts) > 1 and not self._braced(part):
                 self.warnings.append(
-                    f"{one.place}: ';' binds tighter than '||'; write braces to make it plain"
+                    f"{part.position}: ';' binds tighter than '||'; write braces to make it plain"
                 )
-        return Parallel(tuple(items), place=self.place(meta))
+        return Parallel(tuple(items), position=self.position(meta))
 
-    def _braced(self, one: Process) -> bool:
+    def _braced(self, process: Process) -> bool:
         lines = self.source.text.splitlines()
-        place = one.place
-        assert place
-        return lines[place.line - 1][place.column - 1] == "{"
+        position = process.position
+        assert position
+        return lines[position.line - 1][position.column - 1] == "{"
 
     def seq(self, meta: Any, items: list[Any]) -> Process:
-        return items[0] if len(items) == 1 else Sequence(tuple(items), place=self.place(meta))
+        return items[0] if len(items) == 1 else Sequence(tuple(items), position=self.position(meta))
 
     def block(self, meta: Any, items: list[Any]) -> Process:
         inner: Process = items[0]
-        return attrs.evolve(inner, place=self.place(meta))
+        return attrs.evolve(inner, position=self.position(meta))
 
     def skip(self, meta: Any, _: Any) -> Sequence:
-        return Sequence(place=self.place(meta))
+        return Sequence(position=self.position(meta))
 
     def use(self, meta: Any, items: list[Any]) -> Use:
         (name, indices), time = items
-        return Use(name, indices, time, place=self.place(meta))
+        return Use(name, indices, time, position=self.position(meta))
 
     def resref(self, _: Any, items: list[Any]) -> tuple[str, tuple[Any, ...]]:
-        return str(items[0]), tuple(one for one in items[1:] if one is not None)
+        return str(items[0]), tuple(index for index in items[1:] if index is not None)
 
     def delay(self, meta: Any, items: list[Any]) -> Delay:
-        return Delay(items[0], place=self.place(meta))
+        return Delay(items[0], position=self.position(meta))
 
     def if1(self, meta: Any, items: list[Any]) -> If:
-        return If(items[0], items[1], Sequence(), place=self.place(meta))
+        return If(items[0], items[1], Sequence(), position=self.position(meta))
 
     def if2(self, meta: Any, items: list[Any]) -> If:
-        return If(items[0], items[1], items[2], place=self.place(meta))
+        return If(items[0], items[1], items[2], position=self.position(meta))
 
     def binder(self, _: Any, items: list[Any]) -> list[Any]:
         return items
@@ -249,11 +258,11 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     def _loop(self, meta: Any, items: list[Any], *, parallel: bool) -> Loop:
         index, first, last, step = items[0]
-        return Loop(parallel, index, first, last, step, items[1], place=self.place(meta))
+        return Loop(parallel, index, first, last, step, items[1], position=self.position(meta))
 
     def pcall(self, meta: Any, items: list[Any]) -> Call:
-        arguments = tuple(one for one in items[1:] if one is not None)
-        return Call(str(items[0]), arguments, place=self.place(meta))
+        arguments = tuple(argument for argument in items[1:] if argument is not None)
+        return Call(str(items[0]), arguments, position=self.position(meta))
 
     # expressions
 
@@ -261,36 +270,37 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         value = Fraction(str(items[0]))
         dimension: Dimension = ()
         if len(str(items[0])) > 400 or abs(value) > 10**300:
-            raise ModelError("this number is too large", self.place(meta))
+            raise ModelError("this number is too large", self.position(meta))
         if items[1]:
             factor, dimension = unit(str(items[1]))
             value *= factor
-        return Number(value, dimension, place=self.place(meta))
+        return Number(value, dimension, position=self.position(meta))
 
     def var(self, meta: Any, items: list[Any]) -> Expression:
-        return INFINITE if items[0] == "inf" else Name(str(items[0]), place=self.place(meta))
+        return INFINITE if items[0] == "inf" else Name(str(items[0]), position=self.position(meta))
 
     def index(self, meta: Any, items: list[Any]) -> Item:
-        return Item(str(items[0]), tuple(items[1:]), place=self.place(meta))
+        return Item(str(items[0]), tuple(items[1:]), position=self.position(meta))
 
     def call(self, meta: Any, items: list[Any]) -> Apply:
-        return Apply(str(items[0]), tuple(items[1:]), place=self.place(meta))
+        return Apply(str(items[0]), tuple(items[1:]), position=self.position(meta))
 
     def reduce(self, meta: Any, items: list[Any]) -> Reduce:
         name, index, first, last, body = items
         if name not in {"sum", "prod", "max", "min"}:
             raise ModelError(
-                f"{str(name)!r} cannot take an index; sum, prod, max and min can", self.place(meta)
+                f"{str(name)!r} cannot take an index; sum, prod, max and min can",
+                self.position(meta),
             )
-        return Reduce(str(name), str(index), first, last, body, place=self.place(meta))
+        return Reduce(str(name), str(index), first, last, body, position=self.position(meta))
 
     def multof(self, meta: Any, items: list[Any]) -> Multiplicity:
         name, indices = items[0]
-        return Multiplicity(name, indices, place=self.place(meta))
+        return Multiplicity(name, indices, position=self.position(meta))
 
     def group(self, _: Any, items: list[Any]) -> Expression:
-        one: Expression = items[0]
-        return one
+        expression: Expression = items[0]
+        return expression
 
     def lname(self, _: Any, items: list[Any]) -> str:
         return str(items[0])
@@ -300,7 +310,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         first = items[0]
         if name in "+*" and isinstance(first, Apply) and first.name == name:
             items = [*first.arguments, *items[1:]]
-        return Apply(name, tuple(items), place=self.place(meta))
+        return Apply(name, tuple(items), position=self.position(meta))
 
     def cmp(self, meta: Any, items: list[Any]) -> Expression:
         left, sign, right = items
@@ -317,10 +327,10 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return self._joined(meta, "and", items)
 
     def _joined(self, meta: Any, name: str, items: list[Any]) -> Expression:
-        found: Expression = items[0]
-        for one in items[1:]:
-            found = self._operator(meta, name, [found, one])
-        return found
+        joined: Expression = items[0]
+        for item in items[1:]:
+            joined = self._operator(meta, name, [joined, item])
+        return joined
 
 
 def _operation(name: str) -> Any:

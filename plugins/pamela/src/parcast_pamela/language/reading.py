@@ -12,7 +12,7 @@ from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
 from parcast_pamela.language.model import Load, Model, link, refuse_same_names
 from parcast_pamela.language.parser import parse
-from parcast_pamela.language.tree import Declaration, Import, Place, Source
+from parcast_pamela.language.tree import Declaration, Import, Position, Source
 
 
 def read_model(path: Path, machine: str | Path | None = None) -> Model:
@@ -29,7 +29,7 @@ def read_model(path: Path, machine: str | Path | None = None) -> Model:
     Raises
     ------
     FileError
-        If a file cannot be read or is wrong; the place is named.
+        If a file cannot be read or is wrong; the position is named.
     """
     return model_of(read_text(path), str(path), path.stem, path.parent, machine)
 
@@ -45,34 +45,34 @@ def model_of(
     declared, warnings = parse(text, where)
     load = _loader(folder)
     if machine is not None:
-        start = Place(Source(where, text), 1, 1)
-        wanted = Import(str(machine), None, place=start)
-        refuse_same_names(declared, wanted, load)
-        declared = [*declared, wanted]
+        start = Position(Source(where, text), 1, 1)
+        imported = Import(str(machine), None, position=start)
+        refuse_same_names(declared, imported, load)
+        declared = [*declared, imported]
     return check(link(name, declared, load, warnings))
 
 
 def library(folder: str = "*") -> dict[str, Path]:
     """Return the files of the library by name: ``interfaces``, ``networks`` and ``machines``."""
-    found = (Path(str(files("parcast_pamela"))) / "library").glob(f"{folder}/*.pam")
-    return {path.stem: path for path in sorted(found)}
+    paths = (Path(str(files("parcast_pamela"))) / "library").glob(f"{folder}/*.pam")
+    return {path.stem: path for path in sorted(paths)}
 
 
 def _loader(folder: Path | None) -> Load:
-    def load(wanted: Import) -> tuple[list[Declaration], list[str], Load]:
-        for path in _candidates(wanted.path, folder):
+    def load(imported: Import) -> tuple[list[Declaration], list[str], Load]:
+        for path in _candidates(imported.path, folder):
             if path.is_file():
                 try:
                     declared, warnings = parse(read_text(path), str(path))
                 except ModelError:
                     raise
                 except FileError as error:
-                    raise ModelError(str(error), wanted.place) from None
+                    raise ModelError(str(error), imported.position) from None
                 return declared, warnings, _loader(path.parent)
-        known = ", ".join(library())
+        names = ", ".join(library())
         raise ModelError(
-            f"there is no file {wanted.path!r}, nor one of this name in the library ({known})",
-            wanted.place,
+            f"there is no file {imported.path!r}, nor one of this name in the library ({names})",
+            imported.position,
         )
 
     return load

@@ -23,19 +23,23 @@ from parcast_pamela.language.tree import (
 )
 
 
-def prefixed(declared: list[Declaration], prefix: str) -> list[Declaration]:
+def with_prefix(declared: list[Declaration], prefix: str) -> list[Declaration]:
     """Return declarations whose names, and all uses of them, start with ``prefix.``."""
-    names = {one.name for one in declared if not isinstance(one, Assume | Root)}  # type: ignore[union-attr]
+    names = {
+        declaration.name  # type: ignore[union-attr]
+        for declaration in declared
+        if not isinstance(declaration, Assume | Root)
+    }
     renamed = []
-    for one in declared:
-        if isinstance(one, Root):
+    for declaration in declared:
+        if isinstance(declaration, Root):
             continue
-        bound = set(getattr(one, "formals", ()))
-        if isinstance(one, Resource):
-            bound |= set(filter(None, one.labels))
-        new = _renamed(one, names - bound, prefix)
-        if not isinstance(one, Assume):
-            new = attrs.evolve(new, name=f"{prefix}.{one.name}")  # type: ignore[union-attr]
+        bound = set(getattr(declaration, "formals", ()))
+        if isinstance(declaration, Resource):
+            bound |= set(filter(None, declaration.labels))
+        new = _renamed(declaration, names - bound, prefix)
+        if not isinstance(declaration, Assume):
+            new = attrs.evolve(new, name=f"{prefix}.{declaration.name}")  # type: ignore[union-attr]
         renamed.append(new)
     return renamed
 
@@ -46,13 +50,13 @@ def _renamed(node: Any, names: set[str], prefix: str) -> Any:
     for field in attrs.fields(type(node)):
         value = getattr(node, field.name)
         within = inner if field.name == "body" else names
-        if field.name == "place" or value is INFINITE:
+        if field.name == "position" or value is INFINITE:
             continue
         if attrs.has(type(value)):
             changes[field.name] = _renamed(value, within, prefix)
-        elif isinstance(value, tuple) and any(attrs.has(type(one)) for one in value):
+        elif isinstance(value, tuple) and any(attrs.has(type(item)) for item in value):
             changes[field.name] = tuple(
-                _renamed(one, within, prefix) if attrs.has(type(one)) else one for one in value
+                _renamed(item, within, prefix) if attrs.has(type(item)) else item for item in value
             )
     if isinstance(node, Name | Item | Apply | Call) and node.name in names:
         changes["name"] = f"{prefix}.{node.name}"

@@ -18,7 +18,7 @@ class Source:
 
 
 @attrs.frozen
-class Place:
+class Position:
     """A line and a column, both from 1."""
 
     source: Source
@@ -29,13 +29,22 @@ class Place:
         return f"{self.source.where}:{self.line}:{self.column}"
 
     @property
+    def _line(self) -> str:
+        lines = self.source.text.splitlines() or [""]
+        return lines[min(self.line, len(lines)) - 1]
+
+    @property
+    def line_text(self) -> str:
+        """The line, without its comment."""
+        return self._line.partition("//")[0].strip()
+
+    @property
     def caret(self) -> str:
         """The line, and below it a caret at the column."""
-        lines = self.source.text.splitlines() or [""]
-        line = lines[min(self.line, len(lines)) - 1]
+        line = self._line
         start = max(0, self.column - 60)
-        shown = line[start : start + 100].replace("\t", " ")
-        return f"{shown}\n{' ' * (self.column - 1 - start)}^"
+        visible = line[start : start + 100].replace("\t", " ")
+        return f"{visible}\n{' ' * (self.column - 1 - start)}^"
 
 
 def _place() -> Any:
@@ -48,7 +57,7 @@ class Number:
 
     value: Fraction
     dimension: tuple[tuple[str, int], ...] = ()
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -56,7 +65,7 @@ class Name:
     """A parameter, a formal, an index or a let without arguments."""
 
     name: str
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -65,7 +74,7 @@ class Item:
 
     name: str
     indices: tuple[Expression, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -74,7 +83,7 @@ class Apply:
 
     name: str
     arguments: tuple[Expression, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -86,7 +95,7 @@ class Reduce:
     first: Expression
     last: Expression
     body: Expression
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -95,7 +104,7 @@ class Multiplicity:
 
     resource: str
     indices: tuple[Expression, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 Expression = Number | Name | Item | Apply | Reduce | Multiplicity
@@ -108,7 +117,7 @@ class Use:
     resource: str
     indices: tuple[Expression, ...]
     time: Expression
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -116,7 +125,7 @@ class Delay:
     """Time that passes without any resource."""
 
     time: Expression
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -124,7 +133,7 @@ class Sequence:
     """One after the other; none at all is ``skip``."""
 
     parts: tuple[Process, ...] = ()
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -132,7 +141,7 @@ class Parallel:
     """All at once, until the last one ends."""
 
     parts: tuple[Process, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -145,7 +154,7 @@ class Loop:
     last: Expression
     step: Expression | None
     body: Process
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -154,8 +163,8 @@ class If:
 
     condition: Expression
     then: Process
-    other: Process
-    place: Place | None = _place()
+    otherwise: Process
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -164,7 +173,7 @@ class Call:
 
     name: str
     arguments: tuple[Expression, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 Process = Use | Delay | Sequence | Parallel | Loop | If | Call
@@ -184,7 +193,7 @@ class Listing:
     """The values of an array."""
 
     items: tuple[Any, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -197,7 +206,7 @@ class Parameter:
     low: Expression | None
     high: Expression | None
     default: Expression | Listing | None
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -207,7 +216,7 @@ class Let:
     name: str
     formals: tuple[str, ...]
     body: Expression
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -218,7 +227,7 @@ class Resource:
     dims: tuple[Range, ...]
     labels: tuple[str | None, ...]
     servers: Expression | None  #: None is one, `INFINITE` without limit
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 #: The multiplicity of a resource that nobody waits for.
@@ -230,7 +239,7 @@ class Assume:
     """A condition that must hold."""
 
     condition: Expression
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -239,7 +248,7 @@ class Extern:
 
     name: str
     formals: tuple[str, ...]
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -249,7 +258,7 @@ class Equation:
     name: str
     formals: tuple[str, ...]
     body: Process
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -258,7 +267,7 @@ class Import:
 
     path: str
     prefix: str | None
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 @attrs.frozen
@@ -266,7 +275,7 @@ class Root:
     """Which equation is the whole."""
 
     name: str
-    place: Place | None = _place()
+    position: Position | None = _place()
 
 
 Declaration = Parameter | Let | Resource | Assume | Extern | Equation | Import | Root
@@ -275,11 +284,11 @@ Declaration = Parameter | Let | Resource | Assume | Extern | Equation | Import |
 def children(node: Any) -> Iterator[Node]:
     """Yield the nodes directly below one."""
     for field in attrs.fields(type(node)):
-        if field.name == "place":
+        if field.name == "position":
             continue
         value = getattr(node, field.name)
         if isinstance(value, tuple):
-            yield from (one for one in value if attrs.has(type(one)))
+            yield from (item for item in value if attrs.has(type(item)))
         elif attrs.has(type(value)):
             yield value
 
@@ -288,16 +297,16 @@ def walk(node: Any) -> Iterator[Node]:
     """Yield a node and all below it, without recursion."""
     stack = [node]
     while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(children(one))
+        current = stack.pop()
+        yield current
+        stack.extend(children(current))
 
 
 def depth(node: Any) -> int:
     """Return how deeply nodes are nested, without recursion."""
     deepest, stack = 0, [(node, 1)]
     while stack:
-        one, level = stack.pop()
+        current, level = stack.pop()
         deepest = max(deepest, level)
-        stack.extend((child, level + 1) for child in children(one))
+        stack.extend((child, level + 1) for child in children(current))
     return deepest

@@ -21,7 +21,7 @@ from parcast_pamela.language.tree import (
     Number,
     Parallel,
     Parameter,
-    Place,
+    Position,
     Process,
     Reduce,
     Sequence,
@@ -30,7 +30,7 @@ from parcast_pamela.language.tree import (
 from parcast_pamela.language.units import TYPES, Dimension, product, words
 
 #: None is a number that may stand for anything, such as a literal without a unit
-Known = Dimension | None
+MaybeDimension = Dimension | None
 
 _TIME: Dimension = (("time", 1),)
 _SAME = {"+", "-", "min", "max", "<", "<=", ">", ">=", "==", "!=", "mod"}
@@ -43,7 +43,7 @@ def check_types(model: Model) -> None:
     Raises
     ------
     ModelError
-        With the place and both dimensions.
+        With the position and both dimensions.
     """
     checker = _Checker(model)
     for parameter in model.parameters.values():
@@ -56,36 +56,38 @@ def check_types(model: Model) -> None:
 class _Checker:
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.done: set[tuple[str, tuple[Known, ...]]] = set()
-        self.lets: dict[tuple[str, tuple[Known, ...]], Known] = {}
+        self.done: set[tuple[str, tuple[MaybeDimension, ...]]] = set()
+        self.lets: dict[tuple[str, tuple[MaybeDimension, ...]], MaybeDimension] = {}
 
     def parameter(self, parameter: Parameter) -> None:
-        wanted = TYPES[parameter.type]
+        declared = TYPES[parameter.type]
         default = parameter.default
         values = default.items if isinstance(default, Listing) else (default,)
-        for one in (parameter.low, parameter.high, *values):
-            found = self.of(one, {}) if one is not None else None
-            if wanted and found:
-                self._join(wanted, found, one.place, f"{parameter.name} is declared as")
+        for expression in (parameter.low, parameter.high, *values):
+            dimension = self.of(expression, {}) if expression is not None else None
+            if declared and dimension:
+                self._join(
+                    declared, dimension, expression.position, f"{parameter.name} is declared as"
+                )
 
-    def equation(self, equation: Equation, arguments: tuple[Known, ...]) -> None:
+    def equation(self, equation: Equation, arguments: tuple[MaybeDimension, ...]) -> None:
         key = equation.name, arguments
         if key not in self.done:
             self.done.add(key)
             self.process(equation.body, dict(zip(equation.formals, arguments, strict=True)))
 
-    def process(self, node: Process, local: Mapping[str, Known]) -> None:
+    def process(self, node: Process, local: Mapping[str, MaybeDimension]) -> None:
         match node:
             case Use() | Delay():
-                found = self.of(node.time, local)
-                if found is not None and found != _TIME:
+                dimension = self.of(node.time, local)
+                if dimension is not None and dimension != _TIME:
                     verb = "use" if isinstance(node, Use) else "delay"
                     raise ModelError(
-                        f"{verb} takes a time; this is {words(found)}",
-                        node.time.place or node.place,
+                        f"{verb} takes a time; this is {words(dimension)}",
+                        node.time.position or node.position,
                     )
-                for one in getattr(node, "indices", ()):
-                    self.of(one, local)
+                for index in getattr(node, "indices", ()):
+                    self.of(index, local)
             case Sequence() | Parallel():
                 for part in node.parts:
                     self.process(part, local)
@@ -96,13 +98,13 @@ class _Checker:
             case If():
                 self.of(node.condition, local)
                 self.process(node.then, local)
-                self.process(node.other, local)
+                self.process(node.otherwise, local)
             case Call():
-                arguments = tuple(self.of(one, local) for one in node.arguments)
+                arguments = tuple(self.of(argument, local) for argument in node.arguments)
                 if node.name in self.model.equations:
                     self.equation(self.model.equations[node.name], arguments)
 
-    def of(self, node: Expression, local: Mapping[str, Known]) -> Known:
+    def of(self, node: Expression, local: Mapping[str, MaybeDimension]) -> MaybeDimension:
         """Return the dimension of an expression."""
         match node:
             case Number():
@@ -118,65 +120,71 @@ class _Checker:
             case Apply():
                 return self._apply(node, local)
 
-    def _name(self, node: Name, local: Mapping[str, Known]) -> Known:
+    def _name(self, node: Name, local: Mapping[str, MaybeDimension]) -> MaybeDimension:
         if node.name in local:
             return local[node.name]
         if node.name in self.model.lets:
             return self._let(node.name, ())
-        found = self.model.parameters.get(node.name)
-        return TYPES[found.type] or None if found else None
+        parameter = self.model.parameters.get(node.name)
+        return TYPES[parameter.type] or None if parameter else None
 
-    def _let(self, name: str, arguments: tuple[Known, ...]) -> Known:
+    def _let(self, name: str, arguments: tuple[MaybeDimension, ...]) -> MaybeDimension:
         key = name, arguments
         if key not in self.lets:
             let = self.model.lets[name]
             self.lets[key] = self.of(let.body, dict(zip(let.formals, arguments, strict=True)))
         return self.lets[key]
 
-    def _apply(self, node: Apply, local: Mapping[str, Known]) -> Known:
-        found = [self.of(one, local) for one in node.arguments]
+    def _apply(self, node: Apply, local: Mapping[str, MaybeDimension]) -> MaybeDimension:
+        dimensions = [self.of(argument, local) for argument in node.arguments]
         name = node.name
         if name in self.model.lets:
-            return self._let(name, tuple(found))
+            return self._let(name, tuple(dimensions))
         if name == "?:":
-            return self._join(found[1], found[2], node.place)
+            return self._join(dimensions[1], dimensions[2], node.position)
         if name in _SAME:
-            joined: Known = None
-            for one in found:
-                joined = self._join(joined, one, node.place)
+            joined: MaybeDimension = None
+            for dimension in dimensions:
+                joined = self._join(joined, dimension, node.position)
             return joined if name in {"+", "-", "min", "max", "mod"} else None
         if name in {"neg", "abs", "floor", "ceil"}:
-            return found[0]
+            return dimensions[0]
         if name == "*":
-            return self._product(found)
+            return self._product(dimensions)
         if name in {"/", "div"}:
-            over, under = found
+            over, under = dimensions
             if over is None or under is None:
                 return over if under is None else None
             return product(over, under, -1) or None
-        if name in _PLAIN and any(found):
+        if name in _PLAIN and any(dimensions):
             raise ModelError(
-                f"{name} takes a plain number; this is {words(next(filter(None, found)))}",
-                node.place,
+                f"{name} takes a plain number; this is {words(next(filter(None, dimensions)))}",
+                node.position,
             )
         return None
 
-    def _product(self, found: list[Known]) -> Known:
-        known = [one for one in found if one is not None]
-        if not known:
+    def _product(self, dimensions: list[MaybeDimension]) -> MaybeDimension:
+        stated = [dimension for dimension in dimensions if dimension is not None]
+        if not stated:
             return None
         total: Dimension = ()
-        for one in known:
-            total = product(total, one)
+        for dimension in stated:
+            total = product(total, dimension)
         # an unknown factor may be anything, such as a rate kept as a plain number
-        return total or None if len(known) == len(found) or total == _TIME else None
+        return total or None if len(stated) == len(dimensions) or total == _TIME else None
 
-    def _join(self, one: Known, other: Known, place: Place | None, what: str = "") -> Known:
-        if one is None or other is None or one == other:
-            return one if other is None else other
-        said = (
-            f"{what} {words(one)}, this is {words(other)}"
-            if what
-            else (f"{words(one)} and {words(other)} do not add or compare")
+    def _join(
+        self,
+        left: MaybeDimension,
+        right: MaybeDimension,
+        position: Position | None,
+        subject: str = "",
+    ) -> MaybeDimension:
+        if left is None or right is None or left == right:
+            return left if right is None else right
+        problem = (
+            f"{subject} {words(left)}, this is {words(right)}"
+            if subject
+            else (f"{words(left)} and {words(right)} do not add or compare")
         )
-        raise ModelError(said, place)
+        raise ModelError(problem, position)

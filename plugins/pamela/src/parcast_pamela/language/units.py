@@ -52,19 +52,19 @@ def unit(text: str) -> tuple[Fraction, Dimension]:
 
 
 def _simple(text: str) -> tuple[Fraction, str]:
-    found = _UNIT.fullmatch(text)
-    assert found, text  # the grammar admits no other
-    name, factor = _BASE[found[2]]
-    return _PREFIX[found[1] or ""] * factor, name
+    match = _UNIT.fullmatch(text)
+    assert match, text  # the grammar admits no other
+    name, factor = _BASE[match[2]]
+    return _PREFIX[match[1] or ""] * factor, name
 
 
-def product(one: Dimension, other: Dimension, sign: int = 1) -> Dimension:
+def product(left: Dimension, right: Dimension, sign: int = 1) -> Dimension:
     """Return the dimension of a product, or of a quotient with ``sign`` -1.
 
     An amount by a rate, whatever it is an amount of, is a time.
     """
-    powers = dict(one)
-    for name, exponent in other:
+    powers = dict(left)
+    for name, exponent in right:
         powers[name] = powers.get(name, 0) + sign * exponent
     for amount in ("bytes", "flop", "cycles"):
         if powers.get(amount, 0) > 0 and powers.get("rate", 0) < 0:
@@ -76,5 +76,5 @@ def product(one: Dimension, other: Dimension, sign: int = 1) -> Dimension:
 
 def words(dimension: Dimension) -> str:
     """Return a dimension in words: ``time * bytes^-1``."""
-    shown = [name if power == 1 else f"{name}^{power}" for name, power in dimension]
-    return " * ".join(shown) or "a plain number"
+    factors = [name if power == 1 else f"{name}^{power}" for name, power in dimension]
+    return " * ".join(factors) or "a plain number"

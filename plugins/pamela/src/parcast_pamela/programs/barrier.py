@@ -54,30 +54,30 @@ class Barrier:
 
     def _statements(self, body: Sequence[Statement], guards: tuple[str, ...]) -> Iterator[str]:
         """Yield a body's processes; ``guards`` are conditions on the rank around it."""
-        for one in body:
-            match one:
+        for statement in body:
+            match statement:
                 case Op():
-                    yield from self._together(one, guards)
+                    yield from self._together(statement, guards)
                 case For(variable=variable, start=start, stop=stop, body=inner):
                     if "rank" in names_in(start) | names_in(stop):
                         raise UnsupportedError(
-                            f"{self.where}:{one.line}: each process has its own number of "
+                            f"{self.where}:{statement.line}: each process has its own number of "
                             "iterations, so there is no operation that all take together; ask "
                             "pamela.form=free"
                         )
-                    if made := list(self._statements(inner, guards)):
+                    if processes := list(self._statements(inner, guards)):
                         loop = seq(variable, start, stop, self.names)
-                        yield f"{loop} {{ {' ; '.join(made)} }}"
+                        yield f"{loop} {{ {' ; '.join(processes)} }}"
                 case If():
-                    yield from self._choice(one, guards)
+                    yield from self._choice(statement, guards)
 
-    def _choice(self, one: If, guards: tuple[str, ...]) -> Iterator[str]:
-        test = truth(one.test, self.names)
-        if "rank" in names_in(one.test):
-            yield from self._statements(one.then, (*guards, test))
-            yield from self._statements(one.otherwise, (*guards, f"not ({test})"))
+    def _choice(self, branch: If, guards: tuple[str, ...]) -> Iterator[str]:
+        test = truth(branch.test, self.names)
+        if "rank" in names_in(branch.test):
+            yield from self._statements(branch.then, (*guards, test))
+            yield from self._statements(branch.otherwise, (*guards, f"not ({test})"))
             return
-        arms = [list(self._statements(arm, guards)) for arm in (one.then, one.otherwise)]
+        arms = [list(self._statements(arm, guards)) for arm in (branch.then, branch.otherwise)]
         if any(arms):
             first, second = ("{ " + " ; ".join(arm or ["skip"]) + " }" for arm in arms)
             yield f"if ({test}) {first}" + (f" else {second}" if arms[1] else "")
@@ -87,7 +87,7 @@ class Barrier:
         if not (process := self._process(op)):
             return
         if guards:
-            test = guards[0] if len(guards) == 1 else " and ".join(f"({one})" for one in guards)
+            test = guards[0] if len(guards) == 1 else " and ".join(f"({guard})" for guard in guards)
             process = f"if ({test}) {{ {process} }}"
         if mentions_rank([process]) or "use(" in process:
             process = f"par (rank = 0, {self._spell(Name('size'))} - 1) {{ {process} }}"
@@ -128,8 +128,8 @@ class Barrier:
         piece = self.charges.piece(op)
         if self.charges.striped(op):  # every disk has the same pieces
             return self._all(use("disk[0]", piece, self.names))
-        own = self._spell(Call("%", (Name("rank"), Name("$disks"))))
-        return self._all(use(f"disk[{own}]", piece, self.names))
+        disk = self._spell(Call("%", (Name("rank"), Name("$disks"))))
+        return self._all(use(f"disk[{disk}]", piece, self.names))
 
     def _collective(self, op: Op) -> str:
         if op.arguments.get("color") is not None:
@@ -166,8 +166,8 @@ class Barrier:
             return times(Num(2), ROUNDS, once)
         if op.name in {"gather", "scatter"}:
             empty = plus(charges.sending(ZERO), charges.wire(ZERO), charges.receiving())
-            each = plus(times(n, charges.number("overhead_per_byte")), charges.port(n))
-            return plus(times(ROUNDS, empty), times(_OTHERS, each))
+            share = plus(times(n, charges.number("overhead_per_byte")), charges.port(n))
+            return plus(times(ROUNDS, empty), times(_OTHERS, share))
         return times(ROUNDS, once)
 
     def _all(self, *processes: str) -> str:

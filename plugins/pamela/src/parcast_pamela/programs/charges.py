@@ -99,15 +99,15 @@ class Charges:
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
         costs, one_of = self.costs, max if self.slowest else min
-        found = {name: float(getattr(costs, own)) for name, own in _NUMBERS.items()}
+        values = {name: float(getattr(costs, attribute)) for name, attribute in _NUMBERS.items()}
         if self.near:
-            found["startup"] = one_of(found["startup"], float(costs.local_startup))
-            found["per_byte"] = one_of(found["per_byte"], float(costs.local_per_byte))
+            values["startup"] = one_of(values["startup"], float(costs.local_startup))
+            values["per_byte"] = one_of(values["per_byte"], float(costs.local_per_byte))
         if costs.rate is not None:
-            found["rate"] = float(costs.rate) * self.speed
+            values["rate"] = float(costs.rate) * self.speed
         if memory := self.memory():
-            found["memory_rate"] = min(memory)
-        return found | {"disks": costs.disks, "speed": self.speed}
+            values["memory_rate"] = min(memory)
+        return values | {"disks": costs.disks, "speed": self.speed}
 
     def memory(self) -> list[float]:
         """Return the bandwidths that limit a process's memory traffic."""

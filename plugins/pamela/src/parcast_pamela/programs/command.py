@@ -110,11 +110,11 @@ def _text(
     if machine is None:
         raise ParcastError(f"{workload.name} is a program of messages; give a machine behind it")
     on = registry.machine(machine)
-    given = Settings.sort(dict(map(split_assignment, settings)), registry, [workload])
-    line = Scenario(workload=workload, machine=on, settings=given)
+    assignments = Settings.sort(dict(map(split_assignment, settings)), registry, [workload])
+    line = Scenario(workload=workload, machine=on, settings=assignments)
     p = 8 if p is None else p
     (p_,), (d_, *_) = line.processes(p), line.disks(d, p)
     query = line.query(registry, p_, d_)
-    named: Form = "barrier" if form is FormName.barrier else "free"
-    text, _ = model(workload, query, named, stated=True)
+    chosen: Form = "barrier" if form is FormName.barrier else "free"
+    text, _ = model(workload, query, chosen, stated=True)
     return text

@@ -44,7 +44,7 @@ class Free:
     def text(self, cut: Cut) -> Iterator[str]:
         """Yield the lines of the equations."""
         arms = [self._body(cut.pieces, "    ")]
-        everything = [one for piece in cut.pieces for one in _statements(piece)]
+        everything = [statement for piece in cut.pieces for statement in _statements(piece)]
         resources, shared = self._shared(everything)
         yield from resources
         for expr in cut.assumed:
@@ -66,9 +66,9 @@ class Free:
 
     def _segment(self, piece: Segment, indent: str) -> str:
         body: tuple[Statement, ...] = piece.body if piece.end is None else (*piece.body, piece.end)
-        own = self._statements(body, self._own, all_alike=False)
+        alone = self._statements(body, self._own, all_alike=False)
         common = self._statements(body, self._common, all_alike=True)
-        arms = [self._each(own)] if mentions_rank(own) else []
+        arms = [self._each(alone)] if mentions_rank(alone) else []
         arms += [" ; ".join(common)] * bool(common)
         if accessed := self._statements(body, self._accessed, all_alike=False):
             arms.append(self._each(accessed))
@@ -83,15 +83,17 @@ class Free:
     def _statements(self, body: Sequence[Statement], says: Says, *, all_alike: bool) -> list[str]:
         """Return what a body adds; with ``all_alike`` only what every process does."""
         lines: list[str] = []
-        for one in body:
-            match one:
+        for statement in body:
+            match statement:
                 case Op():
-                    lines += says(one)
+                    lines += says(statement)
                 case For(variable=variable, start=start, stop=stop, body=inner):
                     if all_alike and "rank" in names_in(start) | names_in(stop):
                         continue
-                    if made := self._statements(inner, says, all_alike=all_alike):
-                        lines.append(f"{self._seq(variable, start, stop)} {{ {' ; '.join(made)} }}")
+                    if processes := self._statements(inner, says, all_alike=all_alike):
+                        lines.append(
+                            f"{self._seq(variable, start, stop)} {{ {' ; '.join(processes)} }}"
+                        )
                 case If(test=test, then=then, otherwise=otherwise):
                     if all_alike and "rank" in names_in(test):
                         continue
@@ -123,8 +125,8 @@ class Free:
         if op.name in {"read", "write"}:
             return self._delay(charges.piece(op))
         if is_collective(op):
-            own = [times(count, charges.sending(each)) for count, each in charges.rounds(op)]
-            return self._delay(plus(*own))
+            seconds = [times(count, charges.sending(size)) for count, size in charges.rounds(op)]
+            return self._delay(plus(*seconds))
         if op.name in SENDS:
             return self._delay(charges.sending(n))
         if op.name in RECEIVES | {"wait", "waitall"}:
@@ -134,11 +136,11 @@ class Free:
     def _common(self, op: Op) -> list[str]:
         """Return what all processes do at least at an operation that all of them have."""
         charges = self.charges
-        own = {"dst", "src", "tag"}  # what may differ between processes
-        if any("rank" in names_in(expr) for name, expr in _numbers(op) if name not in own):
+        varying = {"dst", "src", "tag"}  # what may differ between processes
+        if any("rank" in names_in(expr) for name, expr in _numbers(op) if name not in varying):
             return []
         if is_collective(op):
-            whole = [times(count, self._exchange(each)) for count, each in charges.rounds(op)]
+            whole = [times(count, self._exchange(size)) for count, size in charges.rounds(op)]
             return self._delay(plus(*whole))
         if op.name == "sendrecv" and self.aligned:
             n = op.arguments["bytes"]
@@ -161,14 +163,14 @@ class Free:
         elif self.charges.costs.contention == "endpoint":
             resources = [f"resource out[0..{last}], into[0..{last}]"]
             uses["out"], uses["into"] = self._sent("out[rank]"), self._into
-        found = {
+        processes = {
             name: lines
             for name, says in uses.items()
             if (lines := self._statements(body, says, all_alike=False))
         }
         if any(self._statements(body, self._accessed, all_alike=False)):
             resources += [f"resource disk[0..{self.spell(Name('$disks'))} - 1]"]
-        return resources, [self._each(lines) for lines in found.values()]
+        return resources, [self._each(lines) for lines in processes.values()]
 
     def _sent(self, resource: str) -> Says:
         def says(op: Op) -> list[str]:
@@ -189,8 +191,8 @@ class Free:
     def _message(self, op: Op, resource: str) -> list[str]:
         used = self._use(resource, self.charges.port(expr_of(op, "bytes")))
         if used and self.to_itself:
-            other = Call("!=", (expr_of(op, "dst"), Name("rank")))
-            return [f"if ({truth(other, self.names)}) {{ {used[0]} }}"]
+            to_another = Call("!=", (expr_of(op, "dst"), Name("rank")))
+            return [f"if ({truth(to_another, self.names)}) {{ {used[0]} }}"]
         return used
 
     def _accessed(self, op: Op) -> list[str]:
@@ -199,8 +201,8 @@ class Free:
         disks = Name("$disks")
         if self.charges.striped(op):  # every disk has the same pieces
             return self._use("disk[0]", self.charges.piece(op))
-        own = self.spell(Call("%", (Name("rank"), disks)))
-        return self._use(f"disk[{own}]", self.charges.piece(op))
+        disk = self.spell(Call("%", (Name("rank"), disks)))
+        return self._use(f"disk[{disk}]", self.charges.piece(op))
 
     def _delay(self, seconds: Expr) -> list[str]:
         return [text] if (text := delay(seconds, self.names)) else []
@@ -225,7 +227,7 @@ def _numbers(op: Op) -> Iterator[tuple[str, Expr]]:
 def _statements(piece: Piece) -> Iterator[Statement]:
     """Yield all statements of a piece, its loop around them."""
     if isinstance(piece, Repeat):
-        inner = tuple(one for each in piece.pieces for one in _statements(each))
+        inner = tuple(statement for part in piece.pieces for statement in _statements(part))
         yield For(piece.variable, piece.start, piece.stop, Num(1), inner)
         return
     yield from piece.body

@@ -60,7 +60,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     content = Content(
         source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
     )
-    found = Workload(
+    converted = Workload(
         name=workload.name,
         kind="pamela",
         content=content,
@@ -70,7 +70,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         data=workload.data,
         where=workload.where,
     )
-    return found, notes
+    return converted, notes
 
 
 def model(
@@ -108,32 +108,39 @@ def model(
             f"{workload.name} has no form barrier: a process waits for a message that another "
             "sends in a later operation of the text; ask pamela.form=free"
         )
-    own = {name: query.values[name] for name in workload.parameters}
-    made = substitute(workload.content.tree, own | {"size": query.p})
-    own |= {name: evaluate(expr, own | {"size": query.p}) for name, expr in made.named.items()}
+    parameters = {name: query.values[name] for name in workload.parameters}
+    substituted = substitute(workload.content.tree, parameters | {"size": query.p})
+    parameters |= {
+        name: evaluate(expr, parameters | {"size": query.p})
+        for name, expr in substituted.derived.items()
+    }
     machine = charges.values()
-    names = _names([*own, *_variables(made.body)], machine)
+    names = _names([*parameters, *_variables(substituted.body)], machine)
     if form == "barrier":
         where = workload.content.tree.where or workload.name
-        lines = Barrier(charges, names, where).text(made.body)
+        lines = Barrier(charges, names, where).text(substituted.body)
     else:
         free = Free(charges, names, _aligned(unrolled), itself)
-        values = own | {"size": query.p}
-        lines = free.text(cut(made.body, _joins(charges), lambda loop: _runs(loop, values)))
-    assumed = [f"assume {truth(test, names)}" for test in made.assumed]
+        values = parameters | {"size": query.p}
+        lines = free.text(cut(substituted.body, _joins(charges), lambda loop: _runs(loop, values)))
+    assumed = [f"assume {truth(test, names)}" for test in substituted.assumed]
     equations = "\n".join([*assumed, *lines])
-    given = {names[name]: value for name, value in own.items()} | machine
-    given = {name: value for name, value in given.items() if _mentions(equations, name)}
+    parameter_values = {names[name]: value for name, value in parameters.items()} | machine
+    parameter_values = {
+        name: value for name, value in parameter_values.items() if _mentions(equations, name)
+    }
     size = f" = {query.p}" if stated else ""
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name}, form {form}",
         f"param {PROCESSES} : int >= 1{size}",
-        *(_parameter(*pair) + f" = {pair[1]!r}" * stated for pair in given.items()),
+        *(_parameter(*pair) + f" = {pair[1]!r}" * stated for pair in parameter_values.items()),
     ]
-    if stated and (fixed := [names[name] for name in made.named if names[name] in given]):
+    if stated and (
+        fixed := [names[name] for name in substituted.derived if names[name] in parameter_values]
+    ):
         head.append(f"assume {PROCESSES} == {query.p}  // {', '.join(fixed)} belong to it")
-    return "\n".join([*head, "", equations, ""]), given
+    return "\n".join([*head, "", equations, ""]), parameter_values
 
 
 def _charges(workload: Workload, query: Query, form: Form) -> Charges:
@@ -177,15 +184,15 @@ def _unrolled(workload: Workload, query: Query) -> Unrolled:
     return matched(attrs.evolve(query, workload=workload), pools=True).native
 
 
-def _names(own: Sequence[str], machine: Iterable[str]) -> dict[str, str]:
+def _names(program_names: Sequence[str], machine: Iterable[str]) -> dict[str, str]:
     """Return what each name of a program, and each number of the machine, is in the model."""
     names = {"size": PROCESSES, "rank": "rank"}
-    taken = {PROCESSES, *machine, *_RESERVED}
-    for name in own:
+    used = {PROCESSES, *machine, *_RESERVED}
+    for name in program_names:
         names[name] = name
-        while names[name] in taken:
+        while names[name] in used:
             names[name] += "_"
-        taken.add(names[name])
+        used.add(names[name])
     return names | {f"${name}": name for name in machine}
 
 
@@ -204,14 +211,14 @@ def _runs(loop: For, values: Mapping[str, int | float]) -> bool:
 
 def _sent(unrolled: Unrolled) -> Iterator[Block]:
     """Yield each kind of block with messages once."""
-    yield from {id(one): one for one in unrolled.blocks if one.op in SENDS}.values()
+    yield from {id(block): block for block in unrolled.blocks if block.op in SENDS}.values()
 
 
 def _to_itself(unrolled: Unrolled) -> bool:
     """Return whether some message is one of a process to itself."""
     return any(
-        bool(np.any(np.asarray(one.arguments["dst"]) == unrolled.ranks_of(one)))
-        for one in _sent(unrolled)
+        bool(np.any(np.asarray(block.arguments["dst"]) == unrolled.ranks_of(block)))
+        for block in _sent(unrolled)
     )
 
 
@@ -223,25 +230,25 @@ def _aligned(unrolled: Unrolled) -> bool:
     """
     others = {
         tag
-        for one in {id(one): one for one in unrolled.blocks}.values()
-        if one.op in {"send", "isend", "recv", "irecv"}
-        for tag in np.unique(one.arguments["tag"]).tolist()
+        for block in {id(block): block for block in unrolled.blocks}.values()
+        if block.op in {"send", "isend", "recv", "irecv"}
+        for tag in np.unique(block.arguments["tag"]).tolist()
     }
-    for one in _sent(unrolled):
-        if one.op != "sendrecv":
+    for block in _sent(unrolled):
+        if block.op != "sendrecv":
             continue
-        tags, ranks = np.unique(one.arguments["tag"]), unrolled.ranks_of(one)
+        tags, ranks = np.unique(block.arguments["tag"]), unrolled.ranks_of(block)
         if len(tags) > 1 or tags[0] in others:
             return False
         waits_for = np.full(unrolled.size, -1)
-        waits_for[ranks] = one.arguments["src"]
-        if np.any(waits_for[np.broadcast_to(one.arguments["dst"], ranks.shape)] != ranks):
+        waits_for[ranks] = block.arguments["src"]
+        if np.any(waits_for[np.broadcast_to(block.arguments["dst"], ranks.shape)] != ranks):
             return False
     return True
 
 
 def _variables(body: tuple[Statement, ...]) -> list[str]:
-    return [one.variable for one in nested(body) if isinstance(one, For)]
+    return [statement.variable for statement in nested(body) if isinstance(statement, For)]
 
 
 def _parameter(name: str, value: float) -> str:

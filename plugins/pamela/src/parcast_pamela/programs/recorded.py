@@ -28,21 +28,21 @@ _RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})
 
 def text(unrolled: Unrolled, costs: Costs) -> str:
     """Return the equations of a program whose collectives are expanded."""
-    own, shared, started = _demands(unrolled, costs)
+    alone, shared, started = _demands(unrolled, costs)
     if started.any():  # time begins with whichever starts last
-        least = float(own[started].min())
+        least = float(alone[started].min())
         return f"root program_\nprogram_ =\n    {f'delay({least!r})' if least else 'skip'}"
     resources = [f"resource {name}" for name in _resources(shared, costs)]
-    processes = [f"delay({seconds!r})" for seconds in own.tolist() if seconds]
+    processes = [f"delay({seconds!r})" for seconds in alone.tolist() if seconds]
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
     for block in unrolled.blocks:
         if block.op == "pool":
             name, ranks = f"pool{block.arguments['pool']}", unrolled.ranks_of(block)
             resources.append(f"resource {name} mult {len(ranks)}")
             tasks = _tasks(unrolled.pools[block.arguments["pool"]], ranks, costs)
-            for seconds, count in Counter([*own[ranks].tolist(), *tasks]).items():
-                one = f"use({name}, {seconds!r})"
-                processes.append(one if count == 1 else f"par (task_ = 1, {count}) {{ {one} }}")
+            for seconds, count in Counter([*alone[ranks].tolist(), *tasks]).items():
+                use = f"use({name}, {seconds!r})"
+                processes.append(use if count == 1 else f"par (task_ = 1, {count}) {{ {use} }}")
     body = "\n || ".join(processes) or "skip"
     return "\n".join([*resources, "root program_", "program_ =", f"    {{ {body} }}"])
 
@@ -54,37 +54,37 @@ def _demands(
 
     Those of a process are from its last ``start()`` on; whether it has one comes third.
     """
-    own, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
+    alone, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
     started = np.zeros(unrolled.size, bool)
     for block in unrolled.blocks:
-        ranks, given = unrolled.ranks_of(block), block.arguments
+        ranks, arguments = unrolled.ranks_of(block), block.arguments
         if block.op == "start":
-            own[ranks], started[ranks] = 0.0, True
+            alone[ranks], started[ranks] = 0.0, True
         elif block.op == "compute":
-            own[ranks] += costs.compute(ranks, given["flops"], given["bytes"])
+            alone[ranks] += costs.compute(ranks, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
-            own[ranks] += costs.elapse(ranks, given["seconds"])
+            alone[ranks] += costs.elapse(ranks, arguments["seconds"])
         elif block.op in {"read", "write"}:
-            pieces = np.broadcast_to(costs.piece(given["bytes"], given["file"]), len(ranks))
-            own[ranks] += pieces
+            pieces = np.broadcast_to(costs.piece(arguments["bytes"], arguments["file"]), len(ranks))
+            alone[ranks] += pieces
             for rank, piece in zip(ranks.tolist(), pieces.tolist(), strict=True):
-                for disk in costs.disks_of(rank, given["file"]):
+                for disk in costs.disks_of(rank, arguments["file"]):
                     shared[f"disk[{disk}]"] += piece
         elif block.op in _RECEIVING:
-            own[ranks] += costs.overhead_receive
+            alone[ranks] += costs.overhead_receive
         elif block.op == "pool":  # to ask, and to be told that there are none
-            own[ranks] += _fetching(ranks, 0, costs)
+            alone[ranks] += _fetching(ranks, 0, costs)
         if block.op in SENDS:
-            own[ranks] += costs.sending(given["bytes"])
-            for name, seconds in _passed(ranks, given["dst"], given["bytes"], costs):
+            alone[ranks] += costs.sending(arguments["bytes"])
+            for name, seconds in _passed(ranks, arguments["dst"], arguments["bytes"], costs):
                 shared[name] += seconds
-    return own, dict(shared), started
+    return alone, dict(shared), started
 
 
 def _fetching(ranks: np.ndarray, n: float | np.ndarray, costs: Costs) -> np.ndarray:
     """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way."""
-    there, back = costs.wire(ranks, 0, 0), costs.wire(0, ranks, n)
-    return np.asarray(costs.sending(0) + there + back + costs.overhead_receive)
+    request, reply = costs.wire(ranks, 0, 0), costs.wire(0, ranks, n)
+    return np.asarray(costs.sending(0) + request + reply + costs.overhead_receive)
 
 
 def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
@@ -92,17 +92,20 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
     amounts = np.broadcast_to(pool.bytes, pool.tasks)
     seconds = np.array([_fetching(ranks, n, costs).min() for n in amounts.tolist()])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
-    unlike = ranks[np.unique(where, axis=1, return_index=True)[1]]
+    distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
-        tasks, given = pool.work.ranks_of(block), block.arguments
+        tasks, arguments = pool.work.ranks_of(block), block.arguments
         if block.op == "compute":
-            each = [costs.compute(rank, given["flops"], given["bytes"]) for rank in unlike]
-            seconds[tasks] += np.min(each, axis=0)
+            flops, moved = arguments["flops"], arguments["bytes"]
+            times = [costs.compute(rank, flops, moved) for rank in distinct]
+            seconds[tasks] += np.min(times, axis=0)
         elif block.op == "elapse":
-            seconds[tasks] += np.min([costs.elapse(r, given["seconds"]) for r in unlike], axis=0)
+            seconds[tasks] += np.min(
+                [costs.elapse(r, arguments["seconds"]) for r in distinct], axis=0
+            )
         elif block.op in {"read", "write"}:
-            seconds[tasks] += costs.piece(given["bytes"], given["file"])
-    return [float(one) for one in seconds]
+            seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])
+    return [float(value) for value in seconds]
 
 
 def _passed(
@@ -114,19 +117,19 @@ def _passed(
     node = costs.placement.node
     seconds = np.broadcast_to(np.asarray(n) * costs.per_byte, len(ranks)).tolist()
     ends = zip(node[ranks].tolist(), np.broadcast_to(node[dst], len(ranks)).tolist(), strict=True)
-    for (source, target), held in zip(ends, seconds, strict=True):
+    for (source, target), duration in zip(ends, seconds, strict=True):
         if source == target:
             continue
         if costs.contention == "bus":
-            yield "bus", held
+            yield "bus", duration
         else:
-            yield f"out[{source}]", held
-            yield f"into[{target}]", held
+            yield f"out[{source}]", duration
+            yield f"into[{target}]", duration
 
 
 def _resources(shared: dict[str, float], costs: Costs) -> Iterator[str]:
     last = int(costs.placement.node.max())
-    for name in dict.fromkeys(one.partition("[")[0] for one in shared):
+    for name in dict.fromkeys(key.partition("[")[0] for key in shared):
         if name == "bus":
             yield "bus"
         else:

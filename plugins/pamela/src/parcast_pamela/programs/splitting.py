@@ -57,42 +57,44 @@ def cut(body: Sequence[Statement], joins: Joins, runs: Callable[[For], bool]) ->
 
 def with_barriers(body: Sequence[Statement]) -> Iterator[Statement]:
     """Yield a body's statements, each collective access as a barrier, the access, and a barrier."""
-    for one in body:
-        match one:
+    for statement in body:
+        match statement:
             case Op(arguments={"collective": True}):
-                barrier = attrs.evolve(one, name="barrier", arguments={"color": None})
-                access = attrs.evolve(one, arguments={**one.arguments, "collective": False})
+                barrier = attrs.evolve(statement, name="barrier", arguments={"color": None})
+                access = attrs.evolve(
+                    statement, arguments={**statement.arguments, "collective": False}
+                )
                 yield from (barrier, access, barrier)
             case For(body=inner):
-                yield attrs.evolve(one, body=tuple(with_barriers(inner)))
+                yield attrs.evolve(statement, body=tuple(with_barriers(inner)))
             case If(then=then, otherwise=otherwise):
                 arms = tuple(with_barriers(then)), tuple(with_barriers(otherwise))
-                yield attrs.evolve(one, then=arms[0], otherwise=arms[1])
+                yield attrs.evolve(statement, then=arms[0], otherwise=arms[1])
             case _:
-                yield one
+                yield statement
 
 
 def _pieces(
     body: tuple[Statement, ...], joins: Joins, runs: Callable[[For], bool], assumed: list[Expr]
 ) -> Iterator[Piece]:
     waiting: list[Statement] = []
-    for one in body:
-        if isinstance(one, Op) and joins(one):
-            yield Segment(tuple(waiting), one)
+    for statement in body:
+        if isinstance(statement, Op) and joins(statement):
+            yield Segment(tuple(waiting), statement)
             waiting = []
-        elif isinstance(one, For) and _cuttable(one, joins):
-            until, after = _around_last(one.body, joins)
-            if not waiting and not after:
-                inner = tuple(_pieces(until, joins, runs, assumed))
-                yield Repeat(one.variable, one.start, one.stop, inner)
-            elif runs(one):
-                assumed.append(Call(">", (one.stop, one.start)))
-                yield from _turned((*waiting,), one, joins, runs, assumed)
-                waiting = list(_at(after, one.variable, Call("-", (one.stop, Num(1)))))
+        elif isinstance(statement, For) and _cuttable(statement, joins):
+            head, tail = _around_last(statement.body, joins)
+            if not waiting and not tail:
+                inner = tuple(_pieces(head, joins, runs, assumed))
+                yield Repeat(statement.variable, statement.start, statement.stop, inner)
+            elif runs(statement):
+                assumed.append(Call(">", (statement.stop, statement.start)))
+                yield from _turned((*waiting,), statement, joins, runs, assumed)
+                waiting = list(_at(tail, statement.variable, Call("-", (statement.stop, Num(1)))))
             else:
-                waiting.append(one)
+                waiting.append(statement)
         else:
-            waiting.append(one)
+            waiting.append(statement)
     if waiting:
         yield Segment(tuple(waiting), None)
 
@@ -105,24 +107,28 @@ def _turned(
     assumed: list[Expr],
 ) -> Iterator[Piece]:
     """Yield a loop up to its last collective, its iterations from one collective to the next."""
-    until, after = _around_last(loop.body, joins)
-    entered = _at(until, loop.variable, loop.start)
+    head, tail = _around_last(loop.body, joins)
+    entered = _at(head, loop.variable, loop.start)
     yield from _pieces((*before, *entered), joins, runs, assumed)
-    later = _at(until, loop.variable, Call("+", (Name(loop.variable), Num(1))))
-    again = tuple(_pieces((*after, *later), joins, runs, assumed))
-    yield Repeat(loop.variable, loop.start, Call("-", (loop.stop, Num(1))), again)
+    later = _at(head, loop.variable, Call("+", (Name(loop.variable), Num(1))))
+    following = tuple(_pieces((*tail, *later), joins, runs, assumed))
+    yield Repeat(loop.variable, loop.start, Call("-", (loop.stop, Num(1))), following)
 
 
 def _cuttable(loop: For, joins: Joins) -> bool:
     uniform = "rank" not in names_in(loop.start) | names_in(loop.stop)
-    return uniform and any(isinstance(one, Op) and joins(one) for one in loop.body)
+    return uniform and any(
+        isinstance(statement, Op) and joins(statement) for statement in loop.body
+    )
 
 
 def _around_last(
     body: tuple[Statement, ...], joins: Joins
 ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """Return what stands up to the last collective of a body, and what stands after it."""
-    last = max(i for i, one in enumerate(body) if isinstance(one, Op) and joins(one))
+    last = max(
+        i for i, statement in enumerate(body) if isinstance(statement, Op) and joins(statement)
+    )
     return body[: last + 1], body[last + 1 :]
 
 
@@ -137,19 +143,19 @@ def _at(body: tuple[Statement, ...], variable: str, value: Expr) -> tuple[Statem
                 return attrs.evolve(expr, args=tuple(map(put, args)))
         return expr
 
-    def at(one: Statement) -> Statement:
-        match one:
+    def at(statement: Statement) -> Statement:
+        match statement:
             case Op(arguments=arguments):
                 written = (str, bool, type(None))
                 changed = {k: v if isinstance(v, written) else put(v) for k, v in arguments.items()}
-                return attrs.evolve(one, arguments=changed)
+                return attrs.evolve(statement, arguments=changed)
             case If(test=test, then=then, otherwise=otherwise):
                 arms = tuple(map(at, then)), tuple(map(at, otherwise))
-                return attrs.evolve(one, test=put(test), then=arms[0], otherwise=arms[1])
+                return attrs.evolve(statement, test=put(test), then=arms[0], otherwise=arms[1])
             case For(start=start, stop=stop, body=inner):
                 return attrs.evolve(
-                    one, start=put(start), stop=put(stop), body=tuple(map(at, inner))
+                    statement, start=put(start), stop=put(stop), body=tuple(map(at, inner))
                 )
-        raise TypeError(one)
+        raise TypeError(statement)
 
     return tuple(map(at, body))

@@ -22,13 +22,13 @@ _LOST = None
 class Substituted:
     """A program's statements in terms of ``rank``, ``size``, parameters and loop variables.
 
-    ``named`` are parameters more: expressions of ``size`` and parameters alone that the language
+    ``derived`` are parameters more: expressions of ``size`` and parameters alone that the language
     cannot say, by the names that stand for them. ``assumed`` are the conditions on these that
     decided which statements are there.
     """
 
     body: tuple[Statement, ...]
-    named: Mapping[str, Expr]
+    derived: Mapping[str, Expr]
     assumed: tuple[Expr, ...]
 
 
@@ -48,10 +48,10 @@ def substitute(tree: Tree, values: Mapping[str, Value]) -> Substituted:
     UnsupportedError
         If a loop carries a variable, or one is read after the loop that sets it.
     """
-    made = _Substitution(tree, values)
-    body, _ = made.body(tree.body, {})
-    named = {name: expr for expr, name in made.named.items()}
-    return Substituted(tuple(body), named, tuple(dict.fromkeys(made.assumed)))
+    substitution = _Substitution(tree, values)
+    body, _ = substitution.body(tree.body, {})
+    derived = {name: expr for expr, name in substitution.derived.items()}
+    return Substituted(tuple(body), derived, tuple(dict.fromkeys(substitution.assumed)))
 
 
 class _Substitution:
@@ -60,67 +60,70 @@ class _Substitution:
         self.carried = attributes_of(tree).carried
         self.fixed = {"size", *tree.parameters}
         self.taken = {"rank", *self.fixed}
-        self.named: dict[Expr, str] = {}
+        self.derived: dict[Expr, str] = {}
         self.assumed: list[Expr] = []
 
     def body(
-        self, body: tuple[Statement, ...], known: dict[str, Expr | None]
+        self, body: tuple[Statement, ...], variables: dict[str, Expr | None]
     ) -> tuple[list[Statement], dict[str, Expr | None]]:
         """Return statements, and what every variable is after them."""
-        made: list[Statement] = []
-        for one in body:
-            match one:
+        statements: list[Statement] = []
+        for statement in body:
+            match statement:
                 case Assign(variable=variable, value=value):
-                    known = {**known, variable: self.expr(value, known, variable, one.line)}
+                    variables = {
+                        **variables,
+                        variable: self.expr(value, variables, variable, statement.line),
+                    }
                 case Op():
-                    made.append(self._operation(one, known))
+                    statements.append(self._operation(statement, variables))
                 case If():
-                    choice, known = self._choice(one, known)
-                    made += choice
+                    choice, variables = self._choice(statement, variables)
+                    statements += choice
                 case For():
-                    made.append(self._loop(one, known))
-                    changed = {one.variable, *assigned(one.body)}
-                    known = {**known, **dict.fromkeys(changed, _LOST)}
-        return made, known
+                    statements.append(self._loop(statement, variables))
+                    changed = {statement.variable, *assigned(statement.body)}
+                    variables = {**variables, **dict.fromkeys(changed, _LOST)}
+        return statements, variables
 
-    def _operation(self, op: Op, known: Mapping[str, Expr | None]) -> Op:
+    def _operation(self, op: Op, variables: Mapping[str, Expr | None]) -> Op:
         def argument(value: Argument) -> Argument:
             if value is None or isinstance(value, str | bool):
                 return value
-            return self.expr(value, known, op.name, op.line)
+            return self.expr(value, variables, op.name, op.line)
 
         return attrs.evolve(op, arguments={k: argument(v) for k, v in op.arguments.items()})
 
     def _choice(
-        self, one: If, known: dict[str, Expr | None]
+        self, branch: If, variables: dict[str, Expr | None]
     ) -> tuple[list[Statement], dict[str, Expr | None]]:
         """Return the condition, or the arm that is taken, and what variables are after it."""
-        test = self.expr(one.test, known, "test", one.line)
+        test = self.expr(branch.test, variables, "test", branch.line)
         if (decided := self._decided(test)) is not None:
             self.assumed.append(test if decided else Call("not", (test,)))
-            return self.body(one.then if decided else one.otherwise, known)
-        then, after = self.body(one.then, known)
-        otherwise, other = self.body(one.otherwise, known)
+            return self.body(branch.then if decided else branch.otherwise, variables)
+        then, after = self.body(branch.then, variables)
+        otherwise, after_else = self.body(branch.otherwise, variables)
         merged: dict[str, Expr | None] = {}
-        for name in {**after, **other}:
-            a, b = after.get(name, _LOST), other.get(name, _LOST)
+        for name in {**after, **after_else}:
+            a, b = after.get(name, _LOST), after_else.get(name, _LOST)
             both = None if a is None or b is None else Call("if", (test, a, b))
             merged[name] = a if a == b else both
-        made = attrs.evolve(one, test=test, then=tuple(then), otherwise=tuple(otherwise))
-        return [made], merged
+        choice = attrs.evolve(branch, test=test, then=tuple(then), otherwise=tuple(otherwise))
+        return [choice], merged
 
     def _decided(self, test: Expr) -> bool | None:
         """Return what a condition on ``size`` and parameters alone is, None for any other."""
-        if not names_in(test) <= {*self.fixed, *self.named.values()}:
+        if not names_in(test) <= {*self.fixed, *self.derived.values()}:
             return None
-        values = {name: evaluate(expr, self.values) for expr, name in self.named.items()}
+        values = {name: evaluate(expr, self.values) for expr, name in self.derived.items()}
         return bool(evaluate(test, {**self.values, **values}))
 
-    def _loop(self, loop: For, known: dict[str, Expr | None]) -> For:
+    def _loop(self, loop: For, variables: dict[str, Expr | None]) -> For:
         """Return the loop with steps of 1, its variable of a name of its own."""
         start, stop, step = (
-            self.expr(each, known, loop.variable, loop.line)
-            for each in (loop.start, loop.stop, loop.step)
+            self.expr(bound, variables, loop.variable, loop.line)
+            for bound in (loop.start, loop.stop, loop.step)
         )
         for name in sorted(self.carried[place(loop)]):
             raise self._refused(
@@ -135,7 +138,7 @@ class _Substitution:
             value = Call(sign, (start, Call("*", (size, value))))
             span = (start, stop) if sign == "+" else (stop, start)
             start, stop = Num(0), Call("neg", (Call("//", (Call("-", span), size)),))
-        body, _ = self.body(loop.body, {**known, loop.variable: value})
+        body, _ = self.body(loop.body, {**variables, loop.variable: value})
         return attrs.evolve(
             loop, variable=counter, start=start, stop=stop, step=Num(1), body=tuple(body)
         )
@@ -153,12 +156,14 @@ class _Substitution:
         # it may be 0 where the loop is not reached
         return ("+" if up else "-"), Call("max", (Num(1), step if up else Call("neg", (step,))))
 
-    def expr(self, expr: Expr, known: Mapping[str, Expr | None], wanted: str, line: int) -> Expr:
+    def expr(
+        self, expr: Expr, variables: Mapping[str, Expr | None], name_hint: str, line: int
+    ) -> Expr:
         """Return an expression with the values of variables in their places."""
         match expr:
             case Name(id=name):
-                if name in known:
-                    value = known[name]
+                if name in variables:
+                    value = variables[name]
                     if value is None:
                         raise self._refused(
                             line,
@@ -168,24 +173,24 @@ class _Substitution:
                     return value
                 return Name(name)
             case Call(f=f, args=args):
-                inner = tuple(self.expr(arg, known, wanted, line) for arg in args)
-                made = Call(f, inner)
+                inner = tuple(self.expr(arg, variables, name_hint, line) for arg in args)
+                call = Call(f, inner)
                 if f not in _WITHOUT_WORD:
-                    return made
-                if not names_in(made) <= self.fixed:
+                    return call
+                if not names_in(call) <= self.fixed:
                     raise self._refused(
                         line, f"{f}() of a rank or a loop's index has no word in PAMELA"
                     )
-                if made not in self.named:
-                    self.named[made] = self._fresh(wanted)
-                return Name(self.named[made])
+                if call not in self.derived:
+                    self.derived[call] = self._fresh(name_hint)
+                return Name(self.derived[call])
         return Num(expr.value)
 
-    def _fresh(self, wanted: str) -> str:
-        name, count = wanted, 1
+    def _fresh(self, name_hint: str) -> str:
+        name, count = name_hint, 1
         while name in self.taken:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{name_hint}_{count}"
         self.taken.add(name)
         return name
 

@@ -49,10 +49,10 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
     float, array
         When the whole ends, and how long the servers of each resource were busy, in seconds.
     """
-    # a frame is a node under way: its place in its own loop, and how many children it awaits
+    # a frame is a node under way: its position in its own loop, and how many children it awaits
     frames, room = 1, 64
     node, parent = np.full(room, len(kind) - 1), np.full(room, -1)
-    place, awaited, following = (
+    position, awaited, following = (
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.full(room, -1),
@@ -68,16 +68,16 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
     # that a child ended, + 2 ends it, + 3 starts its next child
     todo, many_todo = np.zeros(room, np.int64), 0
     code, serving = 0, -1  # what is done next, and the frame whose time runs from now
-    now, made = 0.0, 0
+    now, serial = 0.0, 0
     while True:
         if serving >= 0:
-            made += 1
+            serial += 1
             key, spot = now + time[node[serving]], events
             events += 1
             while spot > 0 and when[(spot - 1) >> 1] > key:
                 when[spot], which[spot] = when[(spot - 1) >> 1], which[(spot - 1) >> 1]
                 spot = (spot - 1) >> 1
-            when[spot], which[spot] = key, made * _FRAMES + serving
+            when[spot], which[spot] = key, serial * _FRAMES + serving
             serving = -1
         if code < 0 and many_todo > 0:
             many_todo -= 1
@@ -122,9 +122,9 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
             continue
         step, frame = code & 3, code >> 2
         at = node[frame]
-        what = kind[at]
+        node_kind = kind[at]
         code = -1
-        if step == 0 and what == USE:
+        if step == 0 and node_kind == USE:
             resource = first[at]
             if servers[resource] == 0 or idle[resource] > 0:
                 idle[resource] -= 1
@@ -142,7 +142,7 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
                 following[tail[resource]] = frame
                 tail[resource] = frame
             waiting[resource] += 1
-        elif step == 0 and what == DELAY:
+        elif step == 0 and node_kind == DELAY:
             serving = frame
         elif step == 2:
             spare[spares] = frame
@@ -152,30 +152,30 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
             code = 4 * parent[frame] + 1
         else:
             # the next child, if it may start now; a parallel process awaits all of them
-            many = what in (PARALLEL, FORK)
+            many = node_kind in (PARALLEL, FORK)
             if step == 0:
-                place[frame] = 0
+                position[frame] = 0
                 awaited[frame] = 0
-            limit = 1 if what == CHOICE else count[at]
+            limit = 1 if node_kind == CHOICE else count[at]
             if step == 1 and many:
                 awaited[frame] -= 1
-                if awaited[frame] == 0 and place[frame] >= limit:
+                if awaited[frame] == 0 and position[frame] >= limit:
                     code = 4 * frame + 2
                 continue
-            if place[frame] >= limit:
+            if position[frame] >= limit:
                 if not many or awaited[frame] == 0:
                     code = 4 * frame + 2
                 continue
-            if what == CHOICE:
+            if node_kind == CHOICE:
                 child = children[first[at] + (0 if draw.random() < time[at] else 1)]
-            elif what in (REPEAT, FORK):
+            elif node_kind in (REPEAT, FORK):
                 child = children[first[at]]
             else:
-                child = children[first[at] + place[frame]]
-            place[frame] += 1
+                child = children[first[at] + position[frame]]
+            position[frame] += 1
             if many:
                 awaited[frame] += 1
-                if place[frame] < limit:
+                if position[frame] < limit:
                     todo[many_todo] = 4 * frame + 3
                     many_todo += 1
             if spares > 0:
@@ -184,12 +184,12 @@ def run(  # noqa: PLR0912, PLR0915  (one kernel: numba keeps it whole on disk)
             else:
                 below = frames
                 frames += 1
-                if frames > room:  # no frame stands in more than one place of each column
-                    more = np.zeros(room, np.int64)
-                    node, parent = np.append(node, more), np.append(parent, more)
-                    place, awaited = np.append(place, more), np.append(awaited, more)
-                    following, spare = np.append(following, more), np.append(spare, more)
-                    which, todo = np.append(which, more), np.append(todo, more)
+                if frames > room:  # no frame stands in more than one row of each column
+                    padding = np.zeros(room, np.int64)
+                    node, parent = np.append(node, padding), np.append(parent, padding)
+                    position, awaited = np.append(position, padding), np.append(awaited, padding)
+                    following, spare = np.append(following, padding), np.append(spare, padding)
+                    which, todo = np.append(which, padding), np.append(todo, padding)
                     when = np.append(when, np.zeros(room))
                     room *= 2
             node[below] = child

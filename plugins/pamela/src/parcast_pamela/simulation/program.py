@@ -53,7 +53,7 @@ class Simulation:
     random: bool  #: whether conditions are drawn
 
 
-def unfold(model: Model, given: Mapping[str, Any]) -> Simulation:
+def unfold(model: Model, parameters: Mapping[str, Any]) -> Simulation:
     """Return a model at a set of parameters, ready to be run.
 
     Raises
@@ -63,7 +63,7 @@ def unfold(model: Model, given: Mapping[str, Any]) -> Simulation:
     ModelValueError
         If it has no value there.
     """
-    bound = bind(model, given)
+    bound = bind(model, parameters)
     builder = _Builder(model, Evaluator(model, bound))
     try:
         root = builder.build(model.equations[model.root].body, {})
@@ -91,8 +91,8 @@ def unfold(model: Model, given: Mapping[str, Any]) -> Simulation:
     )
 
 
-def _too_large(model: Model, what: str) -> str:
-    return f"{model.name} has {what}, too many to simulate; pamela.bound has a formula for it"
+def _too_large(model: Model, amount: str) -> str:
+    return f"{model.name} has {amount}, too many to simulate; pamela.bound has a formula for it"
 
 
 class _Builder:
@@ -111,7 +111,7 @@ class _Builder:
         """Return the number of the node of a process; alike processes share one."""
         names = self._names.get(id(node))
         if names is None:
-            names = frozenset(one.name for one in walk(node) if isinstance(one, Name))
+            names = frozenset(inner.name for inner in walk(node) if isinstance(inner, Name))
             self._names[id(node)] = names
         key = id(node), tuple((name, local[name]) for name in sorted(names) if name in local)
         if key not in self._known:
@@ -135,30 +135,30 @@ class _Builder:
             case Use():
                 return self._use(node, local)
             case Sequence():
-                return self._several(SEQUENCE, [self.build(one, local) for one in node.parts])
+                return self._several(SEQUENCE, [self.build(part, local) for part in node.parts])
             case Parallel():
-                return self._several(PARALLEL, [self.build(one, local) for one in node.parts])
+                return self._several(PARALLEL, [self.build(part, local) for part in node.parts])
             case Loop():
                 return self._loop(node, local)
             case If():
                 return self._if(node, local)
             case Call():
-                values = [self.evaluator.value(one, local) for one in node.arguments]
+                values = [self.evaluator.value(argument, local) for argument in node.arguments]
                 equation = self.model.equations[node.name]
                 return self.build(equation.body, dict(zip(equation.formals, values, strict=True)))
 
     def _time(self, node: Use | Delay, local: Local) -> float:
         time = float(self.evaluator.value(node.time, local))
         if time < 0:
-            raise ModelValueError(f"the time is {time:g}; it must be 0 or more", node.place)
+            raise ModelValueError(f"the time is {time:g}; it must be 0 or more", node.position)
         return time
 
     def _use(self, node: Use, local: Local) -> int:
         time = self._time(node, local)
-        indices = self.evaluator.instance(node.resource, node.indices, local, node.place)
+        indices = self.evaluator.instance(node.resource, node.indices, local, node.position)
         name = f"{node.resource}[{','.join(map(str, indices))}]" if indices else node.resource
         if name not in self.servers:
-            servers = self.evaluator.servers(node.resource, node.indices, local, node.place)
+            servers = self.evaluator.servers(node.resource, node.indices, local, node.position)
             self._numbers[name] = len(self.servers)
             self.servers[name] = int(servers)
         self.nodes.append((USE, self._numbers[name], 0, time))
@@ -166,20 +166,20 @@ class _Builder:
         return len(self.nodes) - 1
 
     def _several(self, kind: int, children: list[int]) -> int:
-        sizes = [self.size[one] for one in children]
+        sizes = [self.size[child] for child in children]
         widths = [width for _, width in sizes]
         width = sum(widths) if kind == PARALLEL else max(widths, default=1)
         return self.node(kind, children, len(children), 0.0, (sum(e for e, _ in sizes), width + 1))
 
     def _loop(self, node: Loop, local: Local) -> int:
-        body_names = {one.name for one in walk(node.body) if isinstance(one, Name)}
+        body_names = {inner.name for inner in walk(node.body) if isinstance(inner, Name)}
         if node.index in body_names:
-            span = self.evaluator.range(node.first, node.last, node.step, local, node.place)
+            span = self.evaluator.range(node.first, node.last, node.step, local, node.position)
             children = [self.build(node.body, {**local, node.index: i}) for i in span]
             return self._several(PARALLEL if node.parallel else SEQUENCE, children)
         steps = self.evaluator.steps
-        counting = Evaluator(self.model, self.evaluator.bound, most=10**30)
-        span = counting.range(node.first, node.last, node.step, local, node.place)
+        counting = Evaluator(self.model, self.evaluator.bound, step_limit=10**30)
+        span = counting.range(node.first, node.last, node.step, local, node.position)
         count = max(0, (span.stop - span.start + span.step - 1) // span.step)
         self.evaluator.steps = steps
         if not count:
@@ -193,9 +193,9 @@ class _Builder:
     def _if(self, node: If, local: Local) -> int:
         chance = self.evaluator.probability(node.condition, local)
         if chance in {0, 1}:
-            return self.build(node.then if chance else node.other, local)
+            return self.build(node.then if chance else node.otherwise, local)
         self.random = True
-        children = [self.build(one, local) for one in (node.then, node.other)]
-        sizes = [self.size[one] for one in children]
+        children = [self.build(branch, local) for branch in (node.then, node.otherwise)]
+        sizes = [self.size[child] for child in children]
         size = max(e for e, _ in sizes), max(w for _, w in sizes) + 1
         return self.node(CHOICE, children, 2, float(chance), size)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import attrs
 import numpy as np
 
+from parcast.plugins import call_once, compile_kernel
 from parcast.quantities import generator
 from parcast_pamela.simulation import kernel
 from parcast_pamela.simulation.program import Simulation
@@ -63,13 +63,6 @@ def run(
     return Run(float(time), dict(zip(simulation.resources, map(float, busy), strict=True)))
 
 
-@cache
+@call_once
 def _kernel() -> Callable[..., Any]:
-    """Return the compiled kernel, kept on disk between runs where that is possible."""
-    import numba
-
-    from parcast.plugins import cached_kernels
-
-    with cached_kernels("parcast-pamela") as cached:
-        found: Callable[..., Any] = numba.njit(kernel.run, cache=cached)
-    return found
+    return compile_kernel(kernel.run, "parcast-pamela")

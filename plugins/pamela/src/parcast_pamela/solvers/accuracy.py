@@ -57,29 +57,31 @@ def random_model(draw: np.random.Generator, accesses: int = 500) -> RandomModel:
     resources = int(draw.integers(2, 101))
     width = int(np.clip(round(resources * math.exp(draw.uniform(-2, 2))), 1, TASKS))
     times = draw.exponential(size=TASKS * accesses)
-    places = draw.integers(0, resources, size=TASKS * accesses)
+    positions = draw.integers(0, resources, size=TASKS * accesses)
     layer = np.arange(TASKS) // width
     layers = int(layer[-1]) + 1
     tasks = times.reshape(TASKS, accesses).sum(axis=1)
     longest = np.maximum.reduceat(tasks, np.arange(0, TASKS, width))
     demand = np.bincount(
-        np.repeat(layer, accesses) * resources + places, times, layers * resources
+        np.repeat(layer, accesses) * resources + positions, times, layers * resources
     ).reshape(layers, resources)
     return RandomModel(
-        _simulation(places, times, np.bincount(layer), resources, accesses),
+        _simulation(positions, times, np.bincount(layer), resources, accesses),
         float(longest.sum()),
         float(demand.sum(axis=0).max()),
         float(np.maximum(longest, demand.max(axis=1)).sum()),
     )
 
 
-def _simulation(places: Any, times: Any, widths: Any, resources: int, accesses: int) -> Simulation:
+def _simulation(
+    positions: Any, times: Any, widths: Any, resources: int, accesses: int
+) -> Simulation:
     """Return the columns: all accesses, then a node a task, a layer, and the whole."""
     count, layers = len(times), len(widths)
     starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
     return Simulation(
         kind=[*[USE] * count, *[SEQUENCE] * TASKS, *[PARALLEL] * layers, SEQUENCE],
-        first=[*places, *range(0, count, accesses), *(count + starts), count + TASKS],
+        first=[*positions, *range(0, count, accesses), *(count + starts), count + TASKS],
         count=[*[0] * count, *[accesses] * TASKS, *widths, layers],
         time=[*times, *[0.0] * (TASKS + layers + 1)],
         children=list(range(count + TASKS + layers)),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from parcast import Assumption, Query
 from parcast_pamela.language.tree import Use, walk
-from parcast_pamela.workload import given, linked
+from parcast_pamela.workload import linked_model, parameters_of
 
 #: Seconds to compile a model's equation and evaluate it, and for an event.
 _COMPILED, _EVENT = 5e-3, 1.5e-7
@@ -17,7 +17,7 @@ _COMPILED, _EVENT = 5e-3, 1.5e-7
 
 def of_formulas(query: Query) -> float:
     """Return the seconds that compiling takes; sizes and processes make no difference."""
-    model = linked(query)
+    model = linked_model(query)
     return _COMPILED * (len(model.equations) + len(model.lets))
 
 
@@ -26,9 +26,9 @@ def of_events(query: Query) -> float | None:
     from parcast.errors import ParcastError
     from parcast_pamela.simulation.program import unfold
 
-    model = linked(query)
+    model = linked_model(query)
     try:
-        return 2e-3 + _EVENT * unfold(model, given(model, query)).events
+        return 2e-3 + _EVENT * unfold(model, parameters_of(model, query)).events
     except ParcastError:
         return None
 
@@ -59,6 +59,6 @@ def of_sim(query: Query) -> Iterator[Assumption]:
 
 def _used(query: Query) -> list[str]:
     """Return the resources that the model uses."""
-    trees = [one.body for one in linked(query).equations.values()]
+    trees = [equation.body for equation in linked_model(query).equations.values()]
     uses = [node for tree in trees for node in walk(tree) if isinstance(node, Use)]
     return sorted({use.resource for use in uses})

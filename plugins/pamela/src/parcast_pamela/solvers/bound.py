@@ -13,17 +13,17 @@ from parcast.model import Prediction, Query
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
-from parcast_pamela.compilation.compiler import Compiled, Values, told_theta
+from parcast_pamela.compilation.compiler import Compiled, Values, theta_data
 from parcast_pamela.language.tree import Apply, walk
 from parcast_pamela.solvers import advice
 from parcast_pamela.workload import (
     PROCESSES,
     Content,
     Pamela,
-    given,
-    linked,
+    linked_model,
     machine_of,
     parameter_at,
+    parameters_of,
 )
 
 _NO_PROCESSES = "the model has no parameter P, so p makes no difference"
@@ -47,7 +47,7 @@ class Bound:
     def supports(self, query: Query) -> str | None:
         """Return None, or what keeps the model from having a formula."""
         try:
-            linked(query)
+            linked_model(query)
         except ParcastError as error:
             return str(error)
         return None
@@ -55,7 +55,7 @@ class Bound:
     def solve(self, query: Query) -> Prediction:
         """Return the bound at a query."""
         compiled = compiled_of(query)
-        bound = bind(compiled.model, given(compiled.model, query))
+        bound = bind(compiled.model, parameters_of(compiled.model, query))
         values = compiled.values_at(bound)
         try:
             time = float(values.bound)
@@ -70,6 +70,8 @@ class Bound:
         random, form = has_bern(compiled), query.workload.content.form
         if random:
             notes.append(_SOME_BERN)
+        lines = compiled.model.assumption_lines()
+        assumptions = tuple(line.removeprefix("assume ") for line in lines)
         return Prediction(
             time=time,
             lower=None if form == "barrier" else time,
@@ -77,7 +79,7 @@ class Bound:
             # of a program's own critical path nothing tells computing from messages
             binding=None if form and values.critical_path == values.bound else _binding(values),
             notes=tuple(notes),
-            assumptions=() if form else assumptions(compiled),  # of programs they are checked
+            assumptions=() if form else assumptions,  # of programs they are checked
             details=_details(compiled, bound, values),
         )
 
@@ -88,18 +90,18 @@ class Bound:
     def derivatives(self, query: Query, names: Iterable[str]) -> Mapping[str, float] | None:
         """Return the exact derivatives of the time by parameters, on the active branch.
 
-        A name is a parameter's, or the key path of the machine where its value stands. None
+        A name is a parameter's, or the key path of the machine where its value parameter_of. None
         where one is no number parameter of the model, or a whole one.
         """
         compiled = compiled_of(query)
         parameters = compiled.model.parameters
-        stands = {name: parameter_at(compiled.model, query, name) or name for name in names}
-        for name in stands.values():
+        parameter_of = {name: parameter_at(compiled.model, query, name) or name for name in names}
+        for name in parameter_of.values():
             if name not in parameters or parameters[name].dims or parameters[name].type == "int":
                 return None
-        bound = bind(compiled.model, given(compiled.model, query))
-        found = regime(compiled, bound, list(stands.values())).derivatives
-        return {name: float(found[own]) for name, own in stands.items()}
+        bound = bind(compiled.model, parameters_of(compiled.model, query))
+        derivatives = regime(compiled, bound, list(parameter_of.values())).derivatives
+        return {name: float(derivatives[parameter]) for name, parameter in parameter_of.items()}
 
 
 def compiled_of(query: Query) -> Compiled:
@@ -116,23 +118,13 @@ def _compiled(content: Content, machine: str | None) -> Compiled:
 def has_bern(compiled: Compiled) -> bool:
     """Return whether a model has conditions that are true with some probability."""
     model = compiled.model
-    trees = [one.body for one in model.equations.values()]
-    lets = [one.body for one in model.lets.values()]
+    trees = [equation.body for equation in model.equations.values()]
+    lets = [let.body for let in model.lets.values()]
     return any(
         isinstance(node, Apply) and node.name == "bern"
-        for one in (*trees, *lets)
-        for node in walk(one)
+        for tree in (*trees, *lets)
+        for node in walk(tree)
     )
-
-
-def assumptions(compiled: Compiled) -> tuple[str, ...]:
-    """Return what the model assumes, as it is written there."""
-    found = []
-    for one in compiled.model.assumptions:
-        if one.place:
-            line = one.place.source.text.splitlines()[one.place.line - 1]
-            found.append(line.partition("//")[0].strip().removeprefix("assume "))
-    return tuple(dict.fromkeys(found))
 
 
 def _binding(values: Values) -> str | None:
@@ -149,18 +141,18 @@ def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> di
     from parcast_pamela.solvers.accuracy import estimate
 
     evaluate = ExactValues(bound)
-    demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
-    found = regime(compiled, bound)
+    demands = {name: float(evaluate.value(demand)) for name, demand in compiled.demands.items()}
+    current = regime(compiled, bound)
     return {
         "formula": repr(compiled.bound),
-        "regime": repr(found.active),
+        "regime": repr(current.active),
         "binds": binds(values, demands),
         "critical_path": float(values.critical_path),
         "contention": float(values.contention),
         "estimate": estimate(values),
-        **told_theta(values.theta),
+        **theta_data(values.theta),
         "demands": demands,
-        "elasticities": {name: share for name, share in found.elasticities.items() if share},
+        "elasticities": {name: share for name, share in current.elasticities.items() if share},
     }
 
 

@@ -12,7 +12,7 @@ from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.solvers import advice
-from parcast_pamela.workload import Content, given, linked, machine_of
+from parcast_pamela.workload import Content, linked_model, machine_of, parameters_of
 
 _WITHOUT = "nothing ever waits for a resource"
 
@@ -37,7 +37,7 @@ class Path:
     def supports(self, query: Query) -> str | None:
         """Return None, or what keeps the model from having a formula."""
         try:
-            linked(query)
+            linked_model(query)
         except ParcastError as error:
             return str(error)
         return None
@@ -46,7 +46,7 @@ class Path:
         """Return the critical path, which is a lower bound too."""
         options: Options = query.options or Options()
         compiled = _compiled(query.workload.content, machine_of(query), options.transfers)
-        values = compiled.values_at(bind(compiled.model, given(compiled.model, query)))
+        values = compiled.values_at(bind(compiled.model, parameters_of(compiled.model, query)))
         time = float(values.critical_path)
         note = (
             f"only within {options.transfers} does anything wait" if options.transfers else _WITHOUT

@@ -18,11 +18,13 @@ from parcast_pamela.solvers.bound import binds
 _MOST_STEPS = 2_000
 
 
-def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Iterator[str]:
+def report_lines(
+    compiled: Compiled, parameters: Mapping[str, Any], values: Values
+) -> Iterator[str]:
     """Yield lines about the value of T^l at a point."""
-    bound = bind(compiled.model, given)
+    bound = bind(compiled.model, parameters)
     evaluate = ExactValues(bound)
-    demands = {name: float(evaluate.value(one)) for name, one in compiled.demands.items()}
+    demands = {name: float(evaluate.value(demand)) for name, demand in compiled.demands.items()}
     yield f"{'binds':14} {binds(values, demands)}"
     evaluate.value(compiled.bound)
     if evaluate.steps > _MOST_STEPS:
@@ -31,20 +33,20 @@ def worth(compiled: Compiled, given: Mapping[str, Any], values: Values) -> Itera
             f"without a closed form, more than {_MOST_STEPS:,}"
         )
         return
-    found = regime(compiled, bound)
-    yield f"{'here':14} {found.active!r}"
+    current = regime(compiled, bound)
+    yield f"{'here':14} {current.active!r}"
     theta = values.theta
     if theta is not None and math.isfinite(theta):
         yield f"{'theta':14} {theta:.4g}"
-    if (likely := estimate(values)) is not None and values.bound != values.upper:
-        yield f"{'estimate':14} {likely:.6g}, were accesses random"
-    shares = sorted(found.elasticities.items(), key=lambda pair: -abs(pair[1]))
+    if (expected := estimate(values)) is not None and values.bound != values.upper:
+        yield f"{'estimate':14} {expected:.6g}, were accesses random"
+    shares = sorted(current.elasticities.items(), key=lambda pair: -abs(pair[1]))
     for name, share in shares:
         if share:
             yield f"{'sensitivity':14} 1 % more {name}: {share:+.3g} %"
-    for name, one in compiled.model.parameters.items():
-        if one.type == "time" and not one.dims and not found.elasticities.get(name):
+    for name, parameter in compiled.model.parameters.items():
+        if parameter.type == "time" and not parameter.dims and not current.elasticities.get(name):
             limit = tolerance(compiled, bound, name)
             if limit is not None:
-                shown = f"{format_seconds(float(bound[name]))} to {format_seconds(float(limit))}"  # type: ignore[arg-type]
-                yield f"{'tolerance':14} {name} may grow from {shown}"
+                span = f"{format_seconds(float(bound[name]))} to {format_seconds(float(limit))}"  # type: ignore[arg-type]
+                yield f"{'tolerance':14} {name} may grow from {span}"

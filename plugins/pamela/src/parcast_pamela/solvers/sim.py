@@ -11,7 +11,7 @@ from parcast.errors import ParcastError
 from parcast.model import Prediction, Query, Status
 from parcast_pamela.simulation.program import Simulation, unfold
 from parcast_pamela.solvers import advice
-from parcast_pamela.workload import given, linked
+from parcast_pamela.workload import linked_model, parameters_of
 
 Arbitration = Literal["fifo", "lifo", "random"]
 
@@ -34,7 +34,7 @@ class Sim:
     def supports(self, query: Query) -> str | None:
         """Return None, or why the model cannot be run."""
         try:
-            linked(query)
+            linked_model(query)
         except ParcastError as error:
             return str(error)
         return None
@@ -47,13 +47,13 @@ class Sim:
         UnsupportedError
             If the model has too many events.
         """
-        model = linked(query)
+        model = linked_model(query)
         options: Options = query.options or Options()
-        simulation = unfold(model, given(model, query))
-        return predicted(simulation, options, query.seed)
+        simulation = unfold(model, parameters_of(model, query))
+        return simulation_prediction(simulation, options, query.seed)
 
 
-def predicted(simulation: Simulation, options: Options, seed: int) -> Prediction:
+def simulation_prediction(simulation: Simulation, options: Options, seed: int) -> Prediction:
     """Return the makespan of a simulation as a prediction."""
     from parcast.quantities import replicate
     from parcast_pamela.simulation.running import run
@@ -67,14 +67,14 @@ def predicted(simulation: Simulation, options: Options, seed: int) -> Prediction
     def sample(numbers: Sequence[int]) -> list[float]:
         return [run(simulation, options.arbitration, seed, number).time for number in numbers]
 
-    found = replicate(sample, tolerance=options.tolerance, confidence=options.confidence)
-    estimate = found.estimate
+    replications = replicate(sample, tolerance=options.tolerance, confidence=options.confidence)
+    estimate = replications.estimate
     details["replications"] = estimate.count
     return Prediction(
         time=estimate.mean,
         std=estimate.std,
         ci=estimate.ci,
-        quantiles=found.quantiles(0.05, 0.5, 0.95),
+        quantiles=replications.quantiles(0.05, 0.5, 0.95),
         status=Status.OK if estimate.converged else Status.NOT_CONVERGED,
         message="" if estimate.converged else "the confidence interval is still too wide",
         details=details,

@@ -23,7 +23,7 @@ from parcast_emulator.engines.ranks.arrays import (
 from parcast_emulator.engines.ranks.ranks import DONE, FULL, run
 from parcast_emulator.engines.ranks.spending import SYNCHRONIZATION
 from parcast_emulator.engines.servers import Servers
-from parcast_emulator.simulation import Progress
+from parcast_emulator.engines.usage import Progress
 
 #: Operations and events between two looks at the progress bar.
 _HANDLED = 2_000_000
