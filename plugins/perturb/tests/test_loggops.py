@@ -16,7 +16,7 @@ from parcast_traces.readers.goal import ANY, Schedule, Step
 SCHEDULES = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 2
 
 
-class PlainLine:
+class PlainMailbox:
     """Looks at all that waits, from the first to the last."""
 
     def __init__(self):
@@ -39,13 +39,13 @@ class PlainLine:
 class PlainRun(loggops._Run):
     """Puts every step whose processor or card is busy back into the one queue."""
 
-    def go(self):
+    def run(self):
         for rank, missing in enumerate(self.missing):
-            self.fresh[rank] = [number for number, left in enumerate(missing) if not left]
+            self.startable[rank] = [number for number, left in enumerate(missing) if not left]
         self._start()
         while self.queue:
             at, turn, _, waiter = heapq.heappop(self.queue)
-            free = self._free(self._place(waiter))
+            free = self._free(self._station(waiter))
             if free > at:
                 heapq.heappush(self.queue, (free, turn, False, waiter))
             else:
@@ -54,7 +54,7 @@ class PlainRun(loggops._Run):
 
 def plain(schedule, model):
     with (
-        mock.patch.object(loggops, "Line", PlainLine),
+        mock.patch.object(loggops, "Mailbox", PlainMailbox),
         mock.patch.object(loggops, "_Run", PlainRun),
     ):
         return replay(schedule, model)

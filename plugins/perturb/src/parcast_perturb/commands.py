@@ -30,7 +30,7 @@ from parcast_perturb.command_options import (
 if TYPE_CHECKING:
     from parcast_perturb.forecast import Forecast
     from parcast_perturb.options import MachineOptions, PerturbationOptions
-    from parcast_perturb.perturbation import Perturbation
+    from parcast_perturb.perturbation import Perturbation, Semantics
     from parcast_perturb.traced_run import TracedRun
 
 Latency = Annotated[Texts, typer.Option(help="Added to every message: 100us, exp:25us.")]
@@ -81,22 +81,18 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Predict how a traced run's time changes, and where delays are made and absorbed."""
-    from parcast_perturb.forecast import forecast, policies
+    from parcast_perturb.forecast import forecast
     from parcast_perturb.options import MachineOptions, PerturbationOptions
     from parcast_perturb.perturbation import Semantics
-    from parcast_perturb.traced_run import read_run
 
     options = PerturbationOptions(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
         compute_noise=compute_noise or (), remove_noise=remove_noise,
     )  # fmt: skip
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background)
-    change, traced = _change(traced, options, background, perturbation)
+    change, traced = _read(context, file, options, background, perturbation)
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
-    names = policies(traced.trace, traced.recorded, policy.value, semantics)
-    if perturbation is not None and policy is Policy.auto:  # a file of ticks says clocks are one
-        names = ["upper", "lower", *["clocked"] * (traced.recorded.latency is not None)]
+    names = _policies(traced, policy, semantics, from_file=perturbation is not None)
     answer = forecast(
         traced.trace, traced.with_noise(change), traced.recorded, semantics, names,
         replications=replications or (100 if traced.noisy else 1), seed=seed, notes=traced.notes,
@@ -104,29 +100,45 @@ def run(
     _report(context, answer, folder, as_json)
 
 
-def _change(
-    traced: TracedRun, options: PerturbationOptions, background: MachineOptions, path: Path | None
+def _read(
+    context: typer.Context,
+    file: Path,
+    options: PerturbationOptions,
+    background: MachineOptions,
+    perturbation: Path | None,
 ) -> tuple[Perturbation, TracedRun]:
     """Return what is added, by options or by a file, and the run with what is then known of it."""
     import attrs
 
     from parcast_perturb.options import perturbation_of
     from parcast_perturb.perturbation_file import read_perturbation
+    from parcast_perturb.traced_run import read_run
 
-    if path is not None:
-        change, recorded = read_perturbation(path, options, background)
+    traced = read_run(context.obj, file, background)
+    if perturbation is not None:
+        change, recorded = read_perturbation(perturbation, options, background)
         return change, attrs.evolve(traced, recorded=recorded)
     change, notes = perturbation_of(traced.trace, options)
     return change, attrs.evolve(traced, notes=notes + traced.notes)
 
 
+def _policies(
+    traced: TracedRun, policy: Policy, semantics: Semantics, *, from_file: bool
+) -> list[str]:
+    from parcast_perturb.forecast import policies
+
+    if from_file and policy is Policy.auto:  # a file of ticks says clocks are one
+        return ["upper", "lower", *["clocked"] * (traced.recorded.latency is not None)]
+    return policies(traced.trace, traced.recorded, policy.value, semantics)
+
+
 def _report(context: typer.Context, forecast: Forecast, folder: Path | None, as_json: bool) -> None:
     """Print an answer, and store it where a folder for it is named."""
-    from parcast_perturb.history import store
+    from parcast_perturb.history import store_experiment
     from parcast_perturb.report import forecast_json, forecast_lines
 
     if folder is not None:
-        store(folder, _question(context), forecast_json(forecast))
+        store_experiment(folder, _question(context), forecast_json(forecast))
     if as_json:
         typer.echo(json.dumps(forecast_json(forecast), allow_nan=False))
     else:

@@ -60,7 +60,7 @@ class Curve:
 
 
 def latency_curve(trace: Trace, recorded: Recorded, policy: str, largest: float) -> Curve:
-    """Return the makespan for added latencies from 0 to ``most``, in ticks.
+    """Return the makespan for added latencies from 0 to ``largest``, in ticks.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def latency_curve(trace: Trace, recorded: Recorded, policy: str, largest: float)
         As `propagate` does.
     """
 
-    def at(latency: float) -> Piece:
+    def piece_at(latency: float) -> Piece:
         added = Perturbation.of(latency=latency)
         delays = propagate(trace, added, recorded, policy, causes=True)
         assert delays.cause is not None
@@ -77,12 +77,12 @@ def latency_curve(trace: Trace, recorded: Recorded, policy: str, largest: float)
         path = critical_path(trace, delays.cause, last)
         return Piece(latency, float(durations[last]), float(path.messages))
 
-    pieces, corners = _between(at, at(0.0), at(largest), [MOST])
+    pieces, corners = _between(piece_at, piece_at(0.0), piece_at(largest), [MOST])
     return Curve(tuple(pieces), tuple(corners), complete=len(corners) < MOST)
 
 
 def _between(
-    at: Callable[[float], Piece], low: Piece, high: Piece, left: list[int]
+    piece_at: Callable[[float], Piece], low: Piece, high: Piece, left: list[int]
 ) -> tuple[list[Piece], list[float]]:
     """Return the pieces from one to another, and the corners between them."""
     scale = 1e-12 * max(abs(low.makespan), abs(high.makespan), 1.0)
@@ -91,10 +91,10 @@ def _between(
     if high.slope <= low.slope:  # at a corner the path may be that of either side
         return [low, high], [high.at]
     crossing = low.at + (high.value(low.at) - low.makespan) / (low.slope - high.slope)
-    middle = at(crossing)
+    middle = piece_at(crossing)
     left[0] -= 1
     if left[0] <= 0 or middle.makespan - low.value(crossing) <= scale:
         return [low, high], [crossing]
-    first, first_corners = _between(at, low, middle, left)
-    second, second_corners = _between(at, middle, high, left)
+    first, first_corners = _between(piece_at, low, middle, left)
+    second, second_corners = _between(piece_at, middle, high, left)
     return [*first[:-1], *second], [*first_corners, *second_corners]

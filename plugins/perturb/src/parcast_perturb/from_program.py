@@ -83,14 +83,14 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
     times[1:, START] = times[:-1, END]
     times[trace.events.offsets[:-1], START] = 0.0
     times[:, START] += gaps
-    of = columns.op if original is None else original
+    operations = columns.op if original is None else original
     content = Traced(
         trace,
         _added(columns, costs, calls, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
         *(
-            _spells(columns, calls, seconds, np.isin(of, codes))
+            _spells(columns, calls, seconds, np.isin(operations, codes))
             for codes in (_STORED_CODES, (CODE["pool"],))
         ),
     )

@@ -49,17 +49,17 @@ def message_graph(trace: Trace) -> nx.MultiDiGraph:
     for rank in range(trace.size):
         before = None
         for call in decoded(trace, rank, receipts):
-            _call(graph, trace, rank, call, before)
+            _add_call(graph, trace, rank, call, before)
             if call.kind >= ALL:
                 number = calls[rank, call.comm]
                 calls[rank, call.comm] += 1
-                _together(graph, trace, call, number)
+                _join_collective(graph, trace, call, number)
             before = call
-    _messages(graph, trace)
+    _add_messages(graph, trace)
     return graph
 
 
-def _call(graph: nx.MultiDiGraph, trace: Trace, rank: int, call: Called, before: Any) -> None:
+def _add_call(graph: nx.MultiDiGraph, trace: Trace, rank: int, call: Called, before: Any) -> None:
     start, end = f"S{call.row}", f"E{call.row}"
     for node, time in ((start, call.start), (end, call.end)):
         graph.add_node(node, rank=rank, event=call.row, call=call.name, time=time)
@@ -70,7 +70,7 @@ def _call(graph: nx.MultiDiGraph, trace: Trace, rank: int, call: Called, before:
         graph.add_edge(f"E{before.row}", start, kind="gap", weight=gap, label=_amount(trace, gap))
 
 
-def _together(graph: nx.MultiDiGraph, trace: Trace, call: Called, number: int) -> None:
+def _join_collective(graph: nx.MultiDiGraph, trace: Trace, call: Called, number: int) -> None:
     """Join a member to the node of its collective: those who are waited for, those who wait."""
     node = f"C{call.comm}.{number}"
     label = f"{call.blocking} {number}"
@@ -84,7 +84,7 @@ def _together(graph: nx.MultiDiGraph, trace: Trace, call: Called, number: int) -
         graph.add_edge(node, f"E{call.row}", kind="together", weight=0.0, label="")
 
 
-def _messages(graph: nx.MultiDiGraph, trace: Trace) -> None:
+def _add_messages(graph: nx.MultiDiGraph, trace: Trace) -> None:
     ends = completions(trace)
     for send, receive in zip(*(rows.tolist() for rows in pairs(trace)), strict=True):
         size = float(trace.events.times[send, 2])

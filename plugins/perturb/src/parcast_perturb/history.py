@@ -16,7 +16,7 @@ from parcast.errors import FileError
 _KIND = "parcast perturb experiment"
 
 
-def store(folder: Path, question: Mapping[str, Any], answer: Mapping[str, Any]) -> Path:
+def store_experiment(folder: Path, question: Mapping[str, Any], answer: Mapping[str, Any]) -> Path:
     """Write an answer, with what was asked and when, into a folder; return its file.
 
     Files are numbered as they come; two that come at once get two numbers.
@@ -59,7 +59,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.json") if path.stem.isdecimal())
 
 
-def stored(folder: Path) -> Iterator[dict[str, Any]]:
+def stored_experiments(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the experiments of a folder in their order, each with its ``file``.
 
     Raises

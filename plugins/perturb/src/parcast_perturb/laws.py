@@ -115,7 +115,7 @@ def _law(text: str, tick: float | None) -> Law | float:
         law, _, file = arguments.partition(":")
         return _fit(law, Path(file), tick)
     if name in ("normal", "pareto"):
-        return _own(name, arguments, tick)
+        return _family_law(name, arguments, tick)
     if not re.match(r"[a-z]+:", text) and (Path(text).suffix in (".csv", ".txt", ".dat")):
         values = samples(Path(text), tick)
         return Law(_spread(values), f"{text}: {len(values)} samples, each equally likely")
@@ -129,7 +129,7 @@ def _law(text: str, tick: float | None) -> Law | float:
     return Law(_scaled(distribution.sample(np.random.default_rng(_SEED), POOL), distribution.mean))
 
 
-def _own(name: str, arguments: str, tick: float | None) -> Law:
+def _family_law(name: str, arguments: str, tick: float | None) -> Law:
     """Return the laws that only this family has."""
     fields = arguments.split(",")
     if len(fields) != 2:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.errors import UnsupportedError
-from parcast_perturb.mailbox import Line, meeting
+from parcast_perturb.mailbox import Mailbox, receive_keys
 from parcast_traces.readers.goal import Schedule, Step
 
 
@@ -50,17 +50,17 @@ def replay(schedule: Schedule, model: LogGOPS) -> list[int]:
     UnsupportedError
         If messages are left without receive, or receives without message.
     """
-    run = _Run(schedule.ranks, model)
-    run.go()
-    run.over(schedule.where)
-    return [max(free_times.values(), default=0) for free_times in run.processor]
+    replayed = _Run(schedule.ranks, model)
+    replayed.run()
+    replayed.check_finished(schedule.where)
+    return [max(free_times.values(), default=0) for free_times in replayed.processor]
 
 
 #: Rank, number of a step, and the message instead of it where one comes.
 _Waiter = tuple[int, int, "_Message | None"]
 
-#: Rank, what is done there, processor and card; one line of waiters each.
-_Place = tuple[int, int, int, int]
+#: Rank, what is done there, processor and card: a server with one line of waiters.
+_Station = tuple[int, int, int, int]
 _SENDING, _POSTING, _COMPUTING, _RECEIVING = range(4)
 _KINDS = {"send": _SENDING, "recv": _POSTING, "calc": _COMPUTING}
 
@@ -69,59 +69,59 @@ class _Run:
     def __init__(self, ranks: Sequence[list[Step]], model: LogGOPS) -> None:
         self.ranks, self.model = ranks, model
         self.queue: list[tuple[int, int, bool, _Waiter]] = []  # time, turn, whether from a line
-        self.lines: dict[_Place, list[tuple[int, _Waiter]]] = defaultdict(list)  # heaps, by turn
-        self.due: dict[_Place, int] = {}  # when the first of a line is woken
+        self.lines: dict[_Station, list[tuple[int, _Waiter]]] = defaultdict(list)  # heaps, by turn
+        self.wake_times: dict[_Station, int] = {}  # when the first of a line is woken
         self.count = 0
         self.processor: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
         self.sending: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
         self.receiving: list[dict[int, int]] = [defaultdict(int) for _ in ranks]
-        self.posted: list[Line[int]] = [Line() for _ in ranks]
-        self.arrived: list[Line[_Message]] = [Line() for _ in ranks]
+        self.posted: list[Mailbox[int]] = [Mailbox() for _ in ranks]
+        self.arrived: list[Mailbox[_Message]] = [Mailbox() for _ in ranks]
         self.missing = [[len(step.ended) + len(step.begun) for step in steps] for steps in ranks]
         self.after_end = [_followers(steps, begun=False) for steps in ranks]
         self.after_begin = [_followers(steps, begun=True) for steps in ranks]
-        self.fresh: dict[int, list[int]] = {}
+        self.startable: dict[int, list[int]] = {}
 
-    def go(self) -> None:
+    def run(self) -> None:
         for rank, missing in enumerate(self.missing):
-            self.fresh[rank] = [number for number, left in enumerate(missing) if not left]
+            self.startable[rank] = [number for number, left in enumerate(missing) if not left]
         self._start()
         while self.queue:
             at, turn, woken, waiter = heapq.heappop(self.queue)
-            place = self._place(waiter)
+            station = self._station(waiter)
             if not woken:
-                if (free := self._free(place)) > at:
-                    self._line_up(place, turn, waiter, free)
+                if (free := self._free(station)) > at:
+                    self._line_up(station, turn, waiter, free)
                 else:
                     self._do(at, waiter)
-            elif self._is_first(place, turn, at):
-                self._wake(place, at)
+            elif self._is_first(station, turn, at):
+                self._wake(station, at)
 
-    def _is_first(self, place: _Place, turn: int, at: int) -> bool:
+    def _is_first(self, station: _Station, turn: int, at: int) -> bool:
         """Return whether this is still when the first of a line is woken, and not one before."""
-        line = self.lines[place]
-        return bool(line) and line[0][0] == turn and self.due[place] == at
+        line = self.lines[station]
+        return bool(line) and line[0][0] == turn and self.wake_times[station] == at
 
-    def _line_up(self, place: _Place, turn: int, waiter: _Waiter, free: int) -> None:
-        line = self.lines[place]
+    def _line_up(self, station: _Station, turn: int, waiter: _Waiter, free: int) -> None:
+        line = self.lines[station]
         heapq.heappush(line, (turn, waiter))
         if line[0][0] == turn:
-            self._call(place, free)
+            self._call(station, free)
 
-    def _call(self, place: _Place, free: int) -> None:
-        """Have the first of a line woken when its place is free."""
-        turn, waiter = self.lines[place][0]
-        self.due[place] = free
+    def _call(self, station: _Station, free: int) -> None:
+        """Have the first of a line woken when its station is free."""
+        turn, waiter = self.lines[station][0]
+        self.wake_times[station] = free
         heapq.heappush(self.queue, (free, turn, True, waiter))
 
-    def _wake(self, place: _Place, at: int) -> None:
-        if (free := self._free(place)) > at:  # others took the processor or the card meanwhile
-            self._call(place, free)
+    def _wake(self, station: _Station, at: int) -> None:
+        if (free := self._free(station)) > at:  # others took the processor or the card meanwhile
+            self._call(station, free)
             return
-        _, waiter = heapq.heappop(self.lines[place])
+        _, waiter = heapq.heappop(self.lines[station])
         self._do(at, waiter)
-        if self.lines[place]:
-            self._call(place, self._free(place))
+        if self.lines[station]:
+            self._call(station, self._free(station))
 
     def _do(self, at: int, waiter: _Waiter) -> None:
         rank, number, message = waiter
@@ -131,7 +131,7 @@ class _Run:
             getattr(self, f"_{self.ranks[rank][number].kind}")(at, rank, number)
         self._start()
 
-    def over(self, where: str) -> None:
+    def check_finished(self, where: str) -> None:
         """Refuse a schedule that came to no end."""
         for rank, steps in enumerate(self.ranks):
             for number in self.posted[rank]:
@@ -151,30 +151,30 @@ class _Run:
 
     def _start(self) -> None:
         """Put steps into the queue that may begin, sends before receives before computation."""
-        for rank in sorted(self.fresh):
+        for rank in sorted(self.startable):
             steps, free = self.ranks[rank], self.processor[rank]
-            for number in sorted(self.fresh[rank], key=lambda step: _KINDS[steps[step].kind]):
+            for number in sorted(self.startable[rank], key=lambda step: _KINDS[steps[step].kind]):
                 step = steps[number]
                 at = free[step.cpu]
                 if step.kind == "send":
                     at = max(at, self.sending[rank][step.nic])
                 self._push(at, rank, number, None)
-        self.fresh = {}
+        self.startable = {}
 
     def _push(self, at: int, rank: int, number: int, message: _Message | None) -> None:
         self.count += 1
         heapq.heappush(self.queue, (at, self.count, False, (rank, number, message)))
 
-    def _place(self, waiter: _Waiter) -> _Place:
+    def _station(self, waiter: _Waiter) -> _Station:
         """Return the processor and the card that a step needs, or a message that came."""
         rank, number, message = waiter
         step = self.ranks[rank][number] if message is None else message.step
         cards = _KINDS[step.kind] if message is None else _RECEIVING
         return rank, cards, step.cpu, step.nic if cards in (_SENDING, _RECEIVING) else 0
 
-    def _free(self, place: _Place) -> int:
+    def _free(self, station: _Station) -> int:
         """Return when a processor and a card can take something."""
-        rank, cards, cpu, nic = place
+        rank, cards, cpu, nic = station
         if cards == _POSTING:
             return 0  # being posted takes nothing
         busy = self.processor[rank][cpu]
@@ -186,7 +186,7 @@ class _Run:
         for number in later:
             self.missing[rank][number] -= 1
             if not self.missing[rank][number]:
-                self.fresh.setdefault(rank, []).append(number)
+                self.startable.setdefault(rank, []).append(number)
 
     def _begun(self, rank: int, number: int) -> None:
         self._release(rank, self.after_begin[rank][number])
@@ -228,7 +228,7 @@ class _Run:
         byte_time = max(model.overhead_per_byte, model.per_byte)
         self.processor[rank][step.cpu] = at + model.overhead + later_bytes * byte_time
         self.receiving[rank][step.nic] = at + model.gap + later_bytes * model.per_byte
-        keys = meeting(message.sender, message.step.tag)
+        keys = receive_keys(message.sender, message.step.tag)
         receive = self.posted[rank].take(keys)
         if receive is None:
             self.arrived[rank].add(message, keys)

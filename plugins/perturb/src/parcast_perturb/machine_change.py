@@ -11,8 +11,9 @@ from parcast_perturb.machine_costs import costs_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation.state import CALL_ADDS, RECEIPT_ADDS
 from parcast_perturb.unawaited import unawaited_notes
+from parcast_traces.gaps import first_events, gaps_of
 from parcast_traces.trace.calls import ALL, ISEND, LOCAL, NOTICE, RECV, SEND, SENDRECV
-from parcast_traces.trace.columns import BYTES, END, KIND, NAME, START, Floats, Ints, Trace
+from parcast_traces.trace.columns import BYTES, KIND, NAME, Floats, Ints, Trace
 
 
 def machine_change(
@@ -119,11 +120,8 @@ def _longer_gaps(
     share = rates * np.divide(*speeds) - 1
     if not share.any():
         return None
-    times, offsets = trace.events.times, trace.events.offsets
-    gaps = np.zeros(trace.count)
-    gaps[1:] = times[1:, START] - times[:-1, END]
-    gaps[offsets[:-1][np.diff(offsets) > 0]] = 0.0
-    gaps *= np.repeat(share, np.diff(offsets))
+    gaps = gaps_of(trace) * np.repeat(share, np.diff(trace.events.offsets))
+    gaps[first_events(trace)] = 0.0
     rows = np.flatnonzero(gaps)
     return rows, gaps[rows]
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 Key = tuple[int, int]
 
 
-class Line(Generic[T]):
+class Mailbox(Generic[T]):
     """What waits, in the order in which it came, under one or several keys each."""
 
     def __init__(self) -> None:
@@ -45,6 +45,6 @@ class Line(Generic[T]):
         return queue[0] if queue else None
 
 
-def meeting(source: int, tag: int) -> tuple[Key, ...]:
+def receive_keys(source: int, tag: int) -> tuple[Key, ...]:
     """Return the keys of all receives that may take a message from a source with a tag."""
     return tuple({(source, tag), (ANY, tag), (source, ANY), (ANY, ANY)})

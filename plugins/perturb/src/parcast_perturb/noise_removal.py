@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcast_traces.trace.columns import END, SITE, START, Floats, Ints, Trace
+from parcast_traces.gaps import gaps_of
+from parcast_traces.trace.columns import SITE, Floats, Ints, Trace
 
 
-def gap_reductions(trace: Trace, quantile: float = 0.0) -> tuple[Ints, Floats]:
+def gap_reductions(trace: Trace) -> tuple[Ints, Floats]:
     """Return the events whose gap is longer than without noise, and what to add before each.
 
     The gaps of one rank between the same two calls are taken to be the same work; the
-    shortest (or a low quantile) of them is that work without noise. A loop whose work varies
+    shortest of them is that work without noise. A loop whose work varies
     loses this variation too, so this is the most that can be gained.
     """
     events = trace.events
     if trace.count < 2:
         return np.empty(0, np.int64), np.empty(0)
-    gaps = events.times[1:, START] - events.times[:-1, END]
+    gaps = gaps_of(trace)[1:]
     ranks = np.repeat(np.arange(trace.size), np.diff(events.offsets))
     inside = ranks[1:] == ranks[:-1]
     sites = events.whole[:, SITE].astype(np.int64)
@@ -26,8 +27,7 @@ def gap_reductions(trace: Trace, quantile: float = 0.0) -> tuple[Ints, Floats]:
     order = np.lexsort((gaps, key))
     begins = np.flatnonzero(np.diff(key[order], prepend=-1))
     counts = np.diff(begins, append=len(order))
-    least = gaps[order][begins + np.floor(quantile * (counts - 1)).astype(np.int64)]
-    free = np.empty(len(rows))
-    free[order] = np.repeat(least, counts)
-    longer = gaps > free
-    return rows[longer], (free - gaps)[longer]
+    shortest = np.empty(len(rows))
+    shortest[order] = np.repeat(gaps[order][begins], counts)
+    longer = gaps > shortest
+    return rows[longer], (shortest - gaps)[longer]

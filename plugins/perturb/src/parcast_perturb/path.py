@@ -99,44 +99,44 @@ class _Walk:
         cause, reason = divmod(int(self.cause[row]), CAUSES)
         self.hops += bool(self.ranks[cause] != self.ranks[row])
         if reason == BY_ITSELF:
-            self._call(row, self._whole(row))
+            self._add_calls(row, self._is_call(row))
             return self.start(row)
         if reason == BY_COMING:
             stages = self._stages(cause)
-            self._call(cause, stages)
-            self._way(cause, stages, float(self.times[cause, BYTES]))
-            self._call(row, bool(self.whole[row, KIND] == WAIT))
+            self._add_calls(cause, stages)
+            self._add_messages(cause, stages, float(self.times[cause, BYTES]))
+            self._add_calls(row, bool(self.whole[row, KIND] == WAIT))
             return self.start(cause)
-        self._call(row, self._noisy(row, cause, reason))
-        self._way(cause, 2 if reason == BY_BOTH else 1, 0.0)
+        self._add_calls(row, self._noisy(row, cause, reason))
+        self._add_messages(cause, 2 if reason == BY_BOTH else 1, 0.0)
         exchanges = bool(self.whole[cause, KIND] == SENDRECV)  # its receive follows its own noise
         if reason == BY_END and not exchanges:
             return cause, True
         if reason == BY_END:
-            self._call(cause, 1)
+            self._add_calls(cause, 1)
             return self.start(cause)
-        self._way(cause, 0, float(self.times[cause, ROOM if reason == BY_POST else BYTES]))
+        self._add_messages(cause, 0, float(self.times[cause, ROOM if reason == BY_POST else BYTES]))
         if reason in (BY_MESSAGE, BY_BOTH) or exchanges:
-            self._call(cause, self._whole(cause))
+            self._add_calls(cause, self._is_call(cause))
         return self.start(cause)
 
     def _site(self, row: int) -> dict[str, float]:
         return self.sites[self.trace.sites[self.whole[row, SITE]]]
 
-    def _call(self, row: int, count: int) -> None:
+    def _add_calls(self, row: int, count: int) -> None:
         """Count noise of calls."""
         if count:
             self.calls[int(self.ranks[row])] += count
             self._site(row)["calls"] += count
 
-    def _way(self, row: int, count: int, carried: float) -> None:
+    def _add_messages(self, row: int, count: int, carried: float) -> None:
         """Count latencies, and bytes of a message."""
         self.messages += count
         self.bytes += carried
         self._site(row)["latencies"] += count
         self._site(row)["bytes"] += carried
 
-    def _whole(self, row: int) -> bool:
+    def _is_call(self, row: int) -> bool:
         """Return whether an event is a call, and no part of one or mark of a modeled run."""
         mark = self.trace.modeled and self.whole[row, KIND] == LOCAL
         return bool(self.whole[row, NAME] < NOTICE and not mark)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def shown(events: int) -> Iterator[Callable[[int], None]]:
+def event_progress(events: int) -> Iterator[Callable[[int], None]]:
     """Give what is told how many events are done; 0 of them, or where nobody looks, show none."""
     if not events or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done: None

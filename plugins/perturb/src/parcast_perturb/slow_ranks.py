@@ -1,8 +1,8 @@
 """Slow ranks: who computes for longer than the others, and what if it did not.
 
 What a rank computes between the same two calls is compared with the median of all ranks. A rank
-whose mean is above it is asked again with its gaps shortened to that, alone and with all others;
-how much earlier the run then ends is what that rank costs (the slowdown S and S_w of
+whose mean is above it is propagated with its gaps shortened to that, alone and with all others; how
+much earlier the run then ends is what that rank costs (the slowdown S and S_w of
 arXiv 2505.05713, for any trace).
 """
 
@@ -18,10 +18,10 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.span import makespans
-from parcast_traces.gaps import gaps_of
+from parcast_traces.gaps import first_events, gaps_of
 from parcast_traces.trace.columns import SITE, Floats, Ints, Trace
 
-#: So many ranks are asked alone, those that compute the most longer than the median.
+#: How many ranks are examined alone: those that compute longest beyond the median.
 MOST = 8
 
 
@@ -51,7 +51,7 @@ def excess_of(trace: Trace) -> Floats:
     gaps, ranks = gaps_of(trace), np.repeat(np.arange(trace.size), np.diff(events.offsets))
     sites = events.whole[:, SITE].astype(np.int64)
     pairs = np.concatenate([[0], sites[:-1] * len(trace.sites)]) + sites
-    starts = events.offsets[:-1][np.diff(events.offsets) > 0]
+    starts = first_events(trace)
     pairs[starts] = -1
     if not trace.modeled:
         gaps[starts] = 0.0

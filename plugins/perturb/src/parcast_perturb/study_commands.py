@@ -99,7 +99,7 @@ def experiments(
     as_json: Json = False,
 ) -> None:
     """List the answers that 'parcast perturb run --keep FOLDER' stored, in their order."""
-    from parcast_perturb.history import stored, table_lines
+    from parcast_perturb.history import stored_experiments, table_lines
 
-    answers = list(stored(folder))
+    answers = list(stored_experiments(folder))
     typer.echo(json.dumps(answers, allow_nan=False) if as_json else "\n".join(table_lines(answers)))

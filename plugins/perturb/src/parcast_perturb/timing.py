@@ -49,16 +49,16 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     assert outcome.ends is not None
     times, delays = untimed.events.times.copy(), outcome.ends[:, 0]
     times[:, END] += delays
-    moved = delays[:-1].copy()
-    moved[first_events(untimed)[1:] - 1] = 0.0  # of another rank
-    times[1:, START] += moved
+    start_delays = delays[:-1].copy()
+    start_delays[first_events(untimed)[1:] - 1] = 0.0  # of another rank
+    times[1:, START] += start_delays
     timed = attrs.evolve(
         untimed, events=attrs.evolve(untimed.events, times=times), where=trace.where
     )
-    return timed, _recorded(timed, Costs.of(work_query, ()))
+    return timed, _recording_machine(timed, Costs.of(work_query, ()))
 
 
-def _recorded(trace: Trace, costs: Costs) -> Recorded:
+def _recording_machine(trace: Trace, costs: Costs) -> Recorded:
     """Return what the costs say of a run, in seconds."""
     return Recorded(
         overhead=costs.overhead,
@@ -81,6 +81,6 @@ def _message_costs(trace: Trace, costs: Costs) -> Floats | None:
     within = (costs.local_startup, costs.local_per_byte)
     if within == network or not local.any():
         return None
-    ways = np.tile(np.array(network), (trace.count, 1))
-    ways[sends[local]] = within
-    return ways
+    costs_by_event = np.tile(np.array(network), (trace.count, 1))
+    costs_by_event[sends[local]] = within
+    return costs_by_event

@@ -223,9 +223,8 @@ def _stage(deltas: Any, state: Any, rules: Any, size: int, k: int, r: int) -> No
         row, peer_row = state.record[record, EVENT], state.record[partner, EVENT]
         rank, peer = state.record[record, SENDER], state.record[partner, SENDER]
         noise = hop(deltas, rules, rank, row, k, r)
-        arrival = hop(deltas, rules, peer, peer_row, k, r) + latency(
-            deltas, state, peer, peer_row, k, r
-        )
+        arrival = hop(deltas, rules, peer, peer_row, k, r)
+        arrival += latency(deltas, state, peer, peer_row, k, r)
         state.record_delay[record, STAGED, r] = max(
             state.record_delay[record, VALUE, r] + noise,
             state.record_delay[partner, VALUE, r] + arrival,

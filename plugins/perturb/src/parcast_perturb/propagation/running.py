@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
-from parcast_perturb.progress import shown
+from parcast_perturb.progress import event_progress
 from parcast_perturb.propagation.buffers import grow_records, initial_state
 from parcast_perturb.propagation.deadlock import deadlock_error
 from parcast_perturb.propagation.deltas import deltas_of
@@ -137,7 +137,7 @@ def _run_all(
     work = trace.count * replications
     rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
     advance, reason = PROPAGATION.form(work), PAUSED
-    with shown(trace.count if work > _PROGRESS_WORK else 0) as tell:
+    with event_progress(trace.count if work > _PROGRESS_WORK else 0) as tell:
         while reason != ENDED:
             if reason == NEEDS_RECORDS:
                 state = grow_records(state)
@@ -156,7 +156,7 @@ def _rules(
     if policy == "clocked" and not paper and recorded.latency is None:
         raise UnsupportedError(
             f"{trace.where}: clocks say when messages arrived only with the latency of the "
-            "machine that the trace was recorded on; state it (--recorded-on), or ask for "
+            "machine that the trace was recorded on; state it (--recorded-on), or use "
             "upper and lower"
         )
     receive = recorded.overhead_receive

@@ -36,6 +36,6 @@ def _check_clocks(query: Query) -> None:
     content: Traced = query.workload.content
     if content.added is None and not content.trace.comparable:
         raise UnsupportedError(
-            f"{content.trace.where}: the clocks of its ranks are not known to be one; ask "
+            f"{content.trace.where}: the clocks of its ranks are not known to be one; use "
             "perturb.upper and perturb.lower"
         )
