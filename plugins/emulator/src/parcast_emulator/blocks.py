@@ -86,6 +86,10 @@ class Blocks(NamedTuple):
     compute: Floats  #: seconds that each consumer computes, on a node of speed 1
     consumers: Consumers
 
+    def operations(self) -> int:
+        """Return how many reads and computations these are."""
+        return len(self.disk) + int(self.consumers.counts().sum())
+
     def joined(self, others: Sequence[Blocks]) -> Blocks:
         """Return these blocks and the others after them, with lists of consumers."""
         parts = [self, *others]

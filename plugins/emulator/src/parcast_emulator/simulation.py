@@ -189,8 +189,7 @@ class _EpochsRun:
 
     def begin_pass(self, blocks: Blocks, lengths: list[int]) -> Pass:
         """Return a pass to be simulated, and keep it if its times are wanted."""
-        counts = blocks.consumers.counts()
-        self.operations += len(blocks.disk) + int(counts.sum())
+        self.operations += blocks.operations()
         if self.record:
             blocks = blocks._replace(consumers=blocks.consumers.as_lists())
         epoch = sum(len(earlier.lengths) for earlier in self.passes)

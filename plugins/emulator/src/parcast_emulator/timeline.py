@@ -29,7 +29,7 @@ def few(epochs: Iterable[Blocks]) -> Iterator[Blocks]:
     """
     operations = 0
     for blocks in epochs:
-        operations += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        operations += blocks.operations()
         if operations > MOST_OPERATIONS:
             raise UnsupportedError(
                 f"a timeline shows up to {MOST_OPERATIONS:,} reads and computations, and here are "

@@ -40,7 +40,7 @@ def of_calls(query: Query) -> float | None:
 def _operations(query: Query) -> int | None:
     total = 0
     for blocks in query.workload.content.epochs(query, cluster_of(query)):
-        total += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        total += blocks.operations()
         if total > _COUNTED:
             return None
     return total

@@ -91,7 +91,7 @@ def _some(epochs: Iterator[Blocks], limit: int) -> Iterator[Blocks]:
     """Yield the epochs, or say that they are too many operations for plain Python."""
     total = 0
     for blocks in epochs:
-        total += len(blocks.disk) + int(blocks.consumers.counts().sum())
+        total += blocks.operations()
         if total > limit:
             raise UnsupportedError(_too_many(f"over {limit:,}"))
         yield blocks

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Literal
 
 import attrs
@@ -79,15 +80,8 @@ class Arrays:
                 slots,
             )
         number = Fraction if self.form == "exact" else float
-        integers, reals = (
-            [
-                x
-                for column in group
-                for x in (column.tolist() if isinstance(column, np.ndarray) else column)
-            ]
-            for group in (whole, real)
-        )
-        return Memory([*m, *integers], [*map(number, (*times, *reals))], sizes, slots)
+        reals = map(number, chain(times, _entries(real)))
+        return Memory([*m, *_entries(whole)], [*reals], sizes, slots)
 
     def grown(self, old: Memory) -> Memory:
         """Return a memory in the same state with room for twice as many timers."""
@@ -157,6 +151,12 @@ class Arrays:
         for place, tokens in net.initial.items():
             marking[self.numbers.places[place]] = tokens
         return marking
+
+
+def _entries(columns: Sequence[Any]) -> Iterator[Any]:
+    """Yield the entries of columns as Python's own numbers."""
+    for column in columns:
+        yield from column.tolist() if isinstance(column, np.ndarray) else column
 
 
 def kernel_arrays(
