@@ -19,7 +19,7 @@ from parcast import Machine, ParcastError, Prediction, Registry, Resource, Solve
 ROOT = Path(__file__).parents[2]
 
 #: Who begins: the command, and a worker that is sent what another process asks.
-BEGINNERS = {"cli/__init__.py", "cli/names.py", "study/work.py", "testing/plugin.py"}
+BEGINNERS = {"cli/app.py", "cli/options.py", "study/work.py", "testing/plugin.py"}
 
 MACHINE = {"processor": {"rate": 1}}
 WORKLOAD = {"name": "w", "phase": [{"parallel": 1}]}

@@ -37,7 +37,7 @@ def check_errors(results: Results, limit: float) -> int:
         )
         print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
     if limit < math.inf and all(row.measured is None for row in results.rows):
-        raise ParcastError("--tolerance: no measured time belongs to any row; ask about its points")
+        raise ParcastError("--tolerance: no measured time belongs to any row; predict its points")
     errors = [(row, row.error) for row in results.rows if row.error is not None]
     large = [(row, error) for row, error in errors if abs(error) > limit]
     for row, error in large[:5]:

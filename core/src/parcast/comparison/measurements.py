@@ -300,9 +300,9 @@ def _check_same(
     for name in dict.fromkeys((*first, *at)):
         if name in measured.columns or _key(first, [name]) == _key(at, [name]):
             continue
-        lacks, fix = f"there is no column {name!r}", "add it, or ask about one"
+        lacks, fix = f"there is no column {name!r}", "add it, or predict one alone"
         if name == "mapping":
-            lacks, fix = "it cannot state the mapping", "ask about one"
+            lacks, fix = "it cannot state the mapping", "predict one alone"
         raise UnknownNameError(
             f"{measured.where}: {lacks}, but {measurement.place} belongs to rows "
             f"with {shorten(first.get(name))} and with {shorten(at.get(name))}; {fix}"
@@ -322,6 +322,6 @@ def _check_columns(points: Sequence[Mapping[str, Any]], measured: Measurements) 
         several = {at[name] for at in points}
         if name not in measured.columns and len(several) > 1:
             raise UnknownNameError(
-                f"{measured.where}: there is no column {name!r}, but {len(several)} are asked "
-                "about; add it"
+                f"{measured.where}: there is no column {name!r}, but there are results "
+                f"for {len(several)}; add it"
             )

@@ -68,5 +68,5 @@ class StoredRows(Sequence[Row]):
             pack = store.get(block.key)
         if pack is None or pack.count != len(block.block):
             place = store.path(block.key) if store else "memory"
-            raise ParcastError(f"{place} was removed or damaged; ask for the study again")
+            raise ParcastError(f"{place} was removed or damaged; run the study again")
         return pack
