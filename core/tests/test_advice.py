@@ -87,7 +87,7 @@ def test_lower_bounds_disagree_with_nobody(make_registry, workload, machine):
     entries = [SolverEntry("bound.one", "phases", "parcast_tests:Bound", "A test.")]
     registry = make_registry("works", entries=entries)
     said = disagreement(advise(registry, workload, machine, p=4))
-    assert said == ["No estimates but lower bounds are the times of bound.one."]
+    assert said == ["Lower bounds, not estimates, are the times of bound.one."]
 
 
 def test_how_far_answers_are_apart_and_what_only_one_says(registry, workload, machine):

@@ -122,7 +122,7 @@ def test_what_no_choice_explains_is_told_by_the_part(asked, workload, machine):
     (one,) = why(asked, workload, machine, "plain,waits", **BUS)
     assert (one.steps, one.rest) == (
         (),
-        "what is left is mostly synchronization: 7 s against 0 s",
+        "the rest is mostly synchronization: 7 s against 0 s",
     )
 
 

@@ -179,7 +179,7 @@ def test_rows_that_only_a_missing_column_tells_apart_are_refused():
     sentence = "there is no column 'd', but measured.0. belongs to rows with 1 and with 2; add it"
     with pytest.raises(UnknownNameError, match=sentence):
         join([row(2), row(2, d=2)], one, [WORKLOAD])
-    with pytest.raises(UnknownNameError, match="no column 'machine', but 2 are asked about"):
+    with pytest.raises(UnknownNameError, match="no column 'machine', but there are results for 2"):
         join([row(2), attrs.evolve(row(4), machine="n")], one, [WORKLOAD])
 
 
@@ -209,7 +209,7 @@ ONE = read_measured([{"p": 2, "time": 1.0}])
     ],
 )  # fmt: skip
 def test_rows_of_one_measured_time_differ_in_nothing_it_lacks(first, second, name):
-    with pytest.raises(UnknownNameError, match=f"{name}.* but measured.* ask about one$"):
+    with pytest.raises(UnknownNameError, match=f"{name}.* but measured.* predict one alone$"):
         join([first, second], ONE, [WORKLOAD])
 
 

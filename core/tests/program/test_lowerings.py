@@ -180,7 +180,7 @@ def test_what_comes_before_the_start_is_not_counted():
 
 
 def test_an_access_by_all_together_says_what_it_leaves_out():
-    said = "an access by all together pays one startup of a disk"
+    said = "a collective access pays the latency (startup) of a disk once"
     assert said in counted(program("write(5, collective=True)"), 4)[1]
     assert said not in counted(program("write(5, collective=True)"), 1)[1]
     assert said not in counted(program("write(5)"), 4)[1]
@@ -188,7 +188,7 @@ def test_an_access_by_all_together_says_what_it_leaves_out():
 
 def test_what_a_phase_cannot_tell_of_access_and_messages_is_said():
     _, notes = counted(program("if rank == 0:", "    write(5)"), 4)
-    assert "access by some processes is counted as access by all, of the mean bytes" in notes
+    assert "access by some processes becomes access by all, of the mean bytes" in notes
     said = "access by all together is spread over all disks, other access to one disk each"
     cluster = REGISTRY.machine({**MACHINE.data, "storage": {"bandwidth": 1, "layout": "cluster"}})
     for line, differs in [
@@ -247,7 +247,7 @@ def test_unlike_processes_are_refused_with_the_ranks():
     ):
         counted(farm, 4)
     _, notes = counted(program("compute(4 + rank % 2)"), 4)
-    assert "processes compute unequally: all are counted as the busiest" in notes
+    assert "load imbalance: all processes compute as long as the busiest" in notes
     assert counted(program("compute(4 + rank % 2)"), 4)[0].serial == 5
 
 

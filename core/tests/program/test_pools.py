@@ -172,7 +172,9 @@ def test_pools_that_have_no_meaning_here_are_refused(call, said):
 
 
 def test_who_does_not_follow_pools_refuses_by_the_line():
-    with pytest.raises(UnsupportedError, match="program:5: tasks of a pool go to whoever is free"):
+    with pytest.raises(
+        UnsupportedError, match="program:5: tasks of a pool go to whichever process is free"
+    ):
         matched(asked(VECTOR_COLLECTIVES, 2))
 
 

@@ -125,7 +125,7 @@ def test_answers_of_code_that_cannot_be_read_are_not_kept(counting, grid, tmp_pa
     monkeypatch.setattr("parcast.study.digest.find_spec", lambda _: None)
     said = []
     counting.study(grid, executor="threads:1", cache=tmp_path, warn=said.append)
-    assert "the points of counts cannot be kept: the code of " in said[0]
+    assert "the points of counts cannot be cached: the code of " in said[0]
     assert list(tmp_path.rglob("*.json")) == []
 
 
@@ -189,7 +189,7 @@ def test_a_cache_that_cannot_be_written_gives_one_sentence_and_loses_nothing(
     rows = counting.study(grid, executor="threads:2", cache=tmp_path / "file", warn=said.append)
     assert same(rows, counting.study(grid, executor="threads:2", cache=None))
     assert len(said) == 1
-    assert "Not a directory; the study goes on, but what is done is not kept" in said[0]
+    assert "Not a directory; the study continues without caching its results" in said[0]
 
 
 def test_a_full_disk_gives_one_sentence_and_loses_nothing(counting, grid, tmp_path, monkeypatch):
@@ -271,7 +271,7 @@ def test_many_rows_stay_where_they_are_kept(counting, grid, tmp_path):
     with pytest.raises(IndexError):
         results.rows[24_000]
     next(tmp_path.rglob("*.json")).unlink()
-    with pytest.raises(ParcastError, match="was removed or damaged; ask for the study again"):
+    with pytest.raises(ParcastError, match="was removed or damaged; run the study again"):
         list(results.rows)
 
 

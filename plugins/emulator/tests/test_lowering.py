@@ -102,7 +102,7 @@ def test_the_program_is_of_the_p_that_was_asked():
     assert ready.workload.processes == 6
     (row,) = REGISTRY.compare(ready.workload, UNIT, p=7, solvers="emulator.tc").rows
     assert row.status.value == "invalid"
-    assert row.message.endswith("so it cannot be asked at p=7; give -p 6")
+    assert row.message.endswith("so it has no prediction at p=7; give -p 6")
 
 
 def test_too_large_a_program_is_refused(monkeypatch):

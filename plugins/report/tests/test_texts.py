@@ -60,7 +60,7 @@ def test_a_lower_bound_is_not_called_the_shortest_time():
     (case,) = cases(results(*bounds, row(2, solver="c", time=3.0, lower=3.0, upper=3.0)))
     assert case.answers == (
         "Shortest: 3 s at p=2, d=1 by c.",
-        "No estimates but lower bounds are the times of a.bound, b.bound.",
+        "Lower bounds, not estimates, are the times of a.bound, b.bound.",
     )
     (case,) = cases(results(*bounds))
     assert case.answers == ("There are lower bounds alone: a.bound, b.bound.",)

@@ -64,7 +64,7 @@ class Advice:
             "parts": prediction.parts is not None,
             "interval": prediction.ci is not None,
             "quantiles": bool(prediction.quantiles),
-            "what binds": prediction.binding is not None,
+            "bottleneck": prediction.binding is not None,
         }
         return tuple(word for word, offered in offers.items() if offered)
 
@@ -138,7 +138,7 @@ def advise(
     query = scenario.query(registry, processes, disks)
     tasks = {}
     for name in registry.solvers:
-        tell(f"{name}: is it able")
+        tell(f"{name}: checking")
         tasks[name] = resolve(registry, name, query, chosen)
     able = {name: task for name, task in tasks.items() if isinstance(task, Task)}
     defaults = _defaults(registry, able, query)
@@ -231,7 +231,7 @@ def disagreement(candidates: Sequence[Advice]) -> list[str]:
     elif groups and len(groups[0]) > 1:
         sentences = ["All answers are within 1 % of each other."]
     if bounds and len(timed) > 1:
-        sentences.append(f"No estimates but lower bounds are the times of {', '.join(bounds)}.")
+        sentences.append(f"Lower bounds, not estimates, are the times of {', '.join(bounds)}.")
     return sentences
 
 

@@ -286,13 +286,13 @@ def _rest(row: Row, anchor: Row) -> str:
         return f"it is {'a lower' if row.time == row.lower else 'an upper'} bound"
     if row.parts is None or anchor.parts is None:
         steps = [step for step in row.lowering if step not in anchor.lowering]
-        where = f"in what {steps[0]} keeps of the workload" if steps else "in the method"
-        return f"what is left is {where}"
+        where = f"in the conversion {steps[0]}" if steps else "in the method"
+        return f"the rest is {where}"
     names = (field.name for field in attrs.fields(Parts))
     parts = zip(names, row.parts.values(), anchor.parts.values(), strict=True)
     name, seconds, anchor_seconds = max(parts, key=lambda part: abs(part[1] - part[2]))
     times = f"{format_seconds(seconds)} against {format_seconds(anchor_seconds)}"
-    return f"what is left is mostly {name}: {times}"
+    return f"the rest is mostly {name}: {times}"
 
 
 def _ratio(row: Row, anchor: Row) -> float:

@@ -36,14 +36,14 @@ def advise(
     settings: Setting = None,
     seed: Seed = 0,
     every: Annotated[
-        bool, typer.Option("--every", help="Ask all that are able; may take minutes.")
+        bool, typer.Option("--every", help="Run every solver that can answer; may take minutes.")
     ] = False,
     json: Json = False,
 ) -> int:
     """Say which solvers can answer, what each gives, assumes and costs, and why they disagree.
 
-    One point is asked of those that compare would ask and of those that state to be cheap, not of
-    those that state to be dear; with --every of all. First come those that depart least.
+    Runs at one point the solvers that compare runs and those that state a low cost, but none that
+    states a high one; --every runs all. Those that depart least from the question come first.
     """
     from parcast.analysis.advice import advise, disagreement
 
@@ -76,13 +76,13 @@ def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[s
 
     if able:
         rows = [_row(candidate) for candidate in able]
-        print_table(("solver", "time", "gives besides", "reached by", "takes"), rows)
-        print("\n* what its family answers with\n")
+        print_table(("solver", "time", "also gives", "conversion", "run time"), rows)
+        print("\n* the default of its family\n")
     for text, solvers in solvers_by_text(able).items():
         print_text(f"{_named(solvers, able)}: {text}")
     for index, (text, solvers) in enumerate(solvers_by_text(able, "satisfied").items()):
         if index == 0:
-            print("\nassumed, and nothing here speaks against it:")
+            print("\nassumptions that hold here:")
         print_text(f"{_named(solvers, able)}: {text}")
     for index, sentence in enumerate(why):
         print_text(("\n" if index == 0 else "") + sentence)
@@ -110,10 +110,10 @@ def _named(solvers: Sequence[str], able: Sequence[Advice]) -> str:
 
 def _row(candidate: Advice) -> list[str]:
     time = candidate.prediction.time
-    reached = ", ".join(candidate.lowering) or "as it is"
+    reached = ", ".join(candidate.lowering) or "none"
     return [
         candidate.solver + ("*" if candidate.default else ""),
-        "not asked" if time is None else format_seconds(time),
+        "not run" if time is None else format_seconds(time),
         ", ".join(candidate.gives),
         reached if candidate.exact else f"{reached} (approximately)",
         _takes(candidate),

@@ -29,15 +29,15 @@ def check_errors(results: Results, limit: float) -> int:
     """Say what of the measured times is not compared, and which errors are too large."""
     unused = results.provenance.get("measured", {}).get("unused", [])
     if unused:
-        places = ", ".join(unused[:3]) + (", ..." if len(unused) > 3 else "")
+        positions = ", ".join(unused[:3]) + (", ..." if len(unused) > 3 else "")
         belong = (
             "1 measured time belongs"
             if len(unused) == 1
             else f"{len(unused)} measured times belong"
         )
-        print(f"parcast: {belong} to no row: {places}", file=sys.stderr)
+        print(f"parcast: {belong} to no row: {positions}", file=sys.stderr)
     if limit < math.inf and all(row.measured is None for row in results.rows):
-        raise ParcastError("--tolerance: no measured time belongs to any row; ask about its points")
+        raise ParcastError("--tolerance: no measured time belongs to any row; predict its points")
     errors = [(row, row.error) for row in results.rows if row.error is not None]
     large = [(row, error) for row, error in errors if abs(error) > limit]
     for row, error in large[:5]:

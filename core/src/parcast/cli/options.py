@@ -67,7 +67,5 @@ Output = Annotated[
 ]
 Uncertainty = Annotated[
     int,
-    typer.Option(
-        help="Draw the numbers stated with an uncertainty so often, such as 200.", metavar="N"
-    ),
+    typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N"),
 ]

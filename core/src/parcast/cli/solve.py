@@ -76,7 +76,7 @@ def compare(
     json: Json = False,
     output: Output = None,
 ) -> int:
-    """Ask every solver about a workload on a machine, side by side.
+    """Compare the predictions of all solvers for a workload on a machine.
 
     The speedup is over the same solver's time with one process and one disk; the error is over
     the measured time.
@@ -129,7 +129,7 @@ def predict(
     uncertainty: Uncertainty = 0,
     json: Json = False,
 ) -> int:
-    """Ask one solver, and show everything it knows."""
+    """Predict by one solver and show all details."""
     registry: Registry = context.obj
     question = _question(p, d, mapping, settings, seed)
     results = _compare(
@@ -208,13 +208,13 @@ def _print_row(row: Row) -> None:
         parts = attrs.asdict(row.parts)
         lines += [(name, format_seconds(seconds)) for name, seconds in parts.items()]
     if row.binding is not None:
-        lines.append(("binding", row.binding))
+        lines.append(("bottleneck", row.binding))
     from parcast.html import flatten
 
     lines += [(key, _shown(value)) for key, value in flatten(row.details) if key != "assumptions"]
     print_table(("", ""), [list(line) for line in lines])
     for word, texts in (
-        ("lowered", row.lowering),
+        ("converted", row.lowering),
         ("note", row.notes),
         ("assumes", row.details.get("assumptions", ())),
     ):

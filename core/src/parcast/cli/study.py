@@ -59,7 +59,7 @@ def study(
     json: Json = False,
     output: Output = None,
 ) -> int:
-    """Ask about a whole grid of workloads, machines, p, d, settings and solvers.
+    """Predict a whole grid of workloads, machines, p, d, settings and solvers.
 
     Finished points are cached: after an interruption the same command continues from there.
     """

@@ -180,7 +180,7 @@ def solver_names(
         return chosen
     chosen = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     if not chosen:
-        raise UnknownNameError("No solver was named; leave solvers out to ask every family")
+        raise UnknownNameError("No solver was named; leave solvers out to compare every family")
     for name in chosen:
         if name not in families:
             registry.lookup("solvers", name, {**registry.families, **registry.solvers})

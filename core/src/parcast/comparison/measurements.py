@@ -89,10 +89,10 @@ def read_measured(
     quantity = _quantity(where, list(raw[0][1]), speedups=speedups)
     columns = tuple(name for name in raw[0][1] if name != quantity)
     seen: dict[Any, Measurement] = {}
-    for place, row in raw:
+    for position, row in raw:
         if row.keys() != raw[0][1].keys():
-            raise FileError(f"{place}: its columns differ from those of {raw[0][0]}")
-        measurement = _measurement(place, row, quantity)
+            raise FileError(f"{position}: its columns differ from those of {raw[0][0]}")
+        measurement = _measurement(position, row, quantity)
         key = (_key(measurement.at, columns), measurement.value if repetitions else None)
         if key in seen:
             raise FileError(
@@ -161,7 +161,7 @@ def read_table(source: Any) -> tuple[str, list[Raw]]:
     return "the table given", [(f"measured[{index}]", row) for index, row in enumerate(rows)]
 
 
-def _measurement(place: str, row: Mapping[str, Any], quantity: str) -> Measurement:
+def _measurement(position: str, row: Mapping[str, Any], quantity: str) -> Measurement:
     amount, at = 0.0, {}
     for name, value in row.items():
         try:
@@ -171,10 +171,10 @@ def _measurement(place: str, row: Mapping[str, Any], quantity: str) -> Measureme
                 at[name] = _value(name, value)
         except (UnitError, ValueError) as error:
             reason = shorten(error, 200)
-            raise FileError(f"{place}: {name} = {shorten(repr(value))}: {reason}") from None
+            raise FileError(f"{position}: {name} = {shorten(repr(value))}: {reason}") from None
     if amount <= 0:
-        raise FileError(f"{place}: {quantity} = {amount:g} must be above 0")
-    return Measurement(amount, at, place)
+        raise FileError(f"{position}: {quantity} = {amount:g} must be above 0")
+    return Measurement(amount, at, position)
 
 
 def _measured(value: Any, dimension: str) -> float:
@@ -300,9 +300,9 @@ def _check_same(
     for name in dict.fromkeys((*first, *at)):
         if name in measured.columns or _key(first, [name]) == _key(at, [name]):
             continue
-        lacks, fix = f"there is no column {name!r}", "add it, or ask about one"
+        lacks, fix = f"there is no column {name!r}", "add it, or predict one alone"
         if name == "mapping":
-            lacks, fix = "it cannot state the mapping", "ask about one"
+            lacks, fix = "it cannot state the mapping", "predict one alone"
         raise UnknownNameError(
             f"{measured.where}: {lacks}, but {measurement.place} belongs to rows "
             f"with {shorten(first.get(name))} and with {shorten(at.get(name))}; {fix}"
@@ -322,6 +322,6 @@ def _check_columns(points: Sequence[Mapping[str, Any]], measured: Measurements) 
         several = {at[name] for at in points}
         if name not in measured.columns and len(several) > 1:
             raise UnknownNameError(
-                f"{measured.where}: there is no column {name!r}, but {len(several)} are asked "
-                "about; add it"
+                f"{measured.where}: there is no column {name!r}, but there are results "
+                f"for {len(several)}; add it"
             )

@@ -31,7 +31,7 @@ from parcast.quantities.formulas import Unit, Whole, is_uncertain, parse_quantit
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
 
-Place = tuple[str | int, ...]  #: where in the data of a file a number stands
+KeyPath = tuple[str | int, ...]  #: where in the data of a file a number stands
 
 #: More samples than this of one point take minutes and tell no more.
 MOST_SAMPLES = 100_000
@@ -49,7 +49,7 @@ class _Number:
 
     name: str
     owner: str  #: machine, workload or settings
-    place: Place
+    path: KeyPath
     text: str
     field: Unit | Whole | None = None  #: what the field takes; a parameter takes anything
 
@@ -164,8 +164,8 @@ def _numbers(
     for part in machine.parts:
         if isinstance(machine.data.get(part), Mapping):
             target = load_class(registry.parts[part].target)
-            for place, text, field in uncertain_numbers(machine.data[part], target, (part,)):
-                yield _Number(_spelled(place), "machine", place, text, field)
+            for path, text, field in uncertain_numbers(machine.data[part], target, (part,)):
+                yield _Number(_spelled(path), "machine", path, text, field)
     parameters = {k: v for k, v in settings.parameters.items() if k in workload.parameters}
     for name, value in parameters.items():
         if is_uncertain(value):
@@ -173,8 +173,8 @@ def _numbers(
     kind = registry.kinds.get(workload.kind)
     if kind is None or kind.suffix is not None:
         return
-    for place, text, field in uncertain_numbers(workload.data, load_class(kind.target)):
-        yield _Number(_spelled(place), "workload", place, text, field)
+    for path, text, field in uncertain_numbers(workload.data, load_class(kind.target)):
+        yield _Number(_spelled(path), "workload", path, text, field)
     read = {name for value in parameters.values() for name in _names_read(value)}
     for name, value in workload.data.get("parameters", {}).items():
         if is_uncertain(value) and (name not in parameters or name in read):
@@ -189,9 +189,9 @@ def _names_read(value: object) -> frozenset[str]:
         return frozenset()
 
 
-def _spelled(place: Place) -> str:
+def _spelled(path: KeyPath) -> str:
     text = ""
-    for key in place:
+    for key in path:
         text += f"[{key}]" if isinstance(key, int) else f".{key}"
     return text.removeprefix(".")
 
@@ -240,9 +240,9 @@ def _task(
 
 def _query(registry: Catalog, question: Question, drawn: Mapping[_Number, float]) -> Query:
     query, settings = question.query, question.settings
-    of: dict[str, dict[Place, float]] = {"machine": {}, "workload": {}, "settings": {}}
+    of: dict[str, dict[KeyPath, float]] = {"machine": {}, "workload": {}, "settings": {}}
     for number, value in drawn.items():
-        of[number.owner][number.place] = value
+        of[number.owner][number.path] = value
     scenario = Scenario(
         workload=_workload_with(registry, query.workload, of["workload"]),
         machine=_machine_with(registry, query.machine, of["machine"]),
@@ -254,7 +254,7 @@ def _query(registry: Catalog, question: Question, drawn: Mapping[_Number, float]
 
 
 def _workload_with(
-    registry: Catalog, workload: Workload, numbers: Mapping[Place, float]
+    registry: Catalog, workload: Workload, numbers: Mapping[KeyPath, float]
 ) -> Workload:
     if not numbers:
         return workload
@@ -262,23 +262,23 @@ def _workload_with(
     return workload_from_data(data, workload.where, registry.kinds, workload.name)
 
 
-def _machine_with(registry: Catalog, machine: Machine, numbers: Mapping[Place, float]) -> Machine:
+def _machine_with(registry: Catalog, machine: Machine, numbers: Mapping[KeyPath, float]) -> Machine:
     """Return the machine, whose settings are in its data, with other numbers."""
     if not numbers:
         return machine
     data, parts = _with(machine.data, numbers), dict(machine.parts)
-    for part in {str(place[0]) for place in numbers}:
+    for part in {str(path[0]) for path in numbers}:
         target: Any = load_class(registry.parts[part].target)
         parts[part] = structure(data[part], target, machine.where, part)
     return attrs.evolve(machine, parts=parts, data=data)
 
 
-def _with(data: Mapping[str, Any], numbers: Mapping[Place, float]) -> dict[str, Any]:
+def _with(data: Mapping[str, Any], numbers: Mapping[KeyPath, float]) -> dict[str, Any]:
     """Return a copy of data with other numbers at these places."""
     copied = copy.deepcopy(dict(data))
-    for place, number in numbers.items():
+    for path, number in numbers.items():
         table: Any = copied
-        for key in place[:-1]:
+        for key in path[:-1]:
             table = table[key]
-        table[place[-1]] = number
+        table[path[-1]] = number
     return copied

@@ -29,20 +29,20 @@ def read_csv(text: str, where: str) -> Iterator[Raw]:
     try:
         for cells in table:
             values = [meant(cell.strip()) for cell in cells]
-            place = f"{where}:{lines[table.line_num - 1][0]}"
+            position = f"{where}:{lines[table.line_num - 1][0]}"
             if heads:
-                yield place, _by_name(heads, values, place)
+                yield position, _by_name(heads, values, position)
             elif len(set(values)) < len(values):
-                raise FileError(f"{place}: a column stands twice; keep one of each")
+                raise FileError(f"{position}: a column stands twice; keep one of each")
             heads = heads or values
     except csv.Error as error:
         raise FileError(f"{where}:{lines[table.line_num - 1][0]}: {error}") from None
 
 
-def _by_name(heads: Sequence[str], values: Sequence[str], place: str) -> dict[str, str]:
+def _by_name(heads: Sequence[str], values: Sequence[str], position: str) -> dict[str, str]:
     if len(values) != len(heads):
         raise FileError(
-            f"{place}: {len(values)} values for {len(heads)} columns; give one for each"
+            f"{position}: {len(values)} values for {len(heads)} columns; give one for each"
         )
     return dict(zip(heads, values, strict=True))
 
@@ -67,8 +67,8 @@ def read_extrap(text: str, where: str) -> Iterator[Raw]:
         points = paths[_chosen(list(paths), where)]
         for index, entry in enumerate(points):
             point = entry["point"] if isinstance(entry["point"], list) else [entry["point"]]
-            place = f"{where}: point {index + 1}"
-            yield place, _timed(dict(zip(names, point, strict=True)), entry["values"], place)
+            position = f"{where}: point {index + 1}"
+            yield position, _timed(dict(zip(names, point, strict=True)), entry["values"], position)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FileError(
             f"{where}: this is not Extra-P's JSON, an object with 'parameters' and 'measurements' "
@@ -82,25 +82,25 @@ def read_extrap_lines(text: str, where: str) -> Iterator[Raw]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        place, entry = f"{where}:{number}", _parsed(line, f"{where}:{number}")
+        position, entry = f"{where}:{number}", _parsed(line, f"{where}:{number}")
         params = entry.get("params") if isinstance(entry, dict) else None
         if not isinstance(params, dict) or not _is_finite(entry.get("value")):
-            raise FileError(f'{place}: a line is {{"params": {{"p": 4}}, "value": 1.0}}')
+            raise FileError(f'{position}: a line is {{"params": {{"p": 4}}, "value": 1.0}}')
         name = (str(entry.get("callpath", "")), str(entry.get("metric", "")))
         points = series.setdefault(name, {})
         key = json.dumps(params, sort_keys=True)
-        points.setdefault(key, (place, params, []))[2].append(entry["value"])
-    for place, params, values in series[_chosen(list(series), where)].values():
-        yield place, _timed(params, values, place)
+        points.setdefault(key, (position, params, []))[2].append(entry["value"])
+    for position, params, values in series[_chosen(list(series), where)].values():
+        yield position, _timed(params, values, position)
 
 
-def _timed(params: Mapping[str, Any], values: Any, place: str) -> dict[str, Any]:
+def _timed(params: Mapping[str, Any], values: Any, position: str) -> dict[str, Any]:
     """Return a row of the parameters and the median of the times."""
     several = values if isinstance(values, list) else [values]
     if not several or not all(map(_is_finite, several)):
-        raise FileError(f"{place}: values = {shorten(values)} must be numbers")
+        raise FileError(f"{position}: values = {shorten(values)} must be numbers")
     if "time" in params:
-        raise FileError(f"{place}: a parameter is called 'time', as what is measured; rename it")
+        raise FileError(f"{position}: a parameter is called 'time', as what is measured; rename it")
     return {**params, "time": float(median(several))}
 
 

@@ -57,7 +57,7 @@ class Program:
         if query.p != self.recorded.size:
             raise InvalidPointError(
                 f"{self.recorded.where or query.workload.name}: recorded with "
-                f"{self.recorded.size} processes, so it cannot be asked at p={query.p}; "
+                f"{self.recorded.size} processes, so it has no prediction at p={query.p}; "
                 f"give -p {self.recorded.size}"
             )
         return self.recorded

@@ -76,8 +76,8 @@ def _sentence(way: _Way, group: Sequence[Row], rows: Sequence[Row]) -> str:
         name for peer in rows for name, value in own(peer).items() if own(row)[name] != value
     }
     settings = "".join(f", {name}={spelled(own(row)[name])}" for name in sorted(varying))
-    place = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{settings} by {row.solver}"
-    return f"{way.word}: {place}: {way.text(row)}"
+    run = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{settings} by {row.solver}"
+    return f"{way.word}: {run}: {way.text(row)}"
 
 
 def own(row: Row) -> Mapping[str, Any]:

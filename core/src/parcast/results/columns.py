@@ -80,9 +80,9 @@ def axes(names: Sequence[str], rows: Sequence[Flat]) -> tuple[str, ...]:
     counts = {name: len(distinct(rows, [name])) for name in settings(names)}
     twice = _first_twice(rows, [*GRID, *counts])
     if twice is not None:
-        place = ", ".join(f"{name} {twice[name]}" for name in GRID)
+        point = ", ".join(f"{name} {twice[name]}" for name in GRID)
         raise ParcastError(
-            f"Two rows fall on one place: {place}, with the same parameters, mapping and seed; "
+            f"Two rows fall on one place: {point}, with the same parameters, mapping and seed; "
             "keep one of them"
         )
     # What takes most values is most likely computed from the rest: try to do without it first.
@@ -104,10 +104,10 @@ def _first_twice(rows: Iterable[Flat], names: Iterable[str]) -> Flat | None:
     seen: set[tuple[Any, ...]] = set()
     names = tuple(names)
     for row in rows:
-        place = tuple(row.get(name) for name in names)
-        if place in seen:
+        point = tuple(row.get(name) for name in names)
+        if point in seen:
             return row
-        seen.add(place)
+        seen.add(point)
     return None
 
 

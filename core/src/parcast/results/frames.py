@@ -119,10 +119,10 @@ class _Grid:
 
     def cells(self, name: str, over: tuple[str, ...]) -> Array:
         """Return a column over some dimensions, with None where there is none."""
-        places = [{tick: index for index, tick in enumerate(self.ticks[dim])} for dim in over]
-        cells = np.full(list(map(len, places)), None, object)
+        indices = [{tick: index for index, tick in enumerate(self.ticks[dim])} for dim in over]
+        cells = np.full(list(map(len, indices)), None, object)
         for row in self.rows:
-            at = (place[row.get(dim)] for dim, place in zip(over, places, strict=True))
+            at = (index_of[row.get(dim)] for dim, index_of in zip(over, indices, strict=True))
             cells[tuple(at)] = row.get(name)
         return cells
 

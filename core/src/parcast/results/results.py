@@ -77,7 +77,7 @@ class Results:
                 part.name: [_part(row.parts, part.name) for row in self.rows]
                 for part in attrs.fields(Parts)
             },
-            "binding": [row.binding or "" for row in self.rows],
+            "bottleneck": [row.binding or "" for row in self.rows],
             "price": [price_text(row) for row in self.rows],
             "energy": [energy_text(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],

@@ -113,7 +113,7 @@ def _part(
             digests = digests_of(plan, code)
             store = Store(_folder(cache) / f"{plan.solver}-{code.hex()[:8]}")
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            warn(f"the points of {plan.solver} cannot be kept: {error}")
+            warn(f"the points of {plan.solver} cannot be cached: {error}")
     job = Job(content, folder=store.folder if store and local else None)
     run = Run(registry, plan, job, digests, workers, store, tell, warn)
     for block in run.finish():

@@ -102,8 +102,8 @@ class Plan:
         for at, (processes, end) in enumerate(zip(self._processes, self._ends, strict=True)):
             reached, scenario = -1, None
             for number in range(max(start, first) - first, min(stop, end) - first):
-                place, at_d = divmod(number, len(disks))
-                index, at_p = divmod(place, len(processes))
+                pair, at_d = divmod(number, len(disks))
+                index, at_p = divmod(pair, len(processes))
                 if scenario is None or index != reached:
                     reached, scenario = index, self._scenario(at, index)
                 p, d = processes[at_p], disks[at_d]

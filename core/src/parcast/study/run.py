@@ -65,8 +65,9 @@ class Workers:
             self.executor.submit(int).result()
         except BrokenExecutor:
             raise ParcastError(
-                'no process can be started; in a script, ask under: if __name__ == "__main__": '
-                "(from standard input or without that line, ask for executor 'threads')"
+                "no process can be started; in a script, start it under: "
+                'if __name__ == "__main__": '
+                "(from standard input or without that line, choose executor 'threads')"
             ) from None
         self._checked = True
 
@@ -80,8 +81,8 @@ class Workers:
         """
         if self.make is None:
             raise ParcastError(
-                "the executor broke, as when one of its processes is killed; what is finished is "
-                "kept: ask again with a new one"
+                "the executor broke, as when one of its processes is killed; finished points "
+                "are cached: run the study again with a new one"
             )
         self.close()
         self.executor = self.make()
@@ -219,6 +220,6 @@ class Run:
                 problem = put(self.store, part.key, part.content)
                 record = part if problem else attrs.evolve(part, content=None)
             if problem:
-                self.warn(f"{problem}; the study goes on, but what is done is not kept")
+                self.warn(f"{problem}; the study continues without caching its results")
             self.blocks.append(record)
             self.tell(len(part.block))

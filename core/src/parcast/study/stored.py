@@ -67,6 +67,6 @@ class StoredRows(Sequence[Row]):
         elif store is not None:
             pack = store.get(block.key)
         if pack is None or pack.count != len(block.block):
-            place = store.path(block.key) if store else "memory"
-            raise ParcastError(f"{place} was removed or damaged; ask for the study again")
+            origin = store.path(block.key) if store else "memory"
+            raise ParcastError(f"{origin} was removed or damaged; run the study again")
         return pack

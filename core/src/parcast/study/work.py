@@ -61,7 +61,7 @@ def pickled(registry: Catalog, plan: Plan) -> bytes:
         return pickle.dumps((plugins, plan))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise ParcastError(
-            f"the study cannot be sent to other processes ({error}); ask for executor 'threads'"
+            f"the study cannot be sent to other processes ({error}); choose executor 'threads'"
         ) from None
 
 

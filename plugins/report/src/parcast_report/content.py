@@ -108,7 +108,7 @@ def _answers(rows: Sequence[Row]) -> Iterator[str]:
     best = min(timed, key=_time)
     yield f"Shortest: {format_seconds(_time(best))} at {coordinates(best)} by {best.solver}."
     if bounds:
-        yield f"No estimates but lower bounds are the times of {', '.join(bounds)}."
+        yield f"Lower bounds, not estimates, are the times of {', '.join(bounds)}."
     last = max(timed, key=lambda row: (row.p, row.d))
     at_last = [row for row in timed if coordinates(row) == coordinates(last)]
     low, high = min(at_last, key=_time), max(at_last, key=_time)

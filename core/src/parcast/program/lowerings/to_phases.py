@@ -25,12 +25,11 @@ from parcast.quantities.formulas import Formula, Unit
 MOST_UNEQUAL = 1.5
 
 _COUNTED = (
-    "operations are counted: bursts are constant, nothing of a process overlaps, and who waits "
-    "for whom is not followed"
+    "operations are only counted: overlap (time too long) and waiting for other processes "
+    "(time too short) are ignored"
 )
 _CHAINED = (
-    "some processes receive before others send: chains of messages (pipelines, wavefronts) take "
-    "longer than is counted"
+    "some processes receive before others send: pipelines and wavefronts take longer than predicted"
 )
 
 _RECEIVING = frozenset({"recv", "irecv", "sendrecv", "wait", "waitall"})
@@ -78,16 +77,16 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
 def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
     """Yield what the phase leaves out."""
     if native.pools:
-        yield "tasks of a pool are counted as shared out evenly"
+        yield "tasks of a pool are divided evenly: their load imbalance is ignored"
     if counts.seconds.max() > 1.01 * counts.seconds.mean():
-        yield "processes compute unequally: all are counted as the busiest"
+        yield "load imbalance: all processes compute as long as the busiest"
     if any(block.op == "start" for block in native.blocks):
         yield "what comes before a start() that not all processes reach is counted too"
     if counts.accesses.min() < counts.accesses.max():
-        yield "access by some processes is counted as access by all, of the mean bytes"
+        yield "access by some processes becomes access by all, of the mean bytes"
     together = phase.io == "sync"
     if together and counts.accesses.any() and native.size > 1 and costs.disk_startup:
-        yield "an access by all together pays one startup of a disk"
+        yield "a collective access pays the latency (startup) of a disk once"
     files = {block.arguments["file"] for block in native.blocks if block.op in {"read", "write"}}
     if (
         costs.layout == "cluster"

@@ -81,10 +81,10 @@ def operation_columns(unrolled: Unrolled) -> Columns:
     if (count := unrolled.count()) > MOST_OPERATIONS:
         raise InvalidPointError(
             f"{unrolled.where}: at p={unrolled.size} there are {count:,} operations to look at "
-            f"rank by rank, more than fit in memory ({MOST_OPERATIONS:,}); ask a smaller p"
+            f"rank by rank, more than fit in memory ({MOST_OPERATIONS:,}); use a smaller p"
         )
     distinct = list({id(block): block for block in unrolled.blocks}.values())
-    index = {id(block): place for place, block in enumerate(distinct)}
+    index = {id(block): number for number, block in enumerate(distinct)}
     kinds = np.array([index[id(block)] for block in unrolled.blocks], np.int32)
     times = np.bincount(kinds, minlength=len(distinct))
     offsets, wait_offsets = _offsets(unrolled.size, distinct, times)

@@ -34,7 +34,7 @@ def sweep(columns: Columns, eager_limit: float) -> list[int]:
             if not messages.over(at[rank]):
                 break
             at[rank] += 1
-    return [place for place, end in zip(at, ends, strict=True) if place < end]
+    return [operation for operation, end in zip(at, ends, strict=True) if operation < end]
 
 
 class _Messages:

@@ -48,7 +48,7 @@ def matched(query: Query, *, pools: bool = False) -> Matched:
     if prepared.native.pools and not pools:
         site = next(block.site for block in prepared.native.blocks if block.op == "pool")
         raise UnsupportedError(
-            f"{prepared.native.line(site)}: tasks of a pool go to whoever is free, which is not "
-            "followed here; ask another family, or deal the tasks out in a fixed order"
+            f"{prepared.native.line(site)}: tasks of a pool go to whichever process is "
+            "free, which this solver does not model; use another family or assign them in order"
         )
     return prepared

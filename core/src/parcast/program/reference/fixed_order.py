@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from parcast.model.costs import Costs
-from parcast.program.reference.process_sweep import Step, steps_of
+from parcast.program.reference.process_sweep import steps_of
+from parcast.program.reference.processes import Step
 from parcast.program.source.operations import ANY
 from parcast.program.unroll.blocks import Block, Operation, Unrolled
 
@@ -65,7 +66,7 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
 
 
 def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
-    places = {step.order: place for place, step in enumerate(steps)}
+    positions = {step.order: position for position, step in enumerate(steps)}
     for step in steps:
         operation = step.operation
         if operation.op in _TIMED:
@@ -75,5 +76,5 @@ def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
                 operation.site, operation.op, {**operation.arguments, "src": step.source}
             )
         else:
-            requests = tuple(places[request] for request in operation.requests)
+            requests = tuple(positions[request] for request in operation.requests)
             yield Operation(operation.site, operation.op, operation.arguments, requests)

@@ -40,12 +40,12 @@ class Requests:
         self._now: list[tuple[int, int, Any, Callable[[Any], None]]] = []
         self._until: Any = 0  #: the end of the instant of what is in ``_now``
 
-    def add(self, time: Any, rank: int, place: int, serve: Callable[[Any], None]) -> None:
+    def add(self, time: Any, rank: int, order: int, serve: Callable[[Any], None]) -> None:
         """Ask to be served at a time or after it."""
         if self._now and time <= self._until:
-            heapq.heappush(self._now, (rank, place, time, serve))
+            heapq.heappush(self._now, (rank, order, time, serve))
         else:
-            heapq.heappush(self._later, (time, rank, place, serve))
+            heapq.heappush(self._later, (time, rank, order, serve))
 
     def time(self) -> Any:
         """Return when the first of all asks, or None if there is none."""
@@ -58,7 +58,7 @@ class Requests:
         if not self._now:
             self._until = end_of_instant(self._later[0][0])
             while self._later and self._later[0][0] <= self._until:
-                time, rank, place, serve = heapq.heappop(self._later)
-                heapq.heappush(self._now, (rank, place, time, serve))
+                time, rank, order, serve = heapq.heappop(self._later)
+                heapq.heappush(self._now, (rank, order, time, serve))
         *_, time, serve = heapq.heappop(self._now)
         serve(time)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError, SolveError
@@ -19,18 +18,9 @@ from parcast.model.costs import Costs
 from parcast.model.query import Parts
 from parcast.program.reference.instants import Requests, end_of_instant, latest_end
 from parcast.program.reference.outcome import Reference
+from parcast.program.reference.processes import Mailbox, Message, Process, Receive, Step, is_eager
 from parcast.program.source.operations import ANY
 from parcast.program.unroll.blocks import Operation, Unrolled
-
-
-@attrs.frozen
-class Step:
-    """An operation that a process has done, tasks that it took among them."""
-
-    order: int  #: its place in the process's own list; of a task, that of the pool
-    operation: Operation
-    seconds: float  #: from its beginning to its end
-    source: int  #: who sent what a receive took
 
 
 def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
@@ -58,81 +48,15 @@ def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
     return _Sweep(unrolled, costs).result()
 
 
-@attrs.define(eq=False)
-class _Message:
-    """A message; ``flight`` (R) and ``arrival`` (A) are None until they are known."""
-
-    source: int
-    order: int
-    target: int
-    bytes: float
-    eager: bool
-    ready: float
-    asker: int  #: the process that asks for what the message passes: its source, or who fetches
-    flight: float | None = None
-    arrival: float | None = None
-
-    def eligible(self) -> float | None:
-        """Return when a wildcard may take it, if that is known."""
-        return self.arrival if self.eager else self.ready
-
-
-@attrs.define(eq=False)
-class _Receive:
-    source: int
-    order: int
-    posted: float
-    message: _Message | None = None
-
-
-@attrs.define(eq=False)
-class _Mailbox:
-    """The messages and receives of one destination and tag that have no partner yet."""
-
-    messages: list[_Message] = attrs.field(factory=list)
-    receives: list[_Receive] = attrs.field(factory=list)
-
-
-@attrs.define(eq=False)
-class _Process:
-    """A process, stopped where it waits or ended."""
-
-    operations: list[tuple[int, Operation]]  #: with the place that each has in the program
-    place: int = 0
-    clock: float = 0
-    entered: bool = False  #: it has started the operation at its place
-    blocked: bool = False  #: until what it asked for is served
-    awaited: list[tuple[_Message | _Receive, float]] = attrs.field(factory=list)
-    overhead: float = 0  #: its own time after the wait
-    requests: dict[int, _Message | _Receive] = attrs.field(factory=dict)
-    spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
-    since: float = 0  #: when the operation at its place began
-    steps: list[Step] = attrs.field(factory=list)
-
-    def note(self) -> None:
-        """Write down the operation at its place, which has ended."""
-        first = self.awaited[0][0] if self.awaited else None
-        message = first.message if isinstance(first, _Receive) else None
-        order, operation = self.operations[self.place]
-        source = ANY if message is None else message.source
-        self.steps.append(Step(order, operation, self.clock - self.since, source))
-
-    def spend(self, part: str, until: float) -> None:
-        self.spent.append((part, self.clock, until))
-        self.clock = until
-
-
 class _Sweep:
     def __init__(self, unrolled: Unrolled, costs: Costs) -> None:
         self.unrolled = unrolled
         self.costs = costs
         self.node = costs.placement.node.tolist()
-        self.processes = [
-            _Process(list(enumerate(operations))) for operations in unrolled.by_rank()
-        ]
+        self.processes = [Process(list(enumerate(operations))) for operations in unrolled.by_rank()]
         self.tasks_taken: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
-        self.mailboxes: dict[tuple[int, int], _Mailbox] = defaultdict(_Mailbox)
-        self.wildcards: dict[int, tuple[_Receive, _Mailbox]] = {}
+        self.mailboxes: dict[tuple[int, int], Mailbox] = defaultdict(Mailbox)
+        self.wildcards: dict[int, tuple[Receive, Mailbox]] = {}
         self.requests = Requests()
         self.free: dict[tuple[str, int], float] = defaultdict(int)
         self.start: float = 0
@@ -142,13 +66,13 @@ class _Sweep:
         while self.serve():
             self.run()
         for rank, process in enumerate(self.processes):
-            if process.place < len(process.operations):
-                raise self.stuck(rank, process.operations[process.place][1])
+            if process.position < len(process.operations):
+                raise self.stuck(rank, process.operations[process.position][1])
         ends = tuple(process.clock for process in self.processes)
         parts = tuple(self.parts(process, max(ends)) for process in self.processes)
         return Reference(max(ends) - self.start, self.start, ends, parts)
 
-    def parts(self, process: _Process, end: float) -> Parts:
+    def parts(self, process: Process, end: float) -> Parts:
         totals: dict[str, float] = defaultdict(int)
         for part, since, until in [*process.spent, ("synchronization", process.clock, end)]:
             totals[part] += max(until, self.start) - max(since, self.start)
@@ -167,18 +91,18 @@ class _Sweep:
         while moved:
             moved = False
             for rank, process in enumerate(self.processes):
-                while process.place < len(process.operations):
+                while process.position < len(process.operations):
                     if not process.entered:
                         process.entered = moved = True
                         process.since = process.clock
-                        self.enter(rank, process, *process.operations[process.place])
+                        self.enter(rank, process, *process.operations[process.position])
                     if process.blocked or not self.leave(process):
                         break
                     process.entered, moved = False, True
                     process.note()
-                    process.place += 1
+                    process.position += 1
 
-    def enter(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
+    def enter(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         """Do what an operation does before it waits, and note what it waits for."""
         arguments, costs = operation.arguments, self.costs
         process.awaited, process.overhead = [], 0
@@ -198,8 +122,8 @@ class _Sweep:
                 process.requests[order] = self.post(rank, process, order, arguments)
                 process.overhead = costs.overhead_receive
             case "wait" | "waitall":
-                requests = [process.requests[place] for place in operation.requests]
-                process.awaited = [(request, 0) for request in requests if not _is_eager(request)]
+                requests = [process.requests[request] for request in operation.requests]
+                process.awaited = [(request, 0) for request in requests if not is_eager(request)]
                 process.overhead = costs.overhead_receive
             case "read" | "write":
                 process.blocked = True
@@ -219,11 +143,11 @@ class _Sweep:
             case name:
                 raise SolveError(f"{name} must be expanded into messages first")
 
-    def leave(self, process: _Process) -> bool:
+    def leave(self, process: Process) -> bool:
         """Wait if all that is awaited is known, and tell whether it is."""
         arrivals: list[tuple[float, float]] = []
         for awaited, extra in process.awaited:
-            message = awaited.message if isinstance(awaited, _Receive) else awaited
+            message = awaited.message if isinstance(awaited, Receive) else awaited
             if message is None or message.flight is None or message.arrival is None:
                 return False
             arrivals.append((message.arrival + extra, message.flight))
@@ -235,13 +159,13 @@ class _Sweep:
         process.spend("communication", process.clock + process.overhead)
         return True
 
-    def send(self, rank: int, process: _Process, order: int, operation: Operation) -> None:
+    def send(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         arguments = operation.arguments
         process.spend("communication", process.clock + self.costs.sending(arguments["bytes"]))
         eager = arguments["bytes"] <= self.costs.eager_limit
         target = arguments["dst"]
         ready = process.clock
-        message = _Message(rank, order, target, arguments["bytes"], eager, ready, asker=rank)
+        message = Message(rank, order, target, arguments["bytes"], eager, ready, asker=rank)
         box = self.mailboxes[target, arguments["tag"]]
         receive = next((waiting for waiting in box.receives if waiting.source == rank), None)
         if receive is None:
@@ -260,10 +184,10 @@ class _Sweep:
             process.awaited.append((incoming, self.costs.overhead_receive))
 
     def post(
-        self, rank: int, process: _Process, order: int, arguments: Mapping[str, Any]
-    ) -> _Receive:
+        self, rank: int, process: Process, order: int, arguments: Mapping[str, Any]
+    ) -> Receive:
         source, box = arguments["src"], self.mailboxes[rank, arguments["tag"]]
-        receive = _Receive(source, order, process.clock)
+        receive = Receive(source, order, process.clock)
         if source == ANY:
             self.wildcards[rank] = (receive, box)
             return receive
@@ -275,12 +199,12 @@ class _Sweep:
             self.join(message, receive)
         return receive
 
-    def join(self, message: _Message, receive: _Receive) -> None:
+    def join(self, message: Message, receive: Receive) -> None:
         receive.message = message
         if not message.eager:
             self.fly(message, max(message.ready, receive.posted))
 
-    def fly(self, message: _Message, at: float) -> None:
+    def fly(self, message: Message, at: float) -> None:
         """Send a message off, or ask for the resource that it passes first."""
         message.flight = at
         source, target, costs = message.source, message.target, self.costs
@@ -299,16 +223,16 @@ class _Sweep:
         self.free[resource] = begin + seconds
         return begin
 
-    def over_bus(self, message: _Message, at: float) -> None:
+    def over_bus(self, message: Message, at: float) -> None:
         seconds = message.bytes * self.costs.per_byte
         message.arrival = self.hold(("bus", 0), at, seconds) + seconds + self.costs.startup
 
-    def out_of_port(self, message: _Message, at: float) -> None:
+    def out_of_port(self, message: Message, at: float) -> None:
         seconds = message.bytes * self.costs.per_byte
         header = self.hold(("out", self.node[message.source]), at, seconds) + self.costs.startup
         self.ask(header, message.asker, message.order, partial(self.into_port, message))
 
-    def into_port(self, message: _Message, at: float) -> None:
+    def into_port(self, message: Message, at: float) -> None:
         seconds = message.bytes * self.costs.per_byte
         message.arrival = self.hold(("in", self.node[message.target]), at, seconds) + seconds
 
@@ -327,8 +251,8 @@ class _Sweep:
             self.tasks_taken[number] += 1
             fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
             again = [(order, work) for work in (*pool.work.rank(task), operation)]
-            process.operations[process.place + 1 : process.place + 1] = again
-        message = _Message(0, order, rank, fetched, True, at, asker=rank)
+            process.operations[process.position + 1 : process.position + 1] = again
+        message = Message(0, order, rank, fetched, True, at, asker=rank)
         process.awaited, process.blocked = [(message, 0)], False
         self.fly(message, at)
 
@@ -371,7 +295,3 @@ class _Sweep:
 def _plain(value: Any) -> Any:
     """Return a Python number for one of numpy's."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-
-
-def _is_eager(request: _Message | _Receive) -> bool:
-    return isinstance(request, _Message) and request.eager

@@ -10,7 +10,7 @@ from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tr
 from parcast.quantities.expressions import Expr, names_in
 
 #: A statement's place in the source: line and column, which no two statements share.
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 #: What a value may change with: ``rank``, ``size``, parameters and loop variables.
 Roots = frozenset[str]
@@ -25,18 +25,18 @@ class Attributes:
     #: What each expression of a statement depends on: arguments of an operation by their
     #: name, ``value`` of an assignment, ``test`` of an if, ``start``, ``stop``, ``step`` of
     #: a loop. A variable's own dependences stand for it, those of control included.
-    depends: Mapping[Place, Mapping[str, Roots]]
+    depends: Mapping[Position, Mapping[str, Roots]]
     #: What decides whether, and how often, a statement is reached.
-    control: Mapping[Place, Roots]
+    control: Mapping[Position, Roots]
     #: The variables that a loop carries from one iteration to the next.
-    carried: Mapping[Place, frozenset[str]]
+    carried: Mapping[Position, frozenset[str]]
 
     def uniform(self, statement: Statement) -> bool:
         """Tell whether every rank reaches the statement alike."""
         return "rank" not in self.control[place(statement)]
 
 
-def place(statement: Statement) -> Place:
+def place(statement: Statement) -> Position:
     """Return where a statement stands."""
     return (statement.line, statement.col)
 

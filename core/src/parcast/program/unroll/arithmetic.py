@@ -74,9 +74,9 @@ def _on_lane(f: str, args: Sequence[Any], rank: int) -> Value:
 
 def _lane_by_lane(f: str, args: Sequence[Any], arrays: list[Any], ranks: Ranks) -> NDArray[Any]:
     if len(arrays) == 1 and arrays[0].dtype != object:
-        values, first, places = np.unique(arrays[0], return_index=True, return_inverse=True)
+        values, first, positions = np.unique(arrays[0], return_index=True, return_inverse=True)
         args = [values if arg is arrays[0] else arg for arg in args]
-        return _array(_results(f, args, ranks[first]))[places]
+        return _array(_results(f, args, ranks[first]))[positions]
     return _array(_results(f, args, ranks))
 
 

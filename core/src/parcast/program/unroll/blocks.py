@@ -127,14 +127,14 @@ class Unrolled:
         """
         wanted = range(self.size) if ranks is None else ranks
         lists: dict[int, list[Operation]] = {rank: [] for rank in wanted}
-        places: dict[int, dict[int, int]] = {rank: {} for rank in wanted}
+        positions: dict[int, dict[int, int]] = {rank: {} for rank in wanted}
         for ordinal, block in enumerate(self.blocks):
             members = range(self.size) if block.ranks is None else block.ranks.tolist()
             columns = {k: _listed(v, len(members)) for k, v in block.arguments.items()}
             for lane, rank in enumerate(members):
                 if rank in lists:
-                    waited = _waited(block, ordinal, rank, places[rank])
-                    places[rank][ordinal] = len(lists[rank])
+                    waited = _waited(block, ordinal, rank, positions[rank])
+                    positions[rank][ordinal] = len(lists[rank])
                     arguments = {k: column[lane] for k, column in columns.items()}
                     lists[rank].append(Operation(block.site, block.op, arguments, waited))
         return [lists[rank] for rank in wanted]
@@ -147,12 +147,14 @@ class Unrolled:
 
         Blocks take turns over the ranks: first operations first.
         """
-        order = [(place, rank) for rank, listed in enumerate(lists) for place in range(len(listed))]
+        order = [
+            (position, rank) for rank, listed in enumerate(lists) for position in range(len(listed))
+        ]
         order.sort()
-        ordinal = {(rank, place): index for index, (place, rank) in enumerate(order)}
+        ordinal = {(rank, position): index for index, (position, rank) in enumerate(order)}
         blocks = []
-        for index, (place, rank) in enumerate(order):
-            operation = lists[rank][place]
+        for index, (position, rank) in enumerate(order):
+            operation = lists[rank][position]
             requests = tuple(Request(index - ordinal[rank, r]) for r in operation.requests)
             ranks = np.array([rank])
             blocks.append(Block(operation.site, operation.op, ranks, operation.arguments, requests))
@@ -163,10 +165,10 @@ def _listed(value: Any, count: int) -> Sequence[Any]:
     return value.tolist() if isinstance(value, np.ndarray) else [value] * count
 
 
-def _waited(block: Block, ordinal: int, rank: int, places: Mapping[int, int]) -> tuple[int, ...]:
+def _waited(block: Block, ordinal: int, rank: int, positions: Mapping[int, int]) -> tuple[int, ...]:
     """Return where in the rank's list the requests stand that it waits for."""
     return tuple(
-        places[ordinal - request.back]
+        positions[ordinal - request.back]
         for request in block.requests
         if request.ranks is None or _holds(request.ranks, rank)
     )

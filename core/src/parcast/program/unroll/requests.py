@@ -95,8 +95,8 @@ class OpenRequests:
 
 
 def _divided(group: Lanes, lanes: Lanes) -> tuple[Lanes | None, Lanes | None]:
-    places = np.minimum(np.searchsorted(lanes.ranks, group.ranks), len(lanes.ranks) - 1)
-    inside = lanes.ranks[places] == group.ranks
+    positions = np.minimum(np.searchsorted(lanes.ranks, group.ranks), len(lanes.ranks) - 1)
+    inside = lanes.ranks[positions] == group.ranks
     if not inside.any():
         return None, group
     if inside.all():

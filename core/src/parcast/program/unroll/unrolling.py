@@ -53,7 +53,7 @@ def unroll(tree: Tree, size: int, parameters: Mapping[str, Value]) -> Unrolled:
     if size > MOST_RANKS:
         raise InvalidPointError(
             f"{run.where}: p={size:,} is more processes than a program can be unrolled for "
-            f"({MOST_RANKS:,}); ask a smaller p"
+            f"({MOST_RANKS:,}); use a smaller p"
         )
     ranks = np.arange(size)
     names = {"rank": ranks if size > 1 else 0, "size": size, **parameters}
@@ -140,7 +140,7 @@ class _Run:
         if self._bytes > MOST_BYTES:
             count = f"more than {self._operations:,} operations"
             sentence = f"the program has {count}, whose arguments take over {MOST_BYTES:,} bytes"
-            self._fail(line, f"{sentence}; ask a smaller p or lower its iterations")
+            self._fail(line, f"{sentence}; use a smaller p or lower its iterations")
 
     def _refuse(self, line: int, size: str) -> NoReturn:
         limit = f"more than the {MOST_STEPS:,} that fit in memory"
