@@ -38,10 +38,17 @@ MPI.Request.Waitall([received, sent])
 received, sent = world.irecv(source=other), world.isend("text", other)
 assert received.wait() == "text"
 sent.wait()
-back = world.Split(0, -world.rank)
+if world.rank == 0:
+    world.send(obj="by name", dest=other, tag=3); world.Send(buf=data, dest=other, tag=3)
+else:
+    world.recv(source=other, tag=3); world.Recv(buf=into, source=other, tag=3)
+world.Isend(buf=data, dest=other, tag=4).Wait() if world.rank else world.Recv(buf=into, tag=4)
+world.Gather(root=1, recvbuf=np.zeros(20) if world.rank else None, sendbuf=np.zeros(10))
+world.Reduce(op=MPI.MAX, root=1, recvbuf=into if world.rank else None, sendbuf=data)
+back = world.Split(color=0, key=-world.rank)
 assert back.sendrecv(3, other, source=other) == 3
 back.Gather(np.zeros(2), np.zeros(4) if back.rank == 0 else None, 0)
-again = [back.Send_init(data, other, 7), back.Recv_init(into, other, 7)]
+again = [back.Send_init(buf=data, dest=other, tag=7), back.Recv_init(into)]
 for _ in range(2):
     MPI.Prequest.Startall(again)
     MPI.Prequest.Waitall(again)
@@ -77,7 +84,7 @@ def test_it_records_what_the_compiled_one_does(
     assert messages(found) == messages(expected)
     assert messages(found)[0] == messages(found)[1]
     assert found["comms"] == expected["comms"]
-    kinds = {"allreduce", "gather", "ibarrier"}
+    kinds = {"allreduce", "gather", "reduce", "ibarrier"}
     for mine, theirs in zip(found["ranks"], expected["ranks"], strict=True):
         sized = [[(e["kind"], e["bytes"]) for e in r if e["kind"] in kinds] for r in (mine, theirs)]
         assert sized[0] == sized[1]
@@ -95,7 +102,7 @@ def test_a_rank_that_dies_leaves_its_records(
     one = read_run(tmp_path / "t").ranks[1]
     assert not one.ended
     counts = Counter(e["kind"] for e in neutral(read_run(tmp_path / "t"))["ranks"][1])
-    assert (counts["gather"], counts["waitall"], counts["barrier"]) == (1, 3, 0)
+    assert (counts["gather"], counts["waitall"], counts["barrier"]) == (2, 3, 0)
 
 
 def test_a_full_disk_ends_the_trace_only(

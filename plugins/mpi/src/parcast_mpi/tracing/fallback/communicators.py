@@ -83,10 +83,11 @@ class RecordedComm:
 
 
 def _sending(name: str) -> Any:
+    """Return a send; as in mpi4py, its message is ``obj`` or ``buf``."""
     measured = pickled if name.islower() else amount
     posts = name.lower().startswith("i")
 
-    def method(self: RecordedComm, message: Any, dest: int, tag: int = 0) -> Any:
+    def send(self: RecordedComm, message: Any, dest: int, tag: int) -> Any:
         sent = {"peer": self.world_rank(dest), "tag": tag, "amount": measured(message)}
         start = now()
         result = self.original(name)(message, dest, tag)
@@ -96,7 +97,9 @@ def _sending(name: str) -> Any:
         self.log(name.lower(), start, request=number, **sent)
         return request
 
-    return method
+    if name.islower():
+        return lambda self, obj, dest, tag=0: send(self, obj, dest, tag)
+    return lambda self, buf, dest, tag=0: send(self, buf, dest, tag)
 
 
 def _receiving(name: str) -> Any:
@@ -126,22 +129,25 @@ def _posting(name: str) -> Any:
 
 def _persistent(name: str, kind: str) -> Any:
     """Return a method that makes a persistent request."""
+    receives = kind == "irecv"
 
-    def method(self: RecordedComm, buf: Any, peer: int, tag: int = 0) -> Prequest:
+    def post(self: RecordedComm, buf: Any, peer: int, tag: int) -> Prequest:
         request = Prequest(self.original(name)(buf, peer, tag))
-        receives = kind == "irecv"
         size = 0 if receives else amount(buf)
 
         def begin(start: int) -> None:
             members = self.members if receives else None
             request.origin = RequestOrigin(self.recorder.new_request(), self.number, members)
-            world, number = self.world_rank(peer), request.origin.number
+            world = peer if peer == MPI.ANY_SOURCE else self.world_rank(peer)
+            number = request.origin.number
             self.log(kind, start, peer=world, tag=tag, amount=size, request=number)
 
         request.begin = begin
         return request
 
-    return method
+    if receives:
+        return lambda self, buf, source=ANY[0], tag=ANY[1]: post(self, buf, source, tag)
+    return lambda self, buf, dest, tag=0: post(self, buf, dest, tag)
 
 
 def _probing(name: str) -> Any:
@@ -166,7 +172,7 @@ def _collective(name: str) -> Any:
     plain = kind.removeprefix("i")
 
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        values = [*arguments, *keywords.values()]
+        values = [*arguments, *(keywords[word] for word in _IN_ORDER if word in keywords)]
         size = 0 if objects else _buffer_contribution(plain, values, self.size)
         root = keywords.get("root", _root(arguments)) if plain in _ROOTED else NONE
         start = now()
@@ -185,6 +191,9 @@ def _collective(name: str) -> Any:
 
     return method
 
+
+#: mpi4py's names of what is sent and received, in the order of its parameters.
+_IN_ORDER = ("sendobj", "obj", "sendbuf", "buf", "recvbuf")
 
 _ROOTED = frozenset({"bcast", "gather", "gatherv", "scatter", "scatterv", "reduce"})
 
