@@ -13,6 +13,9 @@ from parcast_pamela.language.functions import Exact
 #: Rounding may bring a value of 0 so far below 0.
 _SLACK = 1e-9
 
+#: Expressions that are 0 or more
+Facts = tuple[Polynomial, ...]
+
 
 class ParameterRanges:
     """The facts that are stated, and each parameter as its lower bound and a symbol above 0.
@@ -78,7 +81,7 @@ class ParameterRanges:
         """Return a shifted expression as it was before."""
         return self.kernel.substitute(polynomial, self._unshifted)
 
-    def refuted(self, polynomial: Polynomial, facts: tuple[Polynomial, ...]) -> bool:
+    def refuted(self, polynomial: Polynomial, facts: Facts) -> bool:
         """Return whether an expression is below 0 at a point where all facts hold."""
         return any(
             sample.value(polynomial) < -_SLACK and all(sample.value(fact) >= 0 for fact in facts)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from parcast_pamela.algebra.growth import direction
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
-from parcast_pamela.algebra.ranges import ParameterRanges
+from parcast_pamela.algebra.ranges import Facts, ParameterRanges
 from parcast_pamela.algebra.terms import atoms_to_choose, denominators, split, whole_coefficients
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
@@ -20,7 +20,6 @@ _DEEPEST, _MOST, _NESTED = 6, 24, 8
 _LONGEST = 48
 
 _NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
-Facts = tuple[Polynomial, ...]
 
 
 class Signs:
