@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from random_tasks import random_model
 
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
-from parcast_pamela.solvers.accuracy import random_model
 
 MODELS, WIDTH = 1000, 0.25
 MRM = """

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import sympy
 from sympy.core.cache import clear_cache
+from sympy_kernel import SympyKernel
 
 import parcast_pamela
 from parcast import Registry
 from parcast_pamela.algebra.polynomials import BINDERS
 from parcast_pamela.algebra.printing import SYMPY, atoms, text
-from parcast_pamela.algebra.sympy_kernel import SympyKernel
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import QUANTITIES, compiled_function
 from parcast_pamela.compilation.compiler import compile_model

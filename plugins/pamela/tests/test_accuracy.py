@@ -12,7 +12,9 @@ from parcast_pamela.compilation.compiler import Values, compile_model
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
-from parcast_pamela.solvers.accuracy import ALPHA, estimate, random_model
+from parcast_pamela.solvers.accuracy import ALPHA, estimate
+
+from ..benchmarks.random_tasks import random_model  # noqa: TID252  (of a script, no package)
 
 
 def by_hand(simulation):

@@ -27,7 +27,7 @@ def test_compile(file, capsys):
     assert main(["pamela", "compile", file, "--set", "P=12"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[4] == "lower bound    N*max(P*ts, tl + ts)"
-    assert "binds          s" in lines
+    assert "bottleneck     s" in lines
 
 
 def test_a_fixed_parameter_is_a_number_of_the_formulas(file, capsys):

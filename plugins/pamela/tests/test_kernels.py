@@ -15,7 +15,7 @@ from parcast_pamela.language.reading import read_model
 from .random_models import models, read
 
 pytest.importorskip("sympy")
-from parcast_pamela.algebra.sympy_kernel import SympyKernel
+from ..benchmarks.sympy_kernel import SympyKernel  # noqa: TID252  (of a script, no package)
 
 WORKLOADS = Registry([parcast_pamela]).workloads
 QUANTITIES = ("critical_path", "contention", "bound", "upper")

@@ -237,7 +237,7 @@ def test_what_has_no_model_is_refused_with_its_line(source, form, sentence):
 def test_machines_of_unlike_processes_have_numbers_and_no_formulas(machine, network, sentence):
     query = query_of("compute(1)", 4, machine=machine, **network)
     workload, notes = lower(query.workload, query)
-    assert notes[1].startswith("in numbers, not in formulas: ")
+    assert notes[1].startswith("the model has numbers in place of formulas: ")
     assert sentence in notes[1]
     assert "delay(" in workload.content.text
     with pytest.raises(UnsupportedError, match="made has no form barrier: "):

@@ -66,7 +66,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             options=options and f"parcast_pamela.solvers.{options}:Options",
             on_request=name != "bound",
             follows=MEMORY_FEATURES,
-            choices={"taking processes apart": {"form": "barrier"}} if name == "bound" else {},
+            choices={"left-out waits for messages": {"form": "barrier"}} if name == "bound" else {},
         )
 
 

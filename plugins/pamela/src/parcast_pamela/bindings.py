@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -155,39 +156,35 @@ class Bindings(Mapping[str, Bound]):
             _whole(evaluator.value(dimension.last, {}), parameter) for dimension in parameter.dims
         )
         sizes = [max(0, high - low + 1) for low, high in zip(lows, highs, strict=True)]
-        count = 1
-        for size in sizes:
-            count *= size
-        if count > MOST_ELEMENTS:
+        if (count := prod(sizes)) > MOST_ELEMENTS:
             raise ModelValueError(f"{name} has {count:,} elements, too many", parameter.position)
         supplied = self.parameters.get(name, parameter.default)
         if supplied is None:
             raise ModelValueError(f"{name} has no values; bind a list to it", parameter.position)
-        items: list[Exact] = []
-        if isinstance(supplied, Listing):
-            items = [evaluator.value(item, {}) for item in supplied.items]
-            shape_ok = len(sizes) == 1 and len(items) == sizes[0]
-        elif isinstance(supplied, list | tuple):
-            shape_ok = _fits(supplied, sizes)
-            items = (
-                [to_exact(number, name, parameter.type) for number in _flat(supplied)]
-                if shape_ok
-                else []
-            )
-        else:  # one number for all
-            stated = attrs.has(type(supplied))
-            value = (
-                evaluator.value(supplied, {})
-                if stated
-                else to_exact(supplied, name, parameter.type)
-            )
-            items, shape_ok = [value] * count, True
-        if not shape_ok:
+        items = self._items(parameter, supplied, sizes, evaluator)
+        if items is None:
             shape = " by ".join(map(str, sizes))
             raise ModelValueError(f"{name} needs {shape} values", parameter.position)
         for item in set(items):
             self._check(parameter, item, evaluator)
         return Array(name, lows, highs, tuple(items))
+
+    def _items(
+        self, parameter: Parameter, supplied: Any, sizes: list[int], evaluator: Evaluator
+    ) -> list[Exact] | None:
+        """Return an array's elements row by row, None if they are not of its shape."""
+        name, kind = parameter.name, parameter.type
+        if isinstance(supplied, Listing):
+            items = [evaluator.value(item, {}) for item in supplied.items]
+            return items if len(sizes) == 1 and len(items) == sizes[0] else None
+        if isinstance(supplied, list | tuple):
+            numbers = _flat(supplied) if _fits(supplied, sizes) else None
+            return None if numbers is None else [to_exact(item, name, kind) for item in numbers]
+        if attrs.has(type(supplied)):  # an expression: one number for all
+            value = evaluator.value(supplied, {})
+        else:
+            value = to_exact(supplied, name, kind)
+        return [value] * prod(sizes)
 
     def _check(self, parameter: Parameter, value: Exact, evaluator: Evaluator) -> None:
         name, kind = parameter.name, parameter.type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +14,8 @@ from parcast.errors import FileError, ParcastError, UnknownNameError, shorten
 from parcast_pamela.programs.command import generate
 
 if TYPE_CHECKING:
+    from parcast.model import Prediction
     from parcast_pamela.compilation.compiler import Compiled
-    from parcast_pamela.language.functions import Exact
     from parcast_pamela.language.model import Model
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="PAMELA models, as formulas.")
@@ -33,15 +33,6 @@ MachineModel = Annotated[
     typer.Option("--machine-model", help="A .pam file, or a shipped machine's name, for extern."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-
-_QUANTITIES = {
-    "critical_path": "critical path",
-    "contention": "contention",
-    "bound": "lower bound",
-    "upper": "upper bound",
-}
-#: Formulas longer than this are cut in the report for a reader.
-_LONGEST = 600
 
 
 @app.callback()
@@ -89,11 +80,13 @@ def compile_(
     elif chosen & {"latex", "sympy"}:
         print("\n".join(_formulas(compiled, chosen.pop())))
     else:
+        from parcast_pamela.reporting import report, report_data
+
         compiled, values = _values(compiled, parameters)
         if as_json:
-            print(json.dumps(_data(compiled, values), indent=1, allow_nan=False))
+            print(json.dumps(report_data(compiled, values), indent=1, allow_nan=False))
         else:
-            print("\n".join(_report(compiled, values, parameters)))
+            print("\n".join(report(compiled, values, parameters)))
 
 
 @app.command()
@@ -186,12 +179,16 @@ def simulate(
         }
         print(json.dumps(data, indent=1, allow_nan=False))
         return
+    _print_simulation(prediction, bounds, simulation.events)
+
+
+def _print_simulation(prediction: Prediction, bounds: tuple[float, float], events: int) -> None:
     print(f"{'time':14} {prediction.time:.6g} s")
     if prediction.ci:
         print(f"{'':14} {prediction.ci[0]:.6g} to {prediction.ci[1]:.6g} s, "
               f"{prediction.details['replications']} replications")  # fmt: skip
     print(f"{'bounds':14} {bounds[0]:.6g} to {bounds[1]:.6g} s")
-    print(f"{'events':14} {simulation.events:,}")
+    print(f"{'events':14} {events:,}")
     print("\n".join(prediction.notes))
 
 
@@ -281,55 +278,6 @@ def _formulas(compiled: Compiled, target: str) -> list[str]:
     dialect = LATEX if target == "latex" else SYMPY
     symbols = {"critical_path": r"\varphi", "contention": r"\omega", "bound": "T^l", "upper": "T^u"}
     return [
-        f"{symbols[name] if target == 'latex' else name} = {text(getattr(compiled, name), dialect)}"
-        for name in _QUANTITIES
+        f"{symbol if target == 'latex' else name} = {text(getattr(compiled, name), dialect)}"
+        for name, symbol in symbols.items()
     ]
-
-
-def _exact(value: Exact) -> dict[str, Any]:
-    text = str(value) if value.denominator != 1 else str(int(value))
-    return {"exact": text, "value": float(value)}
-
-
-def _data(compiled: Compiled, values: Any) -> dict[str, Any]:
-    from parcast_pamela.codegen.sources import residual
-    from parcast_pamela.compilation.compiler import theta_data
-    from parcast_pamela.solvers.accuracy import estimate
-
-    theta = f"log(({compiled.contention!r})/({compiled.critical_path!r}))"
-    data: dict[str, Any] = {
-        "model": compiled.model.name,
-        **{name: repr(getattr(compiled, name)) for name in _QUANTITIES},
-        "theta": theta,
-        "demands": {name: repr(demand) for name, demand in compiled.demands.items()},
-        "guards": [f"{guard.violation!r} == 0" for guard in compiled.guards],
-        "residual": residual(compiled),
-        "notes": list(compiled.notes),
-    }
-    if values is not None:
-        exact_values: dict[str, Any] = {name: _exact(getattr(values, name)) for name in _QUANTITIES}
-        exact_values |= theta_data(values.theta)
-        exact_values["estimate"] = estimate(values)
-        data["values"] = exact_values
-    return data
-
-
-def _report(compiled: Compiled, values: Any, parameters: Mapping[str, Any]) -> Iterator[str]:
-    from parcast_pamela.codegen.sources import residual
-
-    for name, words in _QUANTITIES.items():
-        formula = repr(getattr(compiled, name))
-        if len(formula) > _LONGEST:
-            formula = f"{formula[:_LONGEST]}... ({len(formula):,} characters; --json has them all)"
-        yield f"{words:14} {formula}"
-        if values is not None:
-            yield f"{'':14} = {float(getattr(values, name)):.6g}"
-    if values is not None:
-        from parcast_pamela.solvers.reporting import report_lines
-
-        yield from report_lines(compiled, parameters, values)
-    for term in residual(compiled):
-        yield f"without closed form: {shorten(term, 200)}"
-    for guard in compiled.guards:
-        yield f"holds where {shorten(repr(guard.violation), 200)} is 0 (else {guard.message})"
-    yield from compiled.notes

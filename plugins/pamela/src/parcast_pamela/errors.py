@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parcast.errors import FileError, InvalidPointError
-from parcast_pamela.language.tree import Position
+from parcast_pamela.language.positions import Position
 
 
 class ModelError(FileError):

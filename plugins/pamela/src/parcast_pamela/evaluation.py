@@ -15,6 +15,7 @@ from parcast_pamela.language.functions import (
     exact,
 )
 from parcast_pamela.language.model import Model
+from parcast_pamela.language.positions import Position
 from parcast_pamela.language.tree import (
     INFINITE,
     Apply,
@@ -23,7 +24,6 @@ from parcast_pamela.language.tree import (
     Multiplicity,
     Name,
     Number,
-    Position,
     Reduce,
     walk,
 )

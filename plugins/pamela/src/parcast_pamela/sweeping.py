@@ -61,7 +61,7 @@ class Point:
             ]
             for row, row_times in zip(rows, times, strict=True)
         ]
-        return [rows[0].name, *columns, "binds"], cells
+        return [rows[0].name, *columns, "bottleneck"], cells
 
 
 def sweep_model(

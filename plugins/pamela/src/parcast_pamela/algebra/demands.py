@@ -3,8 +3,7 @@
 The demand on instance x is delta(x) = sum over the loops of t [instance = x], with t >= 0. Each
 rule below is an identity of this sum, and needs no more than what it says:
 
-- W1 exchanges two sums. i in a(k)..b(k) becomes i in a hull free of k, which holds a(k)..b(k) for
-  every k, times [i >= a(k)] [i <= b(k)]; so every pair (k, i) counts once, empty ranges never.
+- W1 exchanges two sums (`nests`).
 - W2 to W4 take a loop of their own for each dimension, its range free of other loops, and a t free
   of the loops, or monotone in the only one: then delta is t times the number of iterations of a
   class, or the sum of t over the class that holds the largest times, element by element.
@@ -20,19 +19,9 @@ from collections.abc import Sequence
 import attrs
 
 from parcast_pamela.algebra.extremes import Extremes
+from parcast_pamela.algebra.nests import Demand, Nests
 from parcast_pamela.algebra.patterns import Patterns
 from parcast_pamela.algebra.polynomials import Polynomial, Symbol
-from parcast_pamela.algebra.sums import UNROLLED
-
-
-@attrs.frozen
-class Demand:
-    """Time asked of ``resource[indices]`` by each iteration of loops, the outermost first."""
-
-    resource: str
-    indices: tuple[Polynomial, ...]
-    time: Polynomial
-    loops: tuple[Symbol, ...] = ()
 
 
 @attrs.frozen
@@ -53,7 +42,7 @@ class Demands:
     def __init__(self, extremes: Extremes) -> None:
         self.extremes, self.sums, self.rules = extremes, extremes.sums, extremes.rules
         self.kernel, self.signs = extremes.kernel, extremes.signs
-        self.patterns = Patterns(self.sums)
+        self.nests, self.patterns = Nests(self.sums), Patterns(self.sums)
 
     def largest(self, demands: Sequence[Demand], instances: Instances) -> Polynomial:
         """Return the largest demand per server on one instance of one resource.
@@ -69,9 +58,7 @@ class Demands:
             return self.kernel.total(map(self._total_time, demands)) / instances.servers
         if not self.sums.closed:
             return self._by_instance(demands, instances)
-        short = [part for demand in demands for part in self._unrolled(demand)]
-        free = [self._selecting_loops(demand) for demand in self._merged(short)]
-        free = [demand for demand in self._merged(free) if demand.time.terms]
+        free = self.nests.selecting(demands)
         if not any(label in instances.servers.free for label in instances.labels):
             closed = self._closed(free, instances)
             if closed is not None:
@@ -84,114 +71,6 @@ class Demands:
         for index in reversed(demand.loops):
             total = self.sums.sum(index, total)
         return total
-
-    def _merged(self, demands: Sequence[Demand]) -> list[Demand]:
-        """Return demands with the times of equal instances and loops added."""
-        merged: dict[tuple[object, ...], Demand] = {}
-        for demand in demands:
-            key = demand.indices, demand.loops
-            before = merged.get(key)
-            merged[key] = attrs.evolve(demand, time=before.time + demand.time) if before else demand
-        return list(merged.values())
-
-    def _unrolled(self, demand: Demand) -> list[Demand]:
-        """Return a demand for each iteration of short loops that select the instance."""
-        for position, index in enumerate(demand.loops):
-            length = (index.high - index.low).constant
-            if length is None or length >= UNROLLED:
-                continue
-            if not any(index in e.free for e in demand.indices):
-                continue
-            parts = []
-            for step in range(int(length) + 1):
-                swap = {index: index.low + step}
-                loops = list(demand.loops[:position])
-                for inner in demand.loops[position + 1 :]:
-                    low, high = (self._replaced(e, swap) for e in (inner.low, inner.high))
-                    name = self.kernel.index(low, high, [*demand.loops, *loops])
-                    swap[inner] = self.kernel.value(name)
-                    loops.append(name)
-                indices = tuple(self._replaced(e, swap) for e in demand.indices)
-                time = self._replaced(demand.time, swap)
-                parts += self._unrolled(Demand(demand.resource, indices, time, tuple(loops)))
-            return parts
-        return [demand]
-
-    # W1: loops that do not select the instance are summed, the others moved out of them
-
-    def _selecting_loops(self, demand: Demand) -> Demand:
-        """Return the same demand with only those loops that select an instance, if possible."""
-        loops, indices, time = list(demand.loops), demand.indices, demand.time
-        position = len(loops) - 1
-        while position >= 0:
-            index = loops[position]
-            if any(index in e.free for e in indices):
-                position -= 1
-                continue
-            inner = self._independent(index, loops[position + 1 :], indices, time)
-            if inner is not None:
-                moved, indices, time = inner
-                loops = [*loops[:position], *moved]
-                time = self.sums.sum(index, time)
-            position -= 1
-        return Demand(demand.resource, indices, time, tuple(loops))
-
-    def _independent(
-        self,
-        outer: Symbol,
-        inner: list[Symbol],
-        indices: tuple[Polynomial, ...],
-        time: Polynomial,
-    ) -> tuple[list[Symbol], tuple[Polynomial, ...], Polynomial] | None:
-        """Return inner loops over ranges free of an outer index, their brackets in the time.
-
-        i from a(k) to b(k) is i over the hull of all these ranges, times [i >= a(k)] and
-        [i <= b(k)]; the hull is known where a and b are monotone in k.
-        """
-        moved: list[Symbol] = []
-        while inner:
-            index, inner = inner[0], inner[1:]
-            if outer in index.low.free or outer in index.high.free:
-                ends = self._hull(index, outer)
-                if ends is None:
-                    return None
-                new = self.kernel.index(*ends, [*moved, outer, *inner])
-                i = self.kernel.value(new)
-                swap = {index: i}
-                indices = tuple(self._replaced(e, swap) for e in indices)
-                inside = self.rules.nonnegative(i - index.low) * self.rules.nonnegative(
-                    index.high - i
-                )
-                time = self._replaced(time, swap) * inside
-                renamed = []
-                for loop in inner:  # their ranges may depend on this index
-                    low, high = (self._replaced(e, swap) for e in (loop.low, loop.high))
-                    if low is loop.low and high is loop.high:
-                        renamed.append(loop)
-                        continue
-                    name = self.kernel.index(low, high, [*moved, outer, new, *inner, *renamed])
-                    renaming = {loop: self.kernel.value(name)}
-                    indices = tuple(self._replaced(e, renaming) for e in indices)
-                    time = self._replaced(time, renaming)
-                    renamed.append(name)
-                    swap |= renaming
-                index, inner = new, renamed
-            moved.append(index)
-        return moved, indices, time
-
-    def _replaced(self, polynomial: Polynomial, values: dict[Symbol, Polynomial]) -> Polynomial:
-        return self.kernel.rebuilt(polynomial, values, self.rules.make)
-
-    def _hull(self, index: Symbol, outer: Symbol) -> tuple[Polynomial, Polynomial] | None:
-        rising = self.signs.direction(index.low, outer), self.signs.direction(index.high, outer)
-        if None in rising:
-            return None
-        low = outer.low if rising[0] != -1 else outer.high
-        high = outer.high if rising[1] != -1 else outer.low
-        return (
-            self.rules.replaced(index.low, outer, low),
-            self.rules.replaced(index.high, outer, high),
-        )
 
     # W2 to W5: closed forms by how an index chooses among the instances
 
@@ -347,7 +226,7 @@ class Demands:
                 time = time * self.rules.zero(instance - value)
             total = total + self._total_time(attrs.evolve(demand, time=time))
         label_values = dict(zip(instances.labels, values, strict=True)) if instances.labels else {}
-        total = total / self._replaced(instances.servers, label_values)
+        total = total / self.kernel.rebuilt(instances.servers, label_values, self.rules.make)
         for label in reversed(labels):
             total = self.extremes.top(label, total)
         return total

@@ -77,7 +77,7 @@ class Extremes:
             for atom, exponent in monomial
             if atom.kind == "max" and exponent == 1 and index in atom.free
         }
-        for atom in maxima:
+        for atom in sorted(maxima, key=lambda atom: -atom.serial):  # the same each time
             parts = split(body, atom)
             if parts is None or not self.signs.nonneg(parts[0]):
                 continue

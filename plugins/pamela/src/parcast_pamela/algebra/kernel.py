@@ -13,6 +13,7 @@ from parcast_pamela.algebra.polynomials import (
     Monomial,
     Polynomial,
     Symbol,
+    monomial_product,
 )
 from parcast_pamela.algebra.printing import text
 from parcast_pamela.errors import TooLargeError
@@ -152,7 +153,7 @@ class Kernel:
         terms: dict[Monomial, Exact] = {}
         for left_monomial, a in left.terms:
             for right_monomial, b in right.terms:
-                monomial = _joined(left_monomial, right_monomial)
+                monomial = monomial_product(left_monomial, right_monomial)
                 terms[monomial] = terms.get(monomial, 0) + a * b
         return self._from_terms({key: _whole(value) for key, value in terms.items() if value})
 
@@ -286,27 +287,3 @@ _LETTERS = "ijklmn"
 
 def _whole(value: Exact) -> Exact:
     return value if type(value) is int or value.denominator != 1 else int(value)
-
-
-def _joined(left: Monomial, right: Monomial) -> Monomial:
-    """Return the product of two monomials; brackets are their own squares."""
-    if not left or not right:
-        return left or right
-    if left[-1][0].serial < right[0][0].serial:
-        return left + right
-    if right[-1][0].serial < left[0][0].serial:
-        return right + left
-    powers = dict(left)
-    for atom, exponent in right:
-        total = powers.get(atom, 0) + exponent
-        if atom.kind in BRACKETS:
-            total = 1  # neither exponent is below 0: see `inverse`
-        if total:
-            powers[atom] = total
-        else:
-            del powers[atom]
-    return tuple(sorted(powers.items(), key=_serial))
-
-
-def _serial(pair: tuple[Atom, int]) -> int:
-    return pair[0].serial

@@ -52,6 +52,30 @@ class Atom:
 Monomial = tuple[tuple[Atom, int], ...]
 
 
+def monomial_product(left: Monomial, right: Monomial) -> Monomial:
+    """Return the product of two monomials; brackets are their own squares."""
+    if not left or not right:
+        return left or right
+    if left[-1][0].serial < right[0][0].serial:
+        return left + right
+    if right[-1][0].serial < left[0][0].serial:
+        return right + left
+    powers = dict(left)
+    for atom, exponent in right:
+        total = powers.get(atom, 0) + exponent
+        if atom.kind in BRACKETS:
+            total = 1  # neither exponent is below 0: see `Kernel.inverse`
+        if total:
+            powers[atom] = total
+        else:
+            del powers[atom]
+    return tuple(sorted(powers.items(), key=_serial))
+
+
+def _serial(pair: tuple[Atom, int]) -> int:
+    return pair[0].serial
+
+
 class Arithmetic(Protocol):
     """What a polynomial takes of the kernel that made it."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import BRACKETS, Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.signs import Signs
-from parcast_pamela.algebra.terms import denominators
+from parcast_pamela.algebra.terms import denominators, whole_coefficients
 from parcast_pamela.language.functions import FUNCTIONS
 
 #: Of more arms than this only those are left out that another one covers term by term,
@@ -96,7 +96,7 @@ class Rules:
         )  # fmt: skip
         if below:
             return self.kernel.number(0)
-        return self.kernel.call("ge0", self._primitive(polynomial))
+        return self.kernel.call("ge0", whole_coefficients(polynomial))
 
     def zero(self, polynomial: Polynomial) -> Polynomial:
         """Return the bracket [x == 0]."""
@@ -104,17 +104,10 @@ class Rules:
             return self.kernel.number(int(value == 0))
         if self.signs.positive(polynomial) or self.signs.positive(-polynomial):
             return self.kernel.number(0)
-        polynomial = self._primitive(polynomial)
+        polynomial = whole_coefficients(polynomial)
         if polynomial.terms[0][1] < 0:
             polynomial = -polynomial
         return self.kernel.call("eq0", polynomial)
-
-    def _primitive(self, polynomial: Polynomial) -> Polynomial:
-        """Return an expression of the same sign, its coefficients whole and without divisor."""
-        if self.signs.integer(polynomial):
-            return polynomial  # dividing could lose that it is whole
-        bottom = math.lcm(*(c.denominator for _, c in polynomial.terms))
-        return polynomial * bottom
 
     def maximum(self, arms: Iterable[Polynomial]) -> Polynomial:
         """Return the largest; arms that another covers everywhere are left out.

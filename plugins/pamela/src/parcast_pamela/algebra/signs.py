@@ -6,16 +6,13 @@ indices within theirs. False only means that no proof was found.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from parcast_pamela.algebra.growth import direction
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.algebra.polynomials import Atom, Monomial, Polynomial, Symbol
-from parcast_pamela.algebra.samples import POINTS, Sample
-from parcast_pamela.algebra.terms import atoms_to_choose, denominators, split
-from parcast_pamela.language.functions import Exact
+from parcast_pamela.algebra.ranges import Facts, ParameterRanges
+from parcast_pamela.algebra.terms import atoms_to_choose, denominators, split, whole_coefficients
 
 #: How many steps a proof may take: one after the other, in all, and within another proof
 _DEEPEST, _MOST, _NESTED = 6, 24, 8
@@ -23,7 +20,6 @@ _DEEPEST, _MOST, _NESTED = 6, 24, 8
 _LONGEST = 48
 
 _NONNEGATIVE = frozenset({"ge0", "eq0", "gcd", "lcm", "exp", "sqrt", "top"})
-Facts = tuple[Polynomial, ...]
 
 
 class Signs:
@@ -34,50 +30,23 @@ class Signs:
         self.facts: Facts = ()
         #: Makes a changed atom anew; the rules, which build on signs, set it.
         self.make: Callable[..., Polynomial] = kernel.call
-        self._stated: list[Polynomial] = []
-        self._lows: dict[Symbol, Exact] = {}
+        self.ranges = ParameterRanges(kernel)
         self._proven: dict[Polynomial, bool] = {}
         self._signs: dict[Monomial, bool] = {}
-        self._shifted: dict[Symbol, Polynomial] = {}
-        self._unshifted: dict[Symbol, Polynomial] = {}
-        self._origins: dict[Symbol, Polynomial] = {}
         self._steps_left, self._nested = _MOST, 0
-        self._samples = self._fitting()
 
     def assume(self, fact: Polynomial) -> None:
         """Take an expression to be 0 or more from now on."""
-        if fact.constant is not None or fact in self._stated:
+        if fact.constant is not None or not self.ranges.assume(fact):
             return
-        self._stated.append(fact)
-        line = dict(fact.terms)
-        if len(fact.free) == 1 and len(line.keys() - {()}) == 1:
-            (symbol,) = fact.free
-            slope = line.get(((self.kernel.atom("sym", symbol), 1),), 0)
-            least = Fraction(-line.get((), 0)) / slope if slope > 0 else None
-            if symbol.level == 0 and least is not None:
-                self._raise(symbol, least)
-        shifted = map(self._shift, self._stated)
-        self.facts = tuple(
-            assumption for assumption in shifted if not self.evidently_nonneg(assumption)
-        )
+        shifted = map(self.ranges.shift, self.ranges.stated)
+        self.facts = tuple(a for a in shifted if not self.evidently_nonneg(a))
         self._proven = {key: value for key, value in self._proven.items() if value}
         self._signs = {key: value for key, value in self._signs.items() if value}
-        self._samples = self._fitting()
 
     def evidently_nonneg(self, polynomial: Polynomial) -> bool:
         """Return whether every term of an expression is certainly 0 or more."""
         return all(c > 0 and self._monomial_sign(m) for m, c in polynomial.terms)
-
-    def _raise(self, symbol: Symbol, least: Exact) -> None:
-        least = math.ceil(least) if symbol.integer else least
-        low = self.low(symbol)
-        if low is None or least > low:
-            self._lows[symbol] = least
-            self._shifted.pop(symbol, None)
-
-    def low(self, symbol: Symbol) -> Exact | None:
-        """Return the least value of a parameter, as far as it is a known number."""
-        return self._lows.get(symbol, symbol.low)  # type: ignore[no-any-return]
 
     def integer(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly whole."""
@@ -100,36 +69,15 @@ class Signs:
         """Return whether an expression is certainly 0 or more."""
         if (value := polynomial.constant) is not None:
             return value >= 0
-        polynomial = self._primitive(polynomial)
+        polynomial = whole_coefficients(polynomial)
         if polynomial not in self._proven:
             outer, limit = self._steps_left, _NESTED if self._nested else _MOST
             self._steps_left = min(outer - 1, limit)
             self._nested += 1
-            self._proven[polynomial] = self._prove(self._shift(polynomial), (), _DEEPEST)
+            self._proven[polynomial] = self._prove(self.ranges.shift(polynomial), (), _DEEPEST)
             self._nested -= 1
             self._steps_left = outer if not self._nested else outer - 1
         return self._proven[polynomial]
-
-    def _primitive(self, polynomial: Polynomial) -> Polynomial:
-        """Return an expression of the same sign whose coefficients are whole."""
-        return self.kernel.scaled(
-            polynomial, math.lcm(*(c.denominator for _, c in polynomial.terms))
-        )
-
-    def _refuted(self, polynomial: Polynomial, facts: Facts) -> bool:
-        """Return whether an expression is below 0 at a point where all facts hold."""
-        return any(
-            sample.value(polynomial) < -1e-9 and all(sample.value(fact) >= 0 for fact in facts)
-            for sample in self._samples
-        )
-
-    def _fitting(self) -> list[Sample]:
-        samples = [Sample(number, self.low, self._origins) for number in range(POINTS)]
-        return [
-            sample
-            for sample in samples
-            if not any(sample.value(fact) < -1e-9 for fact in self._stated)
-        ]
 
     def nonpos(self, polynomial: Polynomial) -> bool:
         """Return whether an expression is certainly 0 or less."""
@@ -143,7 +91,7 @@ class Signs:
         whole = self.kernel.expanded(polynomial * under)
         if under.constant != 1 and self.nonneg(under) and self.integer(whole):
             return self.nonneg(whole - 1)
-        shifted = self._shift(polynomial)
+        shifted = self.ranges.shift(polynomial)
         return any(c > 0 and self._monomial_positive(m) for m, c in shifted.terms) and all(
             c > 0 and self._monomial_sign(m) for m, c in shifted.terms
         )
@@ -156,26 +104,6 @@ class Signs:
             for atom, exponent in monomial
         ) and self._monomial_sign(monomial)  # fmt: skip
 
-    # shifting: each parameter as its lower bound and a symbol that is 0 or more
-
-    def _shift(self, polynomial: Polynomial) -> Polynomial:
-        values = {}
-        for symbol in polynomial.free:
-            if symbol.level == 0 and (low := self.low(symbol)):
-                if symbol not in self._shifted:
-                    above = self.kernel.parameter(
-                        f"{symbol.name}-{low}", integer=symbol.integer, low=0
-                    )
-                    self._shifted[symbol] = self.kernel.value(above) + low
-                    self._unshifted[above] = self.kernel.value(symbol) - low
-                    self._origins[above] = self.kernel.value(symbol) - low
-                values[symbol] = self._shifted[symbol]
-        return self.kernel.substitute(polynomial, values) if values else polynomial
-
-    def _unsigned(self, symbol: Symbol) -> bool:
-        low = self.low(symbol)
-        return symbol.level == 0 and low is not None and low >= 0
-
     def atom_sign(self, atom: Atom) -> bool:
         """Return whether an atom is certainly 0 or more."""
         kind = atom.kind
@@ -183,7 +111,7 @@ class Signs:
             return True
         if kind == "sym":
             symbol = atom.arguments[0]
-            return self._unsigned(symbol) if symbol.level == 0 else self.nonneg(symbol.low)
+            return self.ranges.is_unsigned(symbol) if symbol.level == 0 else self.nonneg(symbol.low)
         if kind == "item":
             return atom.arguments[0].low is not None and atom.arguments[0].low >= 0
         if kind in {"floor", "poly"}:
@@ -216,7 +144,9 @@ class Signs:
         self._steps_left -= 1
         if depth == 0 or self._steps_left < 0 or len(polynomial.terms) > _LONGEST:
             return False
-        if all(nonneg and c < 0 for (_, c), nonneg in pairs) or self._refuted(polynomial, facts):
+        if all(nonneg and c < 0 for (_, c), nonneg in pairs) or self.ranges.refuted(
+            polynomial, facts
+        ):
             return False
         return (
             self._by_choice(polynomial, facts, depth - 1)
@@ -238,13 +168,13 @@ class Signs:
             if rising is None:
                 continue
             if atom.kind == "max":
-                arms = (factor * self._shift(arm) + remainder for arm in atom.arguments)
+                arms = (factor * self.ranges.shift(arm) + remainder for arm in atom.arguments)
                 choose = any if rising else all
                 if choose(self._prove(arm, facts, depth) for arm in arms):
                     return True
             elif atom.kind == "floor":
                 exact = factor.constant == 1 and self.integer(remainder)
-                bounds = self._floor_bounds(self._shift(atom.arguments[0]), rising, exact)
+                bounds = self._floor_bounds(self.ranges.shift(atom.arguments[0]), rising, exact)
                 if any(self._prove(factor * bound + remainder, facts, depth) for bound in bounds):
                     return True
             elif self._by_bracket(atom, factor, remainder, facts, depth):
@@ -254,7 +184,7 @@ class Signs:
     def _by_bracket(
         self, atom: Atom, factor: Polynomial, remainder: Polynomial, facts: Facts, depth: int
     ) -> bool:
-        inner = self._shift(atom.arguments[0])
+        inner = self.ranges.shift(atom.arguments[0])
         yes = (*facts, inner) if atom.kind == "ge0" else (*facts, inner, -inner)
         no = facts
         if atom.kind == "ge0":
@@ -296,16 +226,18 @@ class Signs:
                 if rising:
                     end = index.low if rising > 0 else index.high
                     # as it was before shifting: floor((P B - 1)/B) is P - 1, a product stays whole
-                    plain = self.kernel.substitute(polynomial, self._unshifted)
+                    plain = self.ranges.unshift(polynomial)
                     try:
-                        moved = self._shift(self.kernel.rebuilt(plain, {index: end}, self.make))
+                        moved = self.ranges.shift(
+                            self.kernel.rebuilt(plain, {index: end}, self.make)
+                        )
                     except ZeroDivisionError:
                         return False  # no value there, so it bounds nothing
                     return self._prove(moved, facts, depth)
                 continue
             if any(a is atom and e < 0 for m, _ in polynomial.terms for a, e in m):
                 continue
-            low, high = self._shift(index.low), self._shift(index.high)
+            low, high = self.ranges.shift(index.low), self.ranges.shift(index.high)
             parts = split(polynomial, atom)
             if parts is not None:
                 factor, remainder = parts
@@ -319,7 +251,7 @@ class Signs:
                     (f"high-{index.name}", high, -1),
                 ):
                     step = self.kernel.parameter(name, integer=True, low=0)
-                    self._origins[step] = sign * (self.kernel.value(index) - end)
+                    self.ranges.origins[step] = sign * (self.kernel.value(index) - end)
                     point = end + sign * self.kernel.value(step)
                     moved = self.kernel.substitute(polynomial, {index: point})
                     if self._prove(moved, facts, depth - 1) if depth else False:

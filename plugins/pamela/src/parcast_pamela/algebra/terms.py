@@ -47,6 +47,12 @@ def denominators(polynomial: Polynomial) -> Polynomial:
     return polynomial.kernel.monomial(ordered, number)
 
 
+def whole_coefficients(polynomial: Polynomial) -> Polynomial:
+    """Return an expression of the same sign whose coefficients are whole."""
+    number = math.lcm(*(coefficient.denominator for _, coefficient in polynomial.terms))
+    return polynomial.kernel.scaled(polynomial, number)
+
+
 def is_turned(atom: Atom) -> bool:
     """Return whether an atom is written as its negative: ceil(x) for -floor(-x), min for -max."""
     if atom.kind == "floor":

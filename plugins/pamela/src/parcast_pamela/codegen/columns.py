@@ -212,11 +212,8 @@ class _Code:
             arrays[number] = name
             if exists:
                 lines.append(f"{call[:-1]}, out={name})")
-            elif step.name in _SIGNS:  # sooner done than the call
-                lines.append(f"{name} = {_SIGNS[step.name].join(self._inputs(number, arrays))}")
             else:
-                after = ".astype(float)" if step.name in _NOT_FLOATS else ""
-                lines.append(f"{name} = {call}{after}")
+                lines.append(f"{name} = {self._first(number, call, arrays)}")
         for number in outs:
             if number not in arrays:  # a parameter or a number
                 exists = f"o{number}" in existing
@@ -225,6 +222,13 @@ class _Code:
                     f"o{number}[:] = {value}" if exists else f"o{number} = np.full(count, {value})"
                 )
         return lines, buffer_count
+
+    def _first(self, number: int, call: str, arrays: Mapping[int, str]) -> str:
+        """Return the operation that makes an array of floats."""
+        name = self.plan.steps[number].name
+        if name in _SIGNS:  # sooner done than the call
+            return _SIGNS[name].join(self._inputs(number, arrays))
+        return f"{call}.astype(float)" if name in _NOT_FLOATS else call
 
     def _call(self, number: int, arrays: Mapping[int, str] | None = None) -> str:
         return f"{self.plan.steps[number].name}({', '.join(self._inputs(number, arrays))})"

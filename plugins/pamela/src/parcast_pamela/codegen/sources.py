@@ -148,7 +148,7 @@ def _about(compiled: Compiled) -> list[str]:
     ]
     if ranges:
         lines.append(f"Holds for {', '.join(ranges)}.")
-    lines += [f"Takes for granted: {line}" for line in compiled.model.assumption_lines()]
+    lines += [f"Assumes: {line}" for line in compiled.model.assumption_lines()]
     return lines
 
 

@@ -106,6 +106,15 @@ class Compiled:
             raise ModelValueError(f"{self.model.name}: {error}") from None
 
 
+def _refuse_missing(model: Model) -> None:
+    if missing := model.missing():
+        names = ", ".join(missing)
+        raise ModelError(
+            f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
+            model.externs[missing[0]].position,
+        )
+
+
 def compile_model(
     model: Model, *, simplify: bool = True, transfers: str = "", kernel: Kernel | None = None
 ) -> Compiled:
@@ -120,12 +129,7 @@ def compile_model(
         If an equation that a machine must supply is missing, or an expression can have no
         value.
     """
-    if missing := model.missing():
-        names = ", ".join(missing)
-        raise ModelError(
-            f"{model.name}: nothing says what {names} does; give a machine with --machine-model",
-            model.externs[missing[0]].position,
-        )
+    _refuse_missing(model)
     lowering = Lowering(model, Algebra(kernel, simplify=simplify))
     processes = Processes(lowering, transfers)
     try:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from parcast_pamela.algebra.demands import Demand, Instances
+from parcast_pamela.algebra.demands import Instances
+from parcast_pamela.algebra.nests import Demand, merge_demands
 from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.compilation.scope import Scope
@@ -269,14 +270,8 @@ class Processes:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Demand, ...]:
-    """Return all demands, those of the same iterations on the same instance added."""
-    merged: dict[object, Demand] = {}
-    for part in parts:
-        for demand in part.demands:
-            key = demand.resource, demand.indices, demand.loops
-            before = merged.get(key)
-            merged[key] = attrs.evolve(demand, time=before.time + demand.time) if before else demand
-    return tuple(merged.values())
+    """Return the demands of all parts."""
+    return tuple(merge_demands(demand for part in parts for demand in part.demands))
 
 
 def _by_resource(demands: Iterable[Demand]) -> dict[str, list[Demand]]:

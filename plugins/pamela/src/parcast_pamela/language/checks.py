@@ -11,6 +11,7 @@ from parcast.errors import did_you_mean
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.functions import FUNCTIONS, SPECIAL
 from parcast_pamela.language.model import Model
+from parcast_pamela.language.positions import Position
 from parcast_pamela.language.tree import (
     INFINITE,
     Apply,
@@ -21,7 +22,6 @@ from parcast_pamela.language.tree import (
     Loop,
     Multiplicity,
     Name,
-    Position,
     Reduce,
     Use,
     children,

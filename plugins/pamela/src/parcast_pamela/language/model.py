@@ -48,7 +48,8 @@ class Model:
     def assumption_lines(self) -> list[str]:
         """Return what the model assumes, as it is written there."""
         positions = [a.position for a in self.assumptions if a.position]
-        return list(dict.fromkeys(position.line_text for position in positions))
+        lines = (position.line_text.removeprefix("assume ") for position in positions)
+        return list(dict.fromkeys(lines))
 
 
 #: Given a path as written and the position of its import, what is declared there.

@@ -12,7 +12,8 @@ from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
 from parcast_pamela.language.model import Load, Model, link, refuse_same_names
 from parcast_pamela.language.parser import parse
-from parcast_pamela.language.tree import Declaration, Import, Position, Source
+from parcast_pamela.language.positions import Position, Source
+from parcast_pamela.language.tree import Declaration, Import
 
 
 def read_model(path: Path, machine: str | Path | None = None) -> Model:

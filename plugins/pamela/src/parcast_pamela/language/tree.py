@@ -8,46 +8,10 @@ from typing import Any
 
 import attrs
 
-
-@attrs.frozen
-class Source:
-    """A text that was read, and what errors call it."""
-
-    where: str
-    text: str = attrs.field(repr=False)
+from parcast_pamela.language.positions import Position
 
 
-@attrs.frozen
-class Position:
-    """A line and a column, both from 1."""
-
-    source: Source
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.source.where}:{self.line}:{self.column}"
-
-    @property
-    def _line(self) -> str:
-        lines = self.source.text.splitlines() or [""]
-        return lines[min(self.line, len(lines)) - 1]
-
-    @property
-    def line_text(self) -> str:
-        """The line, without its comment."""
-        return self._line.partition("//")[0].strip()
-
-    @property
-    def caret(self) -> str:
-        """The line, and below it a caret at the column."""
-        line = self._line
-        start = max(0, self.column - 60)
-        visible = line[start : start + 100].replace("\t", " ")
-        return f"{visible}\n{' ' * (self.column - 1 - start)}^"
-
-
-def _place() -> Any:
+def _position() -> Any:
     return attrs.field(default=None, eq=False, repr=False, kw_only=True)
 
 
@@ -57,7 +21,7 @@ class Number:
 
     value: Fraction
     dimension: tuple[tuple[str, int], ...] = ()
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -65,7 +29,7 @@ class Name:
     """A parameter, a formal, an index or a let without arguments."""
 
     name: str
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -74,7 +38,7 @@ class Item:
 
     name: str
     indices: tuple[Expression, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -83,7 +47,7 @@ class Apply:
 
     name: str
     arguments: tuple[Expression, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -95,7 +59,7 @@ class Reduce:
     first: Expression
     last: Expression
     body: Expression
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -104,7 +68,7 @@ class Multiplicity:
 
     resource: str
     indices: tuple[Expression, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 Expression = Number | Name | Item | Apply | Reduce | Multiplicity
@@ -117,7 +81,7 @@ class Use:
     resource: str
     indices: tuple[Expression, ...]
     time: Expression
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -125,7 +89,7 @@ class Delay:
     """Time that passes without any resource."""
 
     time: Expression
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -133,7 +97,7 @@ class Sequence:
     """One after the other; none at all is ``skip``."""
 
     parts: tuple[Process, ...] = ()
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -141,7 +105,7 @@ class Parallel:
     """All at once, until the last one ends."""
 
     parts: tuple[Process, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -154,7 +118,7 @@ class Loop:
     last: Expression
     step: Expression | None
     body: Process
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -164,7 +128,7 @@ class If:
     condition: Expression
     then: Process
     otherwise: Process
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -173,7 +137,7 @@ class Call:
 
     name: str
     arguments: tuple[Expression, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 Process = Use | Delay | Sequence | Parallel | Loop | If | Call
@@ -193,7 +157,7 @@ class Listing:
     """The values of an array."""
 
     items: tuple[Any, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -206,7 +170,7 @@ class Parameter:
     low: Expression | None
     high: Expression | None
     default: Expression | Listing | None
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -216,7 +180,7 @@ class Let:
     name: str
     formals: tuple[str, ...]
     body: Expression
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -227,7 +191,7 @@ class Resource:
     dims: tuple[Range, ...]
     labels: tuple[str | None, ...]
     servers: Expression | None  #: None is one, `INFINITE` without limit
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 #: The multiplicity of a resource that nobody waits for.
@@ -239,7 +203,7 @@ class Assume:
     """A condition that must hold."""
 
     condition: Expression
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -248,7 +212,7 @@ class Extern:
 
     name: str
     formals: tuple[str, ...]
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -258,7 +222,7 @@ class Equation:
     name: str
     formals: tuple[str, ...]
     body: Process
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -267,7 +231,7 @@ class Import:
 
     path: str
     prefix: str | None
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 @attrs.frozen
@@ -275,7 +239,7 @@ class Root:
     """Which equation is the whole."""
 
     name: str
-    position: Position | None = _place()
+    position: Position | None = _position()
 
 
 Declaration = Parameter | Let | Resource | Assume | Extern | Equation | Import | Root

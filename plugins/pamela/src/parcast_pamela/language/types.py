@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from parcast_pamela.errors import ModelError
 from parcast_pamela.language.model import Model
+from parcast_pamela.language.positions import Position
 from parcast_pamela.language.tree import (
     Apply,
     Call,
@@ -21,7 +22,6 @@ from parcast_pamela.language.tree import (
     Number,
     Parallel,
     Parameter,
-    Position,
     Process,
     Reduce,
     Sequence,

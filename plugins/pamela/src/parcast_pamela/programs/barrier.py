@@ -62,7 +62,7 @@ class Barrier:
                     if "rank" in names_in(start) | names_in(stop):
                         raise UnsupportedError(
                             f"{self.where}:{statement.line}: each process has its own number of "
-                            "iterations, so there is no operation that all take together; ask "
+                            "iterations, so there is no operation that all take together; use "
                             "pamela.form=free"
                         )
                     if processes := list(self._statements(inner, guards)):
@@ -135,12 +135,12 @@ class Barrier:
         if op.arguments.get("color") is not None:
             raise UnsupportedError(
                 f"{self.where}:{op.line}: the size of a group by color is not known to the model; "
-                "ask pamela.form=free"
+                "use pamela.form=free"
             )
         if op.name in VECTOR_COLLECTIVES:
             raise UnsupportedError(
                 f"{self.where}:{op.line}: each process may bring bytes of its own to {op.name}, "
-                "which the model takes as one number; ask pamela.form=free"
+                "which the model takes as one number; use pamela.form=free"
             )
         rounds = list(self.charges.rounds(op))
         receiving = delay(self.charges.receiving(), self.names)

@@ -86,7 +86,7 @@ class Charges:
         if float(placement.speed.min()) != speed:
             raise UnsupportedError(
                 f"{where}: the processes here are not of one speed, and the model has one rate; "
-                "ask spmd, emulator or a machine of equal nodes"
+                "use spmd, emulator or a machine of equal nodes"
             )
         if placement.sharing.max() > 1 and costs.contention != "none":
             raise UnsupportedError(

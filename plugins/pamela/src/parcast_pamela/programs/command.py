@@ -70,7 +70,11 @@ def generate(
         text = generated(read_text(path), str(path))
     if output is None:
         typer.echo(text, nl=False)
-        return
+    else:
+        _write(text, output)
+
+
+def _write(text: str, output: Path) -> None:
     try:
         output.write_text(text)
     except OSError as error:

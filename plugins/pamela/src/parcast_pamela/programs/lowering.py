@@ -34,12 +34,13 @@ _RESERVED = frozenset(
 
 _NOTES = {
     "free": (
-        "processes are taken apart (form free): the time is a lower bound; of messages it has only "
-        "what all exchange, and what ports and the bus carry"
+        "waits for single messages are left out (form free): the time is a lower bound, too low "
+        "where processes wait for each other; of messages it counts what all exchange, and what "
+        "ports and the bus carry"
     ),
     "barrier": (
-        "all processes take each operation together (form barrier): an estimate, mostly above; "
-        "nothing of different operations overlaps"
+        "each operation ends for all processes before the next one begins (form barrier): an "
+        "estimate, mostly too high, because operations do not overlap"
     ),
 }
 
@@ -56,7 +57,9 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     form: Form = getattr(query.options, "form", "free")
     source, values = model(workload, query, form, stated=False)
     numbers = _only_in_numbers(workload, query)
-    notes = (_NOTES[form], *([f"in numbers, not in formulas: {numbers}"] if numbers else []))
+    notes = [_NOTES[form]]
+    if numbers:
+        notes.append(f"the model has numbers in place of formulas: {numbers}")
     content = Content(
         source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
     )
@@ -70,7 +73,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         data=workload.data,
         where=workload.where,
     )
-    return converted, notes
+    return converted, tuple(notes)
 
 
 def model(
@@ -97,7 +100,7 @@ def model(
     if reason := _only_in_numbers(workload, query):
         if form == "barrier":
             raise UnsupportedError(
-                f"{workload.name} has no form barrier: {reason}; ask pamela.form=free"
+                f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
             )
         return _in_numbers(workload, query, stated=stated), {}
     unrolled = _unrolled(workload, query)
@@ -106,7 +109,7 @@ def model(
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
             f"{workload.name} has no form barrier: a process waits for a message that another "
-            "sends in a later operation of the text; ask pamela.form=free"
+            "sends in a later operation of the text; use pamela.form=free"
         )
     parameters = {name: query.values[name] for name in workload.parameters}
     substituted = substitute(workload.content.tree, parameters | {"size": query.p})
@@ -129,18 +132,24 @@ def model(
     parameter_values = {
         name: value for name, value in parameter_values.items() if _mentions(equations, name)
     }
-    size = f" = {query.p}" if stated else ""
+    belonging = [names[name] for name in substituted.derived if names[name] in parameter_values]
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name}, form {form}",
-        f"param {PROCESSES} : int >= 1{size}",
-        *(_parameter(*pair) + f" = {pair[1]!r}" * stated for pair in parameter_values.items()),
+        *_declarations(query.p, parameter_values, belonging, stated=stated),
     ]
-    if stated and (
-        fixed := [names[name] for name in substituted.derived if names[name] in parameter_values]
-    ):
-        head.append(f"assume {PROCESSES} == {query.p}  // {', '.join(fixed)} belong to it")
     return "\n".join([*head, "", equations, ""]), parameter_values
+
+
+def _declarations(
+    p: int, values: Mapping[str, int | float], belonging: Sequence[str], *, stated: bool
+) -> Iterator[str]:
+    """Yield the parameters, with their values if ``stated``; some belong to this p alone."""
+    yield f"param {PROCESSES} : int >= 1{f' = {p}' if stated else ''}"
+    for name, value in values.items():
+        yield _parameter(name, value) + f" = {value!r}" * stated
+    if stated and belonging:
+        yield f"assume {PROCESSES} == {p}  // {', '.join(belonging)} belong to it"
 
 
 def _charges(workload: Workload, query: Query, form: Form) -> Charges:

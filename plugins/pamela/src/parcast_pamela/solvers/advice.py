@@ -35,10 +35,10 @@ def of_events(query: Query) -> float | None:
 
 def of_bound(query: Query) -> Iterator[Assumption]:
     """Yield what T^l takes for granted."""
-    apart = query.workload.content.form == "free" and query.p > 1
+    dropped = query.workload.content.form == "free" and query.p > 1
     yield Assumption(
-        "no process waits for a certain other one, only all for all",
-        "form free takes the processes of a program apart" if apart else "",
+        "processes wait for all others at once, never for a single message",
+        "form free leaves out waits for single messages" if dropped else "",
     )
 
 
@@ -47,14 +47,15 @@ def of_path(query: Query) -> Iterator[Assumption]:
     yield from of_bound(query)
     used = _used(query)
     yield Assumption(
-        "nothing waits for a resource", f"{', '.join(used)} can be waited for" if used else ""
+        "no contention: nothing waits for a resource",
+        f"contention for {', '.join(used)} is left out" if used else "",
     )
 
 
 def of_sim(query: Query) -> Iterator[Assumption]:
     """Yield what a run takes for granted."""
     yield from of_bound(query)
-    yield Assumption("a server takes whoever comes first (option arbitration)")
+    yield Assumption("servers are first come, first served (option arbitration)")
 
 
 def _used(query: Query) -> list[str]:

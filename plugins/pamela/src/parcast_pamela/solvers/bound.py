@@ -70,8 +70,6 @@ class Bound:
         random, form = has_bern(compiled), query.workload.content.form
         if random:
             notes.append(_SOME_BERN)
-        lines = compiled.model.assumption_lines()
-        assumptions = tuple(line.removeprefix("assume ") for line in lines)
         return Prediction(
             time=time,
             lower=None if form == "barrier" else time,
@@ -79,7 +77,9 @@ class Bound:
             # of a program's own critical path nothing tells computing from messages
             binding=None if form and values.critical_path == values.bound else _binding(values),
             notes=tuple(notes),
-            assumptions=() if form else assumptions,  # of programs they are checked
+            assumptions=()
+            if form
+            else tuple(compiled.model.assumption_lines()),  # of programs they are checked
             details=_details(compiled, bound, values),
         )
 

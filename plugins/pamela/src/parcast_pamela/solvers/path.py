@@ -14,7 +14,7 @@ from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.solvers import advice
 from parcast_pamela.workload import Content, linked_model, machine_of, parameters_of
 
-_WITHOUT = "nothing ever waits for a resource"
+_WITHOUT = "contention is left out: the time is too low where anything waits for a resource"
 
 
 @attrs.frozen(kw_only=True)
@@ -49,7 +49,9 @@ class Path:
         values = compiled.values_at(bind(compiled.model, parameters_of(compiled.model, query)))
         time = float(values.critical_path)
         note = (
-            f"only within {options.transfers} does anything wait" if options.transfers else _WITHOUT
+            f"contention is left out, but within {options.transfers}"
+            if options.transfers
+            else _WITHOUT
         )
         return Prediction(
             time=time,

@@ -60,7 +60,7 @@ def simulation_prediction(simulation: Simulation, options: Options, seed: int) -
 
     first = run(simulation, options.arbitration, seed)
     details: dict[str, Any] = {"events": simulation.events, "busy": dict(first.busy)}
-    notes = [f"servers take whoever comes {_WORDS[options.arbitration]}"]
+    notes = [f"servers take {_WORDS[options.arbitration]}"]
     if not simulation.random and options.arbitration != "random":
         return Prediction(time=first.time, details=details, notes=tuple(notes))
 
@@ -83,7 +83,7 @@ def simulation_prediction(simulation: Simulation, options: Options, seed: int) -
 
 
 _WORDS = {
-    "fifo": "first, in the order of the model at one instant",
-    "lifo": "last",
-    "random": "at random among those who wait",
+    "fifo": "who came first; of those who came at one instant, in the order of the model",
+    "lifo": "who came last",
+    "random": "one at random of those who wait",
 }
