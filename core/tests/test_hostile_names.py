@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import random
@@ -116,6 +117,22 @@ def test_the_streams_are_as_they_were_after_a_command(capsys):
     cli.main(["list"])
     assert (sys.stdout, sys.stderr) == before
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["compare"], ["compare", "--help"], ["list"]])
+def test_whatever_is_printed_into_a_closed_pipe_ends_without_a_traceback(words, monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, _text):
+            raise BrokenPipeError
+
+        def fileno(self):
+            return spare
+
+    spare = os.open(os.devnull, os.O_WRONLY)
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(sys, "stderr", Closed())
+    assert cli.main(words) == 141
+    os.close(spare)
 
 
 @pytest.mark.parametrize("command", ["list", "compare w.toml m.toml -p 1..3000 -o rows.csv"])
