@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -30,6 +31,9 @@ def nothing_older_is_collected():
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+MODELS = int(os.environ.get("PARCAST_MODELS", "600"))
 
 
 def agree(text, points):
@@ -90,7 +94,7 @@ def test_what_is_not_reached_needs_no_value(text):
 
 
 # the same models in every run, so that none takes longer than others
-@settings(max_examples=2000, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=MODELS, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(models(), bindings(2))
 @example(DIVIDED, POINTS)
 def test_formulas_equal_enumeration(text, points):
