@@ -72,8 +72,13 @@ def not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> Iterato
         The question as it was asked, before any lowering.
     """
     words = [(part, registry.parts[part].choice) for part in query.machine.parts]
-    if features := [feature for feature in FEATURES if feature.stated(query)]:
-        uses = _uses(query)
+    features = [
+        feature
+        for feature in FEATURES
+        if (feature.lacking or feature.name not in entry.follows) and feature.stated(query)
+    ]
+    if features:
+        uses = _uses(query) if any(feature.use for feature in features) else {}
         for feature in features:
             if not feature.use or uses.get(feature.use):
                 words.append((feature.name, feature.words))

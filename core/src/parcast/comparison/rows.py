@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.comparison.grid import Question
+from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
-from parcast.plugins.entries import Solver
+from parcast.plugins.entries import load
 from parcast.results.best import work_of
 from parcast.results.row import Row
 
@@ -93,9 +94,9 @@ def answer(
         Hears what is being done.
     """
     references = references or References()
-    solver_of = cache(registry.solver)
+    resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
     several = len({question.query.machine.name for question in questions}) > 1
-    tasks = [_task(registry, question, solver_of, tell, several=several) for question in questions]
+    tasks = [_task(question, resolve_task, tell, several=several) for question in questions]
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, references, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
@@ -108,9 +109,8 @@ def answer(
 
 
 def _task(
-    registry: Catalog,
     question: Question,
-    solver_of: Callable[[str], Solver],
+    resolve_task: Callable[[str, Query, Settings], Task | Prediction],
     tell: Tell,
     *,
     several: bool,
@@ -118,7 +118,7 @@ def _task(
     tell(f"{question.solver}: p={question.query.p}, d={question.query.d} is prepared")
     if question.error is not None:
         return Prediction(status=Status.INVALID, message=str(question.error))
-    task = resolve(registry, question.solver, question.query, question.settings, solver_of)
+    task = resolve_task(question.solver, question.query, question.settings)
     if isinstance(task, Task) and (several or charge(question.query, 1.0)):
         question.query.once("work", work_of)  # now, while the operations of this point are at hand
     return task

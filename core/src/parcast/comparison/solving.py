@@ -65,10 +65,12 @@ def resolve(
     query: Query,
     settings: Settings,
     solver_of: Callable[[str], Solver] | None = None,
+    load: Callable[[str], Any] = load,
 ) -> Task | Prediction:
     """Return the task of the solver that answers to ``name`` here, or why there is none.
 
-    Who has many queries gives a ``solver_of`` that makes each solver once.
+    Who has many queries gives a ``solver_of`` that makes each solver once, and a ``load``
+    that looks for each target once.
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -98,7 +100,7 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += tuple(not_followed(registry, entry, original))
+    notes += tuple(not_followed(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 

@@ -132,6 +132,11 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
+        if query.workload.content is self:
+            return query.once(Phases, self._evaluate)
+        return self._evaluate(query)
+
+    def _evaluate(self, query: Query) -> tuple[PhaseValues, ...]:
         memory = _evaluated_phases(self)
         key: tuple[Any, ...] = (query.p,)
         if memory.names:
@@ -145,7 +150,7 @@ class Phases:
         return values
 
 
-#: More points than this are not memory.
+#: More points than this are not remembered.
 _MOST_CACHED = 100_000
 
 
@@ -162,7 +167,7 @@ _latest: list[_Evaluated] = []
 
 
 def _evaluated_phases(content: Phases) -> _Evaluated:
-    """Return what is memory of this workload; only the latest one has anything memory.
+    """Return what is remembered of this workload; of another than the latest one it is nothing.
 
     A grid asks for the same numbers again and again: where no formula reads d, at every d,
     and whenever a solver is first asked whether it can answer and then for the answer.
