@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,24 @@ import numba
 
 from parcast.plugins import compile_kernel
 
+#: Steps make no arrays, so nothing counts references, which threads would do one after another.
+_STEP: Mapping[str, bool] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+
 
 def step(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call; it makes no arrays.
 
-    So it needs no counting of references, which threads would do one after another.
+    Called from Python it ends the process: it has no wrapper, which takes a third of the
+    compilation.
     """
     njit: Any = numba.njit
-    return njit(function, nogil=True, _nrt=False)
+    return njit(function, **_STEP, no_cpython_wrapper=True)
+
+
+def shared_step(function: Callable[..., Any]) -> Any:
+    """Compile a function, as `step`, that plain Python calls, too."""
+    njit: Any = numba.njit
+    return njit(function, **_STEP)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -27,12 +37,14 @@ def inlined(function: Callable[..., Any]) -> Any:
     A call copies all arrays of its arguments; where that would take longer than the function.
     """
     njit: Any = numba.njit
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
+    return njit(function, **_STEP, no_cpython_wrapper=True, forceinline=True)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call; compiled, it runs beside other threads."""
-    return compile_kernel(function, "parcast-emulator", _sources(), nogil=True)
+    return compile_kernel(
+        function, "parcast-emulator", _sources(), nogil=True, no_cfunc_wrapper=True
+    )
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast_emulator.compilation import step
+from parcast_emulator.compilation import shared_step, step
 
 # Arguments are untyped: they are the named tuples of blocks, cluster and servers.
 
@@ -70,7 +70,7 @@ def consumer_index(consumers: Any, block: int, node: int) -> Any:
     return row * consumers.width[block] + column
 
 
-@step
+@shared_step
 def within(turns: float) -> Any:
     """Return what is over whole turns: ``turns % 1.0`` in every bit, and much faster."""
     return turns - np.floor(turns)
