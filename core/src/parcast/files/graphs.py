@@ -29,6 +29,7 @@ DARK = {
 }
 _LOOK = (
     'graph [fontname="Helvetica", fontsize=10, bgcolor=white];',
+    "graph [nslimit=1, nslimit1=1];",  # some long nets take a hundred times longer without
     'node [fontname="Helvetica", fontsize=10, style=filled, fillcolor=white];',
     'edge [fontname="Helvetica", fontsize=8, arrowsize=0.6, color="#666666"];',
 )
