@@ -13,6 +13,7 @@ from parcast.model import Costs, Query
 from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
+from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import BackgroundNet, build_background
 from parcast_petri.programs.charges import Charges, Routes
@@ -27,7 +28,6 @@ from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.traffic import with_other_traffic
 from parcast_petri.programs.transfers import Message, Transfers
 from parcast_petri.programs.wildcards import Wildcards, inbox_place, meeting_place
-from parcast_petri.solvers.options import Options
 
 #: The place that every process ends in.
 END = "end"

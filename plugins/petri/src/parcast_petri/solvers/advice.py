@@ -12,9 +12,9 @@ import numpy as np
 
 from parcast import Assumption, Query
 from parcast.program.matching import matched
+from parcast_petri.options import SampledOptions
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import preparation
-from parcast_petri.solvers.options import SampledOptions
 
 #: Seconds to build the net of one operation; to load the kernel; and for one firing.
 _BUILT, _LOADED, _FIRED = 36e-6, 0.2, 5e-7

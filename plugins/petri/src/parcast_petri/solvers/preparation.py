@@ -13,11 +13,11 @@ from parcast.program.matching import matched
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import Options
 from parcast_petri.programs.computing import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
-from parcast_petri.solvers.options import Options
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
 MOST_OPERATIONS = 1_000_000

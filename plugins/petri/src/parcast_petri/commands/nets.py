@@ -11,7 +11,7 @@ import typer
 from parcast.cli import output_option
 
 if TYPE_CHECKING:
-    from parcast_petri.nets.arguments import Subject
+    from parcast_petri.commands.arguments import Subject
 
 What = Annotated[str, typer.Argument(help="A program, or a file with a net (.json, .pnml).")]
 MachineName = Annotated[str | None, typer.Option("--machine", help="For the program's times.")]
@@ -30,7 +30,7 @@ def _subject(
     *,
     folded: bool = False,
 ) -> Subject:
-    from parcast_petri.nets.arguments import subject
+    from parcast_petri.commands.arguments import subject
 
     net_subject = subject(context.obj, what, machine, p, settings or [], folded=folded)
     for note in net_subject.notes:
