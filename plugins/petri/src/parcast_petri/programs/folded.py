@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
-from parcast.program.matching import NOTHING, OPS, TIMING, matched
+from parcast.program.matching import NOTHING, OPS, TIMING, matched_program
 from parcast_petri.machine.load import loads_of
 from parcast_petri.nets.net import Net
 from parcast_petri.options import Options
@@ -71,7 +71,7 @@ class _Segmentation:
     """What the operations of each process are as segments."""
 
     def __init__(self, query: Query, options: Options) -> None:
-        program = matched(query, pools=True)
+        program = matched_program(query, pools=True)
         self.sharing = options.sharing
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs())

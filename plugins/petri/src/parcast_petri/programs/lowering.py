@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
-from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
+from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
 from parcast_petri.options import Options
@@ -65,7 +65,7 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
 
 class _Lowering:
     def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
-        program = matched(query, pools=True)
+        program = matched_program(query, pools=True)
         self.query, self.nodes, self.options = query, nodes, options
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs())
