@@ -21,7 +21,7 @@ from parcast import Query, Registry, Results, Status
 from parcast.analysis.explanation import explain
 from parcast.model.costs import Costs
 from parcast.model.machine import Machine
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.testing import by_sweep
 
 P = (2, 4, 8, 16, 32, 64)
@@ -92,7 +92,7 @@ def section(registry: Registry, name: str, sizes: tuple[int, ...]) -> None:
 def reference(registry: Registry, name: str, machine: Machine, p: int) -> float:
     """Return the time by the cost table alone."""
     query = Query(workload=registry.workload(name), machine=machine, p=p)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     return by_sweep(unrolled, Costs.of(query, unrolled.needs())).time
 
 

@@ -8,7 +8,7 @@ import pytest
 import parcast_workloads
 from parcast import Query, Registry
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.testing import by_sweep, random_program
 from parcast_emulator.program_run import compiled_run, process_run
 
@@ -68,7 +68,7 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
     (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="emulator").rows
     assert row.solver == "emulator.tc"
     query = Query(workload=workload, machine=machine, p=4, d=3)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     assert row.time == pytest.approx(reference.time, rel=1e-12)
     means = reference.mean_parts.values()

@@ -5,7 +5,7 @@ import pytest
 from parcast import Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_events, by_sweep, random_program
 
@@ -17,7 +17,7 @@ def test_a_program_that_was_a_trace_between_ends_when_it_does(programs):
         made = random_program(seed, contention="none")
         through = lower(REGISTRY.lowerings, made.query, "trace")[0]
         back: Query = lower(REGISTRY.lowerings, through, "program")[0]
-        unrolled = matched(back).unrolled
+        unrolled = matched_program(back).unrolled
         found = by_sweep(unrolled, Costs.of(back, unrolled.needs()))
         reference = by_sweep(made.expanded, made.costs)
         assert (found.ends, found.start) == (reference.ends, reference.start), made.source

@@ -8,7 +8,7 @@ import parcast_workloads
 from parcast import Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.program.reference import frozen
 from parcast.program.reference.fixed_order import is_decided_by_timing
@@ -179,7 +179,7 @@ def test_parts_after_a_warm_up_hold_files_and_fetched_tasks(solvers):
     workload = read_source(AFTER_START)
     (row,) = REGISTRY.compare(workload, machine, p=3, d=1, solvers=solvers).rows
     query = Query(workload=workload, machine=REGISTRY.machine(machine), p=3, d=1)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     assert reference.start > 0
     assert row.parts.values() == pytest.approx(reference.mean_parts.values(), rel=1e-12)
@@ -194,7 +194,7 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
                                                             "contention": "none"}})  # fmt: skip
     (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="perturb").rows
     query = Query(workload=workload, machine=machine, p=4, d=3)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     assert row.solver == "perturb.clocked"
     assert row.time == pytest.approx(reference.time, rel=1e-12)

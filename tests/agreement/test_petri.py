@@ -9,9 +9,9 @@ from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import Options
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.solvers.options import Options
 
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])

@@ -7,7 +7,7 @@ import pytest
 from parcast import Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.testing import by_sweep
 
 REGISTRY = Registry()
@@ -46,7 +46,7 @@ def test_a_trace_of_work_takes_what_its_program_takes_in_every_family(tmp_path):
     rows = {row.solver: row for row in found}
     query = Query(workload=REGISTRY.workload(path), machine=machine, p=3)
     query = lower(REGISTRY.lowerings, query, "program")[0]
-    unrolled = matched(query).unrolled
+    unrolled = matched_program(query).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     assert unrolled.rank(0)[-1].op == "compute"  # the last line, after which nothing is called
     for solver in ("emulator.tc", "petri.mean", "perturb.clocked"):

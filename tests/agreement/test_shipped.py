@@ -8,7 +8,7 @@ import parcast_workloads
 from parcast import Query, Registry, Row
 from parcast.model.costs import Costs
 from parcast.model.machine import Machine
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.testing import Reference, by_sweep
 
 REGISTRY = Registry()
@@ -44,7 +44,7 @@ def answers(name: str, machine: Machine, p: int, d: int) -> tuple[dict[str, Row]
     solvers = ",".join((*EQUAL, BOUND, "spmd"))
     rows = REGISTRY.compare(workload, machine, p=p, d=d, solvers=solvers).rows
     query = Query(workload=workload, machine=machine, p=p, d=d)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
     return {row.solver: row for row in rows}, reference
 

@@ -7,7 +7,7 @@ import pytest
 from parcast import Registry
 from parcast.model.costs import Costs
 from parcast.model.query import Query
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_sweep
 
@@ -55,7 +55,7 @@ def program(rank, size):
     (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
     assert row.status.value == "ok", row.message
     query = Query(workload=workload, machine=asked, p=p)
-    reference = by_sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
+    reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
     assert row.time == reference.time
     assert row.parts.compute == reference.mean_parts.compute
     assert row.parts.communication == reference.mean_parts.communication
@@ -90,5 +90,7 @@ def test_spmd_equals_the_reference_on_random_balanced_programs(programs):
         (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
         assert row.status.value == "ok", (row.message, source)
         query = Query(workload=workload, machine=asked, p=p)
-        reference = by_sweep(matched(query).unrolled, Costs.of(query, ("compute", "messages")))
+        reference = by_sweep(
+            matched_program(query).unrolled, Costs.of(query, ("compute", "messages"))
+        )
         assert row.time == pytest.approx(reference.time, rel=1e-12), source

@@ -20,7 +20,7 @@ import attrs
 
 from parcast import Query, Registry
 from parcast.comparison.measurements import read_measured
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.expressions import evaluate, parse
 from parcast.quantities.formulas import parse_quantity
@@ -78,7 +78,7 @@ def workload(path: Path) -> None:
     if found.kind == "phases":
         found.content.at(asked)
     if found.kind == "program":
-        matched(asked)
+        matched_program(asked)
 
 
 def text_of(path: Path) -> str:

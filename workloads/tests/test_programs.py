@@ -8,7 +8,7 @@ import pytest
 import parcast_workloads
 from parcast import Query, Registry
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.summary import tally
 from parcast.testing import by_sweep
 
@@ -46,7 +46,7 @@ def test_a_program_runs_to_its_end_with_any_number_of_processes(
     name: str, eager_limit: float | None
 ) -> None:
     for p in range(1, 34):
-        matched(query(name, p, eager_limit), pools=True)
+        matched_program(query(name, p, eager_limit), pools=True)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 12, 64])
@@ -84,7 +84,7 @@ def test_a_pool_does_every_task_once_and_evenly(p: int) -> None:
     machine = REGISTRY.machine({"name": "m", "processor": {"rate": 1}, "network": network})
     workload = REGISTRY.workload("master-worker-pool")
     at = Query(workload=workload, machine=machine, p=p, parameters={"tasks": 24, "work": 10})
-    unrolled = matched(at, pools=True).unrolled
+    unrolled = matched_program(at, pools=True).unrolled
     computed = [part.compute for part in by_sweep(unrolled, Costs.of(at, unrolled.needs())).parts]
     assert sum(computed) == 10 * (8 * 1 + 8 * 2 + 8 * 3)
     assert max(computed) - min(computed) <= 30

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parcast.comparison import inputs
 from parcast.comparison.inputs import MachineLike, WorkloadLike
-from parcast.errors import FileError
 from parcast.files.tables import file_to_write
+from parcast.files.writing import whole_file
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.catalog import Catalog
@@ -70,18 +67,8 @@ class Registry(Catalog):
     def write(self, results: Results, path: str | Path) -> None:
         """Write results in the format of the file's suffix: the whole file, or nothing of it."""
         path = file_to_write(path)
-        part = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
-        if path.exists() and not path.is_file():
-            part = path  # a device or a pipe
-        try:
+        with whole_file(path) as part:
             load(self.writer(path).target)(results, part)
-            part.replace(path)
-        except OSError as error:
-            raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
-        finally:
-            if part != path:
-                with suppress(OSError):
-                    part.unlink()
 
     def compare(
         self,

@@ -280,11 +280,11 @@ def test_a_deadlock_beside_wildcards_names_the_limit():
 def test_a_program_is_matched_again_only_for_what_makes_it_another():
     source = "def program(rank, size, n=4):\n for i in range(n):\n  compute(n)\n"
     plain = Query(workload=read_source(source), machine=Machine(name="m"), p=2)
-    found = ready.matched(plain)
-    assert ready.matched(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
-    assert ready.matched(attrs.evolve(plain, p=3)) is not found
+    found = ready.matched_program(plain)
+    assert ready.matched_program(attrs.evolve(plain, d=3, parameters={"n": 4})) is found
+    assert ready.matched_program(attrs.evolve(plain, p=3)) is not found
     with pytest.raises(InvalidPointError, match=r"has 4\.0 in range"):
-        ready.matched(attrs.evolve(plain, parameters={"n": 4.0}))
+        ready.matched_program(attrs.evolve(plain, parameters={"n": 4.0}))
 
 
 def test_a_program_in_block_order_is_expanded_only_when_asked_for():
@@ -307,8 +307,8 @@ def test_what_is_wrong_is_found_once_for_all_solvers(monkeypatch):
     workload = read_source("def program(rank, size):\n    send((rank + 1) % size, 8)\n", "lost.py")
     query = Query(workload=workload, machine=Machine(name="any"), p=3)
     with pytest.raises(InvalidPointError, match=r"lost\.py:2: at p=3") as first:
-        ready.matched(query)
+        ready.matched_program(query)
     monkeypatch.setattr(ready, "match_unrolled", None)
     with pytest.raises(InvalidPointError) as second:
-        ready.matched(query)
+        ready.matched_program(query)
     assert str(second.value) == str(first.value)

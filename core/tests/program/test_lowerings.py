@@ -11,7 +11,7 @@ from parcast.model.phases import CONSTANT
 from parcast.model.query import Query
 from parcast.program.lowerings.from_phases import lower as to_program
 from parcast.program.lowerings.to_phases import lower as to_phases
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_sweep
 
@@ -205,7 +205,7 @@ def test_what_a_phase_cannot_tell_of_access_and_messages_is_said():
 def test_messages_of_a_process_alone_are_to_itself_and_cost_what_they_cost():
     alone = program("isend(0, 8)", "recv(0)", "waitall()")
     asked = query(alone, 1)
-    expected = by_sweep(matched(asked).unrolled, Costs.of(asked, {"messages"}))
+    expected = by_sweep(matched_program(asked).unrolled, Costs.of(asked, {"messages"}))
     assert counted(alone, 1)[0].serial == expected.time == 1 + 8 + 3 * 0.25  # at 1 FLOP/s
 
 

@@ -8,7 +8,7 @@ from parcast import Query, Registry, Status
 from parcast.errors import FileError, InvalidPointError, UnsupportedError
 from parcast.model.costs import Costs
 from parcast.model.machine import Machine, Network, Processor
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.program.reference.fixed_order import frozen, is_decided_by_timing
 from parcast.program.source.tree import Pool
@@ -30,7 +30,7 @@ def asked(source, p, **changes):
 
 def answer(source, p, **changes):
     query = asked(source, p, **changes)
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     costs = Costs.of(query, unrolled.needs())
     found = by_sweep(unrolled, costs)
     assert found == by_events(unrolled, costs)
@@ -74,7 +74,7 @@ def program(rank, size, a=3.0, b=5.0):
             compute(100 * a + t + b)
         b = a / 2
 """
-    pools = matched(asked(source, 1), pools=True).native.pools
+    pools = matched_program(asked(source, 1), pools=True).native.pools
     assert [pool.work.rank(0)[0].arguments["flops"] for pool in pools] == [305.0, 301.5]
 
 
@@ -85,7 +85,7 @@ def program(rank, size):
         for task in pool(range(2)):
             compute(step + task)
 """
-    pools = matched(asked(source, 4), pools=True).native.pools
+    pools = matched_program(asked(source, 4), pools=True).native.pools
     assert [pool.tasks for pool in pools] == [2, 2, 2]
     flops = [[pool.work.rank(t)[0].arguments["flops"] for t in range(2)] for pool in pools]
     assert flops == [[0, 1], [1, 2], [2, 3]]
@@ -102,7 +102,7 @@ def program(rank, size, n=3):
         else:
             elapse(task)
 """
-    (pool,) = matched(asked(source, 2), pools=True).native.pools
+    (pool,) = matched_program(asked(source, 2), pools=True).native.pools
     done = [[one.op for one in pool.work.rank(t)] for t in range(3)]
     assert done == [["elapse"], ["compute"] * 3, ["compute"] * 5]
     assert pool.bytes.tolist() == [1, 3, 5]
@@ -166,7 +166,7 @@ def test_pools_that_have_no_meaning_here_are_refused(call, said):
     source = f"def program(rank, size):\n    x = rank + 5\n    for task in pool({call}):\n"
     query = asked(f"{source}        compute(1)\n", 4)
     with pytest.raises(InvalidPointError) as error:
-        matched(query, pools=True)
+        matched_program(query, pools=True)
     assert said in str(error.value)
     assert str(error.value).startswith("program:3: at p=4 ")
 
@@ -175,7 +175,7 @@ def test_who_does_not_follow_pools_refuses_by_the_line():
     with pytest.raises(
         UnsupportedError, match="program:5: tasks of a pool go to whichever process is free"
     ):
-        matched(asked(VECTOR_COLLECTIVES, 2))
+        matched_program(asked(VECTOR_COLLECTIVES, 2))
 
 
 def test_pools_are_a_statement_of_the_tree():
@@ -186,7 +186,7 @@ def test_pools_are_a_statement_of_the_tree():
 
 def test_what_they_need_of_a_machine_is_known():
     query = asked("def program(rank, size):\n    for t in pool(range(2)):\n        write(1)\n", 2)
-    assert matched(query, pools=True).native.needs() == {"messages", "io"}
+    assert matched_program(query, pools=True).native.needs() == {"messages", "io"}
     registry = Registry()
     row = registry.compare(query.workload, MACHINE, p=2).rows[0]
     assert row.status is Status.REFUSED

@@ -9,7 +9,7 @@ import sys
 import time
 
 from parcast import Query, Registry
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast_emulator.program_run import compiled_run, process_run
 
 #: Any will do; messages meet at the ports.
@@ -25,7 +25,7 @@ def main(p: int) -> None:
     registry = Registry()
     machine = registry.machine(MACHINE)
     query = Query(workload=registry.workload("stencil2d"), machine=machine, p=p, d=1)
-    count = matched(query).unrolled.count()
+    count = matched_program(query).unrolled.count()
     compiled_run(query, 0.0).run()  # compiles
     runs, seconds = {}, {}
     for name, made in (("compiled", compiled_run), ("processes", process_run)):

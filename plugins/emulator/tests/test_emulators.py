@@ -12,7 +12,6 @@ from parcast import Query, Registry
 from parcast.errors import FileError
 from parcast.testing import check_machine, check_solver, check_workload
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.workflow import draw
 
 REGISTRY = Registry([parcast_emulator])
 UNIT = {
@@ -172,21 +171,6 @@ def test_half_duplex_and_buffers_of_a_machine_are_followed(nic):
     (row,) = REGISTRY.compare("titan", slow | {"nic": nic}, **asked).rows
     assert row.details["engine"] == "merge"
     assert row.time > free.time
-
-
-@pytest.mark.parametrize("name", APPLICATIONS)
-def test_a_work_flow_graph_is_drawn(name):
-    import xml.etree.ElementTree as ET
-
-    graph = REGISTRY.workload(name).content.emulator.workflow
-    assert graph.name == name
-    root = ET.fromstring(draw(graph))
-    named = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {step.name for step in graph.steps} <= set(named)
-    lines = [one for one in root.iter("{http://www.w3.org/2000/svg}path") if one.get("marker-end")]
-    assert len(lines) == len(graph.dependencies)
-    dashed = [one for one in lines if one.get("stroke-dasharray")]
-    assert len(dashed) == sum(one.remote for one in graph.dependencies)
 
 
 def on_one_node(p, **parts):

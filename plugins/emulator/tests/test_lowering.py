@@ -10,7 +10,7 @@ import pytest
 import parcast_emulator
 from parcast import Query, Registry
 from parcast.comparison.lowering import lower
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast_emulator.emulators import to_program
 from parcast_emulator.hardware import cluster_of
 
@@ -76,7 +76,7 @@ def test_every_process_ends_whatever_the_eager_limit_is(name, p, limit):
     machine = REGISTRY.machine(UNIT | {"network": network})
     ready, _ = lowered(Query(workload=asked.workload, machine=machine, p=p, d=2,
                              parameters=asked.parameters))  # fmt: skip
-    assert matched(ready).unrolled.count()
+    assert matched_program(ready).unrolled.count()
 
 
 def test_one_block_at_a_time_takes_as_long_as_in_the_application():

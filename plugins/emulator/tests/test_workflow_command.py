@@ -1,39 +1,50 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 
 import pytest
 
 import parcast_emulator
 from parcast import Registry
 from parcast.cli import main
-from parcast_emulator.workflow import draw
+from parcast_emulator.workflow import dot
 
 REGISTRY = Registry([parcast_emulator])
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_graph_of_an_application_is_written(tmp_path, capsys):
+def test_the_graph_of_an_application_is_written(graphviz, tmp_path, capsys):
     file = tmp_path / "titan.svg"
     assert main(["emulator", "workflow", "titan", "-o", str(file)]) == 0
     assert capsys.readouterr() == ("", "")
-    assert ET.parse(file).getroot().tag.endswith("svg")
+    root = ET.parse(file).getroot()
+    groups = Counter(group.get("class") for group in root.iter(f"{SVG}g"))
+    assert groups == {"graph": 1, "cluster": 2, "node": 5, "edge": 4}
+    assert root.findtext(f"{SVG}g/{SVG}title") == "titan"
+    labels = {text.text for text in root.iter(f"{SVG}text")}
+    assert {"node with the block", "read", "compute own"} <= labels
 
 
 @pytest.mark.parametrize("workload", REGISTRY.workloads)
-def test_no_two_operations_are_drawn_at_one_place(workload):
+def test_the_text_has_all_operations_and_dependencies(workload):
     graph = REGISTRY.workload(workload).content.emulator.workflow
-    root = ET.fromstring(draw(graph))
-    boxes = [(one.get("x"), one.get("y")) for one in root.iter(f"{SVG}rect")]
-    assert len(set(boxes)) == len(boxes) == len(graph.steps)
-    assert len(list(root.iter(f"{SVG}path"))) == len(graph.dependencies) + 1
+    text = dot(graph)
+    frames = re.findall(r'label="(.+?)"; .*?style=rounded; (.+) }', text)
+    steps = [(location, name) for location, names in frames for name in names.split("; ")]
+    assert sorted(steps) == sorted((step.location, f'"{step.name}"') for step in graph.steps)
+    arrows = re.findall(r'"(.+)" -> "(.+)"( \[style=dashed.*)?;', text)
+    assert [(before, after, bool(dashed)) for before, after, dashed in arrows] == [
+        (one.before, one.after, one.remote) for one in graph.dependencies
+    ]
 
 
 @pytest.mark.parametrize(
     ("workload", "output", "sentence"),
     [
-        ("titan", "titan.png", "the graph is written as SVG; end the name in .svg"),
-        ("titan", "nowhere/titan.svg", "cannot be written: No such file or directory"),
+        ("titan", "titan.jpg", "a graph is written as .svg, .png, .pdf or .dot"),
+        ("titan", "nowhere/titan.dot", "cannot be written: No such file or directory"),
         ("titn", "titan.svg", "Did you mean 'titan'?"),
     ],
 )

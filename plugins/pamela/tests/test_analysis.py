@@ -15,7 +15,7 @@ from parcast_pamela.compilation.analysis import regime, tolerance
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
-from parcast_pamela.errors import ModelError, ModelValueError
+from parcast_pamela.language.errors import ModelError, ModelValueError
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.solvers.bound import Bound
 

@@ -19,7 +19,7 @@ from parcast_pamela.codegen.sources import (
     python_source,
 )
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.reading import model_of
 
 from .random_models import bindings, models, read

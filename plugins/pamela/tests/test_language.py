@@ -8,7 +8,7 @@ from parcast.errors import FileError, UnknownNameError
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.enumeration import enumerate_bounds
-from parcast_pamela.errors import ModelError, ModelValueError
+from parcast_pamela.language.errors import ModelError, ModelValueError
 from parcast_pamela.language.reading import model_of, read_model
 
 WRONG = {

@@ -13,7 +13,7 @@ from parcast.testing import check_machine
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.enumeration import enumerate_bounds
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.reading import library, model_of, read_model
 from parcast_pamela.solvers.bound import Bound
 

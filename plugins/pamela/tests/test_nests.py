@@ -14,7 +14,7 @@ from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.plain import compile_plainly
-from parcast_pamela.errors import ModelError, ModelValueError, TooLargeError
+from parcast_pamela.language.errors import ModelError, ModelValueError, TooLargeError
 from parcast_pamela.language.model import link
 from parcast_pamela.language.parser import parse
 from parcast_pamela.language.reading import model_of

@@ -6,7 +6,7 @@ import pytest
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
 from parcast.model.costs import Costs
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_sweep
 from parcast_pamela.programs.lowering import lower, model
@@ -36,7 +36,7 @@ def bound(query):
 
 
 def reference(query):
-    unrolled = matched(query).unrolled
+    unrolled = matched_program(query).unrolled
     return by_sweep(unrolled, Costs.of(query, unrolled.needs())).time
 
 

@@ -13,7 +13,7 @@ import parcast_pamela
 from parcast import Registry, Status
 from parcast.errors import UnsupportedError
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.reading import model_of
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import POLICIES, run

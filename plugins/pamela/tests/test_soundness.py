@@ -17,7 +17,7 @@ from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.conditions import Conditions
 from parcast_pamela.compilation.guards import Guards
 from parcast_pamela.enumeration import enumerate_bounds
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.reading import model_of
 
 from .random_models import bindings, models, read

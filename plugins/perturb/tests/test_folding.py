@@ -12,7 +12,7 @@ import parcast_traces
 from parcast import Query, Registry, UnsupportedError
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs as ProgramCosts
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import UNIT_MACHINE, by_sweep
 from parcast_traces.readers import read_trace
@@ -120,7 +120,7 @@ def program(rank, size, steps=30):
 def test_iterations_and_ranks_share_their_blocks():
     machine = REGISTRY.machine(UNIT_MACHINE)
     query = Query(workload=read_source(STEPS, "s.py", "s"), machine=machine, p=8)
-    reference = matched(query)
+    reference = matched_program(query)
     through, _, _ = lower(REGISTRY.lowerings, query, "trace")
     back, _, _ = lower(REGISTRY.lowerings, through, "program")
     blocks = back.workload.content.recorded.blocks
@@ -128,7 +128,7 @@ def test_iterations_and_ranks_share_their_blocks():
     assert len(blocks) == len(reference.unrolled.blocks) + 27
     assert len({id(block) for block in blocks}) <= 25
     ends = [
-        by_sweep(matched(one).unrolled, ProgramCosts.of(one, frozenset(["messages"]))).ends
+        by_sweep(matched_program(one).unrolled, ProgramCosts.of(one, frozenset(["messages"]))).ends
         for one in (query, back)
     ]
     assert ends[0] == ends[1]
@@ -179,7 +179,7 @@ def test_a_nonblocking_collective_ends_never_earlier_where_it_is_waited_for(tmp_
         ends = []
         for one in (ranks, messages):
             query, _, notes = query_of(tmp_path, {"ranks": one}, network=network)
-            unrolled = matched(query).unrolled
+            unrolled = matched_program(query).unrolled
             ends.append(by_sweep(unrolled, ProgramCosts.of(query, unrolled.needs())).ends)
             assert any("2 nonblocking collectives" in note for note in notes) == (one is ranks)
         assert all(a >= b for a, b in zip(*ends, strict=True))

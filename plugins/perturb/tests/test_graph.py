@@ -1,7 +1,6 @@
 """The message graph as a picture: its nodes, its edges, its files."""
 
 import json
-import shutil
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -40,9 +39,7 @@ def test_messages_end_where_they_are_waited_for():
 
 
 @pytest.mark.parametrize("suffix", ["dot", "graphml", "svg"])
-def test_files_hold_the_whole_graph(tmp_path, suffix):
-    if suffix == "svg" and shutil.which("dot") is None:
-        pytest.skip("no Graphviz here")
+def test_files_hold_the_whole_graph(graphviz, tmp_path, suffix):
     source = tmp_path / "a.json"
     source.write_text(json.dumps(TRACE))
     path = tmp_path / f"a.{suffix}"

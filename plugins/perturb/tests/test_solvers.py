@@ -12,7 +12,7 @@ import parcast_traces
 from parcast import Query, Registry, UnsupportedError
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs as ProgramCosts
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import UNIT_MACHINE, by_sweep
 
@@ -142,7 +142,7 @@ def test_a_recorded_run_becomes_a_program(tmp_path):
     query = Query(workload=workload, machine=machine, p=2)
     ready, _, notes = lower(registry.lowerings, query, "program")
     ready.workload.content.check(ready)
-    unrolled = matched(ready).unrolled
+    unrolled = matched_program(ready).unrolled
     found = by_sweep(unrolled, ProgramCosts.of(ready, unrolled.needs()))
     # rank 1 gets the message at 100 + 0.5 + 1 + 64, ends the receive 0.5 later, computes 30 and
     # sends its part of the sum at 196.5; rank 0 has it 9 + 0.5 later and is there before

@@ -10,7 +10,7 @@ import attrs
 from parcast_petri.nets.arrays import Form, kernel_arrays
 from parcast_petri.nets.net import Number
 from parcast_petri.nets.token_game import Play, Run
-from parcast_petri.paper import Loop, PaperSharing, Process, Segment, Send, paper_net
+from parcast_petri.programs.paper import Loop, PaperSharing, Process, Segment, Send, paper_net
 
 
 @attrs.frozen

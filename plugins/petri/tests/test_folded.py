@@ -14,11 +14,11 @@ from parcast import Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast_petri.nets.arguments import query_of
+from parcast_petri.commands.arguments import query_of
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
-from parcast_petri.paper import Loop, Segment
 from parcast_petri.programs.folded import fold_loops, folded_net
+from parcast_petri.programs.paper import Loop, Segment
 from parcast_petri.solvers.mean import Mean
 
 REGISTRY = Registry([parcast_petri])

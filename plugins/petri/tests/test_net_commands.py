@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from random import Random
 from xml.etree import ElementTree as ET
 
@@ -28,15 +30,15 @@ def ring(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["svg", "dot", "pnml", "json"])
-def test_nets_of_programs_are_written(ring, tmp_path, capsys, suffix):
+def test_nets_of_programs_are_written(graphviz, ring, tmp_path, capsys, suffix):
     output = tmp_path / f"net.{suffix}"
     assert main(["petri", "net", ring, "-p", "3", "-o", str(output)]) == 0
     assert "are assumed" in capsys.readouterr().err
     text = output.read_text()
     assert "carry 2.1" in text
     if suffix == "svg":
-        shapes = [one.tag.rpartition("}")[2] for one in ET.fromstring(text).iter()]
-        assert (shapes.count("circle"), shapes.count("rect")) == (19, 15)
+        ids = Counter(one.get("id", " ")[0] for one in ET.fromstring(text).iter())
+        assert (ids["p"], ids["t"]) == (19, 15)
     elif suffix != "dot":
         assert main(["petri", "solve", str(output), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
@@ -44,7 +46,7 @@ def test_nets_of_programs_are_written(ring, tmp_path, capsys, suffix):
         assert found["completion_time"]["value"] == pytest.approx(8e-9 + 1e-6 + 64e-9)
 
 
-def test_a_run_is_shown_step_by_step(ring, tmp_path, capsys):
+def test_a_run_is_shown_step_by_step(graphviz, ring, tmp_path, capsys):
     assert main(["petri", "animate", ring, "-p", "2", "--steps", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
@@ -55,14 +57,29 @@ def test_a_run_is_shown_step_by_step(ring, tmp_path, capsys):
     steps = json.loads(text.partition("id='steps'>")[2].partition("</script>")[0])
     assert len(steps["steps"]) == 10
     assert steps["initial"]["start 0"] == 1
+    for kind in ("places", "transitions"):
+        for index, name in enumerate(steps[kind]):
+            _, _, node = text.partition(f'<g id="{kind[0]}{index}" class="node">')
+            assert re.findall("<text.*?>(.*)</text>", node)[0] == name
+
+
+def test_a_page_without_graphviz_is_refused_and_the_terminal_named(
+    ring, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    page = tmp_path / "run.html"
+    assert main(["petri", "animate", ring, "-o", str(page)]) == 2
+    assert "apt install graphviz" in (complaint := capsys.readouterr().err)
+    assert complaint.endswith("without it, leave out -o\n")
+    assert not page.exists()
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         (["net", "ring-of-nobody", "-o", "x.svg"], "ring-of-nobody"),
-        (["net", "{ring}", "-o", "x.png"], "end the name in .svg"),
-        (["net", "{ring}", "-o", "/nowhere/x.svg"], "/nowhere/x.svg"),
+        (["net", "{ring}", "-o", "x.jpg"], "end the name in .svg"),
+        (["net", "{ring}", "-o", "/nowhere/x.dot"], "/nowhere/x.dot"),
         (["net", "{ring}", "-p", "999", "-o", "x.svg"], "more than a picture shows"),
         (["net", "{ring}", "-o", "x.svg", "--set", "petri.sharing=fair"], "fair"),
         (["net", "{ring}", "-o", "x.svg", "--set", "n=2"], "NAME=VALUE"),

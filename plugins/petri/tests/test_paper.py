@@ -13,7 +13,7 @@ from petri_nets import play
 import parcast_petri
 from parcast import Registry
 from parcast.program.reader import read_source
-from parcast_petri.paper import paper_net
+from parcast_petri.programs.paper import paper_net
 
 CASES = json.loads((Path(__file__).parent / "rings.json").read_text())
 

@@ -11,10 +11,10 @@ import pytest
 import parcast_petri
 from parcast import Registry
 from parcast.cli import main
-from parcast_petri.nets.arguments import query_of
+from parcast_petri.commands.arguments import query_of
+from parcast_petri.options import SampledOptions
 from parcast_petri.placement import PlacementSearch
 from parcast_petri.solvers.explicit import Explicit
-from parcast_petri.solvers.options import SampledOptions
 
 PROGRAM = '''"""Uneven work, and a message to the next."""
 

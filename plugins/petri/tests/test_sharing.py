@@ -14,16 +14,16 @@ import parcast_petri
 from parcast import Registry
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
+from parcast_petri.commands.arguments import query_of
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
-from parcast_petri.nets.arguments import query_of
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net_files import net_data, net_of
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import Options
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.solvers.options import Options
 from parcast_petri.solvers.preparation import program_arrays
 from parcast_petri.theory.spread import standard_deviation
 

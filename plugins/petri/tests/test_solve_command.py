@@ -9,7 +9,7 @@ import pytest
 
 from parcast.cli import main
 from parcast.errors import ParcastError
-from parcast_petri.nets.arguments import read_net
+from parcast_petri.commands.arguments import read_net
 from parcast_petri.nets.net_files import net_of
 from parcast_petri.nets.solve import solution
 

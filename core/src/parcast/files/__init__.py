@@ -1,4 +1,4 @@
-"""Files: tables of machines and workloads, and series of measured times."""
+"""Files: tables of machines and workloads, series of measured times, pictures of graphs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
     from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
+    from parcast.files.writing import whole_file, write_lines
 else:
     __getattr__ = lazily(
         __name__,
         {
+            "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
             "structuring": "structure",
             "tables": "ORIGINS read_data read_text workload_from_data",
+            "writing": "whole_file write_lines",
         },
     )
 
 __all__ = [
+    "DARK",
+    "GRAPHS",
     "ORIGINS",
+    "digraph",
+    "graph_svg",
+    "quoted",
     "read_data",
     "read_text",
     "structure",
+    "whole_file",
     "workload_from_data",
+    "write_graph",
+    "write_lines",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
 from parcast.program.source.tree import Tree
 from parcast.program.unroll.blocks import Unrolled
@@ -64,7 +64,7 @@ class Program:
 
     def work(self, query: Query) -> dict[str, float]:
         """Return what all processes do together, the tasks of pools included."""
-        native = matched(query, pools=True).native
+        native = matched_program(query, pools=True).native
         amounts: dict[str, float] = {}
         for part in (native, *(pool.work for pool in native.pools)):
             for block in part.blocks:
@@ -77,7 +77,7 @@ class Program:
 
     def uses(self, query: Query) -> dict[str, bool]:
         """Return what of a machine's the operations need that not every solver obeys."""
-        native = matched(query, pools=True).native
+        native = matched_program(query, pools=True).native
         blocks = [b for part in (native, *(p.work for p in native.pools)) for b in part.blocks]
         moves = (b.op == "compute" and np.any(b.arguments["bytes"]) for b in blocks)
         return {"messages": "messages" in native.needs()} | ({"memory": True} if any(moves) else {})
@@ -90,4 +90,4 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        matched(query, pools=True)
+        matched_program(query, pools=True)

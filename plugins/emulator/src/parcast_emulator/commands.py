@@ -130,7 +130,8 @@ def timeline(
     seed: Seed = 0,
 ) -> None:
     """Write when every server does what, as a trace that ui.perfetto.dev shows."""
-    from parcast.errors import UnsupportedError
+    from parcast.errors import FileError, UnsupportedError
+    from parcast.files import whole_file
     from parcast_emulator.hardware import cluster_of
     from parcast_emulator.progress import shown
     from parcast_emulator.simulation import simulate
@@ -144,7 +145,10 @@ def timeline(
         epochs = few(query.workload.content.epochs(query, cluster))
         outcome = simulate(cluster, epochs, record=True, progress=progress)
     trace = timeline(cluster, outcome, mirrored=query.workload.content.writes)
-    _write(output, json.dumps(trace, allow_nan=False), "a trace", ".json")
+    if output.suffix.lower() != ".json":
+        raise FileError(f"{output}: a trace is written as JSON; end the name in .json")
+    with whole_file(output) as part:
+        part.write_text(json.dumps(trace, allow_nan=False))
 
 
 @app.command()
@@ -154,14 +158,15 @@ def workflow(
     *,
     output: Annotated[
         Path,
-        output_option("Where the SVG goes."),
+        output_option("Where it goes: .svg, .png, .pdf or .dot."),
     ],
 ) -> None:
     """Draw what happens to one block of an application, and what waits for what."""
-    from parcast_emulator.workflow import draw
+    from parcast.files import write_graph
+    from parcast_emulator.workflow import dot
 
     content = _application(context.obj, workload).content
-    _write(output, draw(content.emulator.workflow), "the graph", ".svg")
+    write_graph(dot(content.emulator.workflow), output)
 
 
 def _application(registry: Registry, workload: str) -> Workload:
@@ -192,19 +197,6 @@ def _query(
     query = line.query(registry, p, line.disks(d, p)[0])
     query.workload.content.check(query)
     return query
-
-
-def _write(output: Path, text: str, kind: str, suffix: str) -> None:
-    from parcast.errors import FileError
-
-    if output.suffix.lower() != suffix:
-        raise FileError(
-            f"{output}: {kind} is written as {suffix[1:].upper()}; end the name in {suffix}"
-        )
-    try:
-        output.write_text(text)
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror}") from None
 
 
 def _coupling(engine: EngineName, polling: str, blocking: list[CallName]) -> Coupling | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
 from parcast.model import Costs
-from parcast.program.matching import matched
+from parcast.program.matching import matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Progress, Usage
@@ -36,7 +36,7 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
     UnsupportedError
         If the machine lacks what the program needs.
     """
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     needs = set(unrolled.needs())
     disk = query.machine.part("disk", Disk)
     on_nodes = "io" in needs and disk is not None and query.machine.storage.bandwidth is None
@@ -53,7 +53,7 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
 
 def why_not_compiled(query: Query) -> str | None:
     """Return None, or what only the processes themselves can follow."""
-    if matched(query, pools=True).native.pools:
+    if matched_program(query, pools=True).native.pools:
         return "tasks of a pool go to whoever is free"
     nic, bus = query.machine.part("nic", Nic), query.machine.part("bus", Bus)
     if nic is not None and nic.sharing == "fair":
@@ -68,7 +68,7 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 
     Few operations are played by processes, many by the compiled kernels where they can.
     """
-    many = matched(query, pools=True).unrolled.count() > MOST_INTERPRETED
+    many = matched_program(query, pools=True).unrolled.count() > MOST_INTERPRETED
     engine = compiled_run if many and why_not_compiled(query) is None else process_run
     program_run = engine(query, polling)
     program_run.run(progress)
@@ -86,7 +86,9 @@ def process_run(query: Query, polling: float) -> processes.Run:
     if nodes is not None:
         disks = Disks(clock, nodes, Usage.of(nodes))
         files = NodeFiles(disks, costs.placement.node.tolist())
-    return processes.Run(matched(query, pools=True).unrolled, costs, clock, ports, files, polling)
+    return processes.Run(
+        matched_program(query, pools=True).unrolled, costs, clock, ports, files, polling
+    )
 
 
 def compiled_run(query: Query, polling: float) -> compiled.Run:
@@ -96,7 +98,11 @@ def compiled_run(query: Query, polling: float) -> compiled.Run:
     costs, nodes = _machine(query)
     nic = query.machine.part("nic", Nic) or Nic()
     return engine.Run(
-        matched(query, pools=True), costs, nodes=nodes, half=nic.duplex == "half", polling=polling
+        matched_program(query, pools=True),
+        costs,
+        nodes=nodes,
+        half=nic.duplex == "half",
+        polling=polling,
     )
 
 

@@ -14,7 +14,7 @@ from parcast.errors import FileError, UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program import Block
 from parcast.program.lowerings import Counts, count
-from parcast.program.matching import expand, matched
+from parcast.program.matching import expand, matched_program
 from parcast.program.source import COLLECTIVES
 
 
@@ -62,7 +62,7 @@ def _of_run(registry: Registry, query: Query) -> dict[str, float]:
     """Return the amounts of one run."""
     lower(registry.lowerings, query, "phases")  # which refuses processes that are not alike
     program = lower(registry.lowerings, query, "program")[0]
-    matching = matched(program, pools=True)
+    matching = matched_program(program, pools=True)
     costs = Costs.of(program, matching.unrolled.needs())
     rate = program.machine.need("processor.rate", "seconds that become operations")
 

@@ -14,9 +14,9 @@ from parcast.errors import FormulaError, UnitError, UnknownNameError, did_you_me
 from parcast.quantities import evaluate as evaluate_formula
 from parcast.quantities import is_quantity, parse_quantity
 from parcast.quantities import parse as parse_formula
-from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator
 from parcast_pamela.language.arrays import Array, Bound
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Listing, Parameter

@@ -215,7 +215,7 @@ def _compiled(
     constants: Mapping[str, Any] | None = None,
 ) -> Compiled:
     from parcast_pamela.compilation.checked import compile_checked
-    from parcast_pamela.language.fixing import with_constants
+    from parcast_pamela.fixing import with_constants
 
     model = with_constants(_model(context, file, machine), constants or {})
     for warning in model.warnings:
@@ -250,7 +250,7 @@ def _values(compiled: Compiled, parameters: Mapping[str, Any]) -> tuple[Compiled
     """
     import attrs
 
-    from parcast_pamela.errors import ModelValueError, TooManyStepsError
+    from parcast_pamela.language.errors import ModelValueError, TooManyStepsError
 
     try:
         return compiled, compiled.values(parameters)

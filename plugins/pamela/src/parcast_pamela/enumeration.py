@@ -13,9 +13,9 @@ from typing import Any
 import attrs
 
 from parcast_pamela.bindings import bind
-from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
 from parcast_pamela.language.arrays import Bound
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.functions import Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (

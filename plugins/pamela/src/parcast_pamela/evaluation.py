@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from parcast_pamela.errors import ModelValueError
 from parcast_pamela.language.arrays import Bound
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.functions import (
     FUNCTIONS,
     ArithmeticRefusedError,

@@ -17,7 +17,7 @@ from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import active_branch
 from parcast_pamela.compilation.compiler import Compiled
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.solvers.bound import binds
 
 #: A plot has a mark for each value up to so many, and a logarithmic axis of times that differ by

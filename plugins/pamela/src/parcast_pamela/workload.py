@@ -57,7 +57,7 @@ class Content:
     def check(self, query: Query) -> None:
         """Refuse parameters that the model does not take."""
         from parcast_pamela.bindings import bind
-        from parcast_pamela.errors import ModelError
+        from parcast_pamela.language.errors import ModelError
 
         try:
             model = self.model(machine_of(query))
@@ -165,7 +165,7 @@ def read(path: Path) -> Workload:
         If the model is wrong; the position is named.
     """
     from parcast_pamela.bindings import Bindings
-    from parcast_pamela.errors import ModelValueError
+    from parcast_pamela.language.errors import ModelValueError
 
     text = read_text(path)
     content = Content(text, str(path), path.stem, str(path.parent))

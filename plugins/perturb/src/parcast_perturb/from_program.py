@@ -10,7 +10,7 @@ import numpy as np
 from parcast import Query, UnsupportedError, Workload
 from parcast.model import Costs
 from parcast.program import ANY, Block, Unrolled
-from parcast.program.matching import CODE, Columns, matched
+from parcast.program.matching import CODE, Columns, matched_program
 from parcast.program.matching import match_unrolled as fixed_program
 from parcast.program.reference import frozen
 from parcast.program.source import SENDS
@@ -60,7 +60,7 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
     UnsupportedError
         If messages share a resource.
     """
-    program = matched(query, pools=True)
+    program = matched_program(query, pools=True)
     costs = Costs.of(query, program.unrolled.needs())
     _refuse(query, costs, program.unrolled)
     decisions = _timing_decisions(query, costs, program.unrolled)

@@ -7,15 +7,12 @@ of what completes their receive, and back where the sender waits. A collective i
 
 from __future__ import annotations
 
-import html
-import os
-import shutil
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parcast.errors import FileError, UnsupportedError, shorten
+from parcast.errors import FileError, UnsupportedError
+from parcast.files import GRAPHS, digraph, quoted, write_graph, write_lines
 from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SSEND, TO_ROOT
 from parcast_traces.trace.columns import NONE, Trace
 from parcast_traces.trace.decoding import Called, completions, decoded, pairs, received
@@ -26,8 +23,7 @@ if TYPE_CHECKING:
 #: A larger picture is no picture.
 MOST_EVENTS = 1000
 
-_DRAWN = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
-_COLORS = {"call": "#1f6f54", "gap": "#8a8a8a", "message": "#b03a2e", "together": "#2f5d9b"}
+_COLORS = {"call": "#1f6f54", "gap": "#666666", "message": "#b03a2e", "together": "#2f5d9b"}
 
 
 def message_graph(trace: Trace) -> nx.MultiDiGraph:
@@ -104,10 +100,8 @@ def _amount(trace: Trace, ticks: float) -> str:
 def dot(graph: nx.MultiDiGraph, size: int) -> str:
     """Return the graph in Graphviz's language, a row for each rank."""
     lines = [
-        "digraph trace {",
-        'rankdir=LR; ranksep=0.45; nodesep=0.3; fontname="Helvetica"; splines=true;',
-        'node [fontname="Helvetica", fontsize=10, shape=circle, width=0.34, fixedsize=true];',
-        'edge [fontname="Helvetica", fontsize=8, arrowsize=0.6];',
+        "rankdir=LR; ranksep=0.45; nodesep=0.3;",
+        "node [shape=circle, width=0.34, fixedsize=true];",
     ]
     by_rank: dict[int, list[str]] = defaultdict(list)
     for node, data in graph.nodes(data=True):
@@ -116,22 +110,22 @@ def dot(graph: nx.MultiDiGraph, size: int) -> str:
         lines.append(f'subgraph cluster{rank} {{ label="rank {rank}"; color="#cccccc"; '
                      'style=rounded;')  # fmt: skip
         for node in by_rank[rank]:
-            color = "#eef5f0" if node[0] == "S" else "#ffffff"
-            lines.append(f'{node} [label="{node[0]}", style=filled, fillcolor="{color}"];')
+            color = "#eef5f0" if node[0] == "S" else "white"
+            lines.append(f'{node} [label="{node[0]}", fillcolor="{color}"];')
         lines.append("}")
     for node in by_rank[NONE]:
-        label = html.escape(graph.nodes[node]["call"])
-        lines.append(f'"{node}" [label="{label}", shape=box, fixedsize=false, color="#2f5d9b"];')
+        label = quoted(graph.nodes[node]["call"])
+        lines.append(f'"{node}" [label={label}, shape=box, fixedsize=false, color="#2f5d9b"];')
     for source, target, data in graph.edges(data=True):
         kind = data["kind"]
         style = ", style=dashed" if kind == "gap" else ""
         loose = ", constraint=false" if kind == "message" else ""
         weight = 20 if kind in ("call", "gap") else 1
-        call = f"{graph.nodes[source]['call']}\\n" if kind == "call" else ""
-        label = f"{call}{data['label']}"
-        lines.append(f'"{source}" -> "{target}" [label="{label}", color="{_COLORS[kind]}", '
+        call = f"{graph.nodes[source]['call']}\n" if kind == "call" else ""
+        label = quoted(f"{call}{data['label']}")
+        lines.append(f'"{source}" -> "{target}" [label={label}, color="{_COLORS[kind]}", '
                      f'fontcolor="{_COLORS[kind]}", weight={weight}{style}{loose}];')  # fmt: skip
-    return "\n".join([*lines, "}"])
+    return digraph("trace", lines)
 
 
 def write(trace: Trace, path: Path) -> None:
@@ -140,13 +134,15 @@ def write(trace: Trace, path: Path) -> None:
     Raises
     ------
     FileError
-        If the suffix is of no picture, Graphviz is missing, or the file cannot be written.
+        If the suffix is of no picture, or the file cannot be written.
+    HostError
+        If Graphviz is missing.
     UnsupportedError
         If the trace is too long, or networkx is missing.
     """
     suffix = path.suffix.lower()
-    if suffix not in (*_DRAWN, ".dot", ".graphml"):
-        raise FileError(f"{path}: a graph is written as .svg, .png, .pdf, .dot or .graphml")
+    if suffix not in (*GRAPHS, ".graphml"):
+        raise FileError(f"{path}: a graph is written as {', '.join(GRAPHS)} or .graphml")
     try:
         import networkx as nx
     except ImportError:
@@ -155,28 +151,6 @@ def write(trace: Trace, path: Path) -> None:
         ) from None
     graph = message_graph(trace)
     if suffix == ".graphml":
-        data = "\n".join(nx.generate_graphml(graph)).encode()
+        write_lines(path, nx.generate_graphml(graph))
     else:
-        text = dot(graph, trace.size)
-        data = text.encode() if suffix == ".dot" else _drawn(text, _DRAWN[suffix], path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _drawn(text: str, form: str, path: Path) -> bytes:
-    program = shutil.which("dot")
-    if program is None:
-        raise FileError(f"{path}: pictures need Graphviz's program dot on the PATH; write .dot or "
-                        ".graphml without it")  # fmt: skip
-    process = subprocess.run(  # noqa: S603 - the program on the user's PATH, no shell
-        [program, f"-T{form}"], input=text.encode(), capture_output=True, check=False
-    )
-    if process.returncode:
-        raise FileError(f"{path}: dot says {shorten(process.stderr.decode(errors='replace'))}")
-    return process.stdout
+        write_graph(dot(graph, trace.size), path)

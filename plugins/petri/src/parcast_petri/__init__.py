@@ -42,7 +42,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "program",
         "parcast_petri.solvers.mean:Mean",
         "The paper's net: mean slowdowns of loaded nodes, one run.",
-        options="parcast_petri.solvers.options:Options",
+        options="parcast_petri.options:Options",
         follows=FOLLOWED,
         choices=SHARES,
     )
@@ -51,7 +51,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "program",
         "parcast_petri.solvers.sampled:Sampled",
         "Each computation's time drawn from the law of one loaded core.",
-        options="parcast_petri.solvers.options:SampledOptions",
+        options="parcast_petri.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
     )
@@ -60,7 +60,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "program",
         "parcast_petri.solvers.explicit:Explicit",
         "Background jobs in the net, sharing processors with the program.",
-        options="parcast_petri.solvers.options:SampledOptions",
+        options="parcast_petri.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
     )
@@ -97,10 +97,9 @@ def parcast_commands(app: typer.Typer) -> None:
     """Add ``parcast petri``."""
     import typer
 
-    from parcast_petri import commands, placement_commands
-    from parcast_petri.nets import net_commands
+    from parcast_petri.commands import nets, placement, solving
 
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    for module in (commands, net_commands, placement_commands):
+    for module in (solving, nets, placement):
         module.add(group)
     app.add_typer(group, name="petri", help="Timed Petri nets: loaded nodes, shared networks.")

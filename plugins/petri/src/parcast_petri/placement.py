@@ -18,10 +18,10 @@ from parcast.model import Query
 from parcast.quantities import Estimate, paired
 from parcast_petri.machine.background import Background
 from parcast_petri.machine.links import Links
+from parcast_petri.options import sampled_options
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers.explicit import Explicit, replications
 from parcast_petri.solvers.mean import Mean
-from parcast_petri.solvers.options import sampled_options
 from parcast_petri.solvers.preparation import build_program, loads
 
 #: So many allocations or fewer are all tried.

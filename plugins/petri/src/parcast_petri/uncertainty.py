@@ -10,9 +10,7 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast.model import Query
 from parcast_petri import choose
-from parcast_petri.solvers.explicit import Explicit
-from parcast_petri.solvers.mean import Mean
-from parcast_petri.solvers.options import (
+from parcast_petri.options import (
     Memory,
     Options,
     Sends,
@@ -21,6 +19,8 @@ from parcast_petri.solvers.options import (
     Startup,
     sampled_options,
 )
+from parcast_petri.solvers.explicit import Explicit
+from parcast_petri.solvers.mean import Mean
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ from parcast.model.phases import CONSTANT, Phase, Phases
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
-from parcast.program.matching.prepare import matched
+from parcast.program.matching.prepare import matched_program
 from parcast.program.source.operations import COLLECTIVES, SENDS
 from parcast.program.unroll.blocks import Pool, Unrolled
 from parcast.quantities.formulas import Formula, Unit
@@ -62,7 +62,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     InvalidPointError
         If the program has no meaning at this p, or does not end.
     """
-    prepared = matched(attrs.evolve(query, workload=workload), pools=True)
+    prepared = matched_program(attrs.evolve(query, workload=workload), pools=True)
     costs = Costs.of(query, prepared.unrolled.needs())
     counts = count(_timed(prepared.unrolled), costs)
     chained = not ends_in_block_order(prepared.native, math.inf)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         groups_and_bytes,
         is_collective,
     )
-    from parcast.program.matching.prepare import matched
+    from parcast.program.matching.prepare import matched_program
 else:
     __getattr__ = lazily(
         __name__,
@@ -29,7 +29,7 @@ else:
             "columns": "CODE Columns NONE OPS operation_columns",
             "deadlock": "Matched match_unrolled",
             "expansion": "expand find_collectives groups_and_bytes is_collective",
-            "prepare": "matched",
+            "prepare": "matched_program",
         },
     )
 
@@ -49,6 +49,6 @@ __all__ = [
     "groups_and_bytes",
     "is_collective",
     "match_unrolled",
-    "matched",
+    "matched_program",
     "operation_columns",
 ]

@@ -16,7 +16,7 @@ _CACHED = 2
 _prepared: dict[Any, Matched | InvalidPointError] = {}
 
 
-def matched(query: Query, *, pools: bool = False) -> Matched:
+def matched_program(query: Query, *, pools: bool = False) -> Matched:
     """Return the operations and the messages of a ``program`` query.
 
     Collectives are expanded by the algorithms that the machine names, and messages over its

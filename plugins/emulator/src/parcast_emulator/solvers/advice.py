@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parcast import Assumption, Query
-from parcast.program.matching import matched
+from parcast.program.matching import matched_program
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.program_run import why_not_compiled
@@ -32,7 +32,7 @@ def of_calls(query: Query) -> float | None:
     if isinstance(content, Processes):
         program_query = content.as_program(query)
         per_operation = _COMPILED if why_not_compiled(program_query) is None else _INTERPRETED
-        return _LOADED + per_operation * matched(program_query, pools=True).unrolled.count()
+        return _LOADED + per_operation * matched_program(program_query, pools=True).unrolled.count()
     count = _operations(query)
     return None if count is None else _INTERPRETED * count
 

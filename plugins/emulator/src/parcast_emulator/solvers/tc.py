@@ -105,10 +105,10 @@ def _too_many(count: str, why: str = "") -> str:
 
 
 def _program(query: Query, options: Options) -> Prediction:
-    from parcast.program.matching import matched
+    from parcast.program.matching import matched_program
     from parcast_emulator.program_run import costs_of, run, why_not_compiled
 
-    count = matched(query, pools=True).unrolled.count()
+    count = matched_program(query, pools=True).unrolled.count()
     slow = why_not_compiled(query)
     limit = options.most_operations or (_COMPILED if slow is None else _INTERPRETED)
     if count > limit:

@@ -16,7 +16,7 @@ from parcast_pamela.algebra.polynomials import (
     monomial_product,
 )
 from parcast_pamela.algebra.printing import text
-from parcast_pamela.errors import TooLargeError
+from parcast_pamela.language.errors import TooLargeError
 from parcast_pamela.language.functions import Exact
 
 #: Products of sums of more terms are refused.

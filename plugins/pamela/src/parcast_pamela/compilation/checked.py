@@ -9,7 +9,7 @@ from parcast_pamela.compilation.compiler import Compiled, compile_model
 from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.compilation.points import Point, points
 from parcast_pamela.enumeration import Bounds, bounds_at
-from parcast_pamela.errors import ModelError, TooLargeError, TooManyStepsError
+from parcast_pamela.language.errors import ModelError, TooLargeError, TooManyStepsError
 from parcast_pamela.language.model import Model
 
 _QUANTITIES = ("critical_path", "contention", "bound", "upper")

@@ -17,7 +17,7 @@ from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.compilation.guards import Guard
 from parcast_pamela.compilation.processes import Processes
 from parcast_pamela.compilation.scope import Scope
-from parcast_pamela.errors import ModelError, ModelValueError, TooManyStepsError
+from parcast_pamela.language.errors import ModelError, ModelValueError, TooManyStepsError
 from parcast_pamela.language.functions import ArithmeticRefusedError, Exact
 from parcast_pamela.language.model import Model
 

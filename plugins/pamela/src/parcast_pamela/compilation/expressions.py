@@ -15,7 +15,7 @@ from parcast_pamela.compilation.guards import Guards
 from parcast_pamela.compilation.lets import Lets
 from parcast_pamela.compilation.parameters import Parameters
 from parcast_pamela.compilation.scope import Scope
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, size
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (

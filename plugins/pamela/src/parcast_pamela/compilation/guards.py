@@ -7,7 +7,7 @@ import attrs
 from parcast_pamela.algebra.polynomials import BRACKETS, Polynomial
 from parcast_pamela.compilation.algebra import Algebra
 from parcast_pamela.compilation.scope import Scope
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.positions import Position
 
 

@@ -10,7 +10,7 @@ from lark import Token, Tree, v_args
 from lark.exceptions import VisitError
 from lark.visitors import Transformer_NonRecursive
 
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.positions import Position, Source
 from parcast_pamela.language.tree import (
     INFINITE,

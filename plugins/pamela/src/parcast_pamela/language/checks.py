@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import did_you_mean
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.functions import FUNCTIONS, SPECIAL
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.positions import Position

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import did_you_mean
-from parcast_pamela.errors import ModelError
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.tree import (
     Assume,
     Call,

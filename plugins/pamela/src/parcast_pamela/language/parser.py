@@ -9,8 +9,8 @@ from typing import Any
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from parcast_pamela.errors import ModelError
 from parcast_pamela.language.builder import build
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.positions import Position, Source
 from parcast_pamela.language.tree import Declaration, depth
 

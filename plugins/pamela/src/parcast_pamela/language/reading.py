@@ -8,8 +8,8 @@ from pathlib import Path
 
 from parcast.errors import FileError
 from parcast.files import read_text
-from parcast_pamela.errors import ModelError
 from parcast_pamela.language.checks import check
+from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.model import Load, Model, link, refuse_same_names
 from parcast_pamela.language.parser import parse
 from parcast_pamela.language.positions import Position, Source

@@ -12,7 +12,7 @@ import numpy as np
 from parcast.errors import FormulaError, UnsupportedError
 from parcast.model import Costs, Query, Workload
 from parcast.program import Block, For, Op, Statement, Unrolled
-from parcast.program.matching import ends_in_block_order, matched
+from parcast.program.matching import ends_in_block_order, matched_program
 from parcast.program.source import SENDS, nested
 from parcast.quantities import evaluate
 from parcast_pamela.programs import recorded
@@ -177,7 +177,7 @@ def _only_in_numbers(workload: Workload, query: Query) -> str:
 
 def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
     """Return the text of the model of a program without formulas."""
-    unrolled = matched(attrs.evolve(query, workload=workload), pools=True).unrolled
+    unrolled = matched_program(attrs.evolve(query, workload=workload), pools=True).unrolled
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name} at {query.p} processes, in numbers",
@@ -190,7 +190,7 @@ def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
 
 def _unrolled(workload: Workload, query: Query) -> Unrolled:
     """Return the operations at the query's p."""
-    return matched(attrs.evolve(query, workload=workload), pools=True).native
+    return matched_program(attrs.evolve(query, workload=workload), pools=True).native
 
 
 def _names(program_names: Sequence[str], machine: Iterable[str]) -> dict[str, str]:

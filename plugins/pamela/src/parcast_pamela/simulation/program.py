@@ -9,8 +9,8 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast_pamela.bindings import bind
-from parcast_pamela.errors import ModelValueError
 from parcast_pamela.evaluation import Evaluator, Local
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import (
     Call,

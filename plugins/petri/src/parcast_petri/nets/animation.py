@@ -6,22 +6,25 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 
+from parcast.files import graph_svg
 from parcast_petri.nets.arrays import Arrays
-from parcast_petri.nets.drawing import svg
+from parcast_petri.nets.drawing import picture
 from parcast_petri.nets.token_game import Play
 
 _SCRIPT = """
 const net = JSON.parse(document.getElementById("steps").textContent);
 const tokens = {}; let step = 0, timer = null;
+const places = net.places.map((name, n) => [name, document.getElementById("p" + n)]);
+const boxes = net.transitions.map((name, n) => [name, document.getElementById("t" + n)]);
 function show() {
-  for (const p of document.querySelectorAll("circle.place"))
-    p.classList.toggle("marked", tokens[p.dataset.name] > 0);
-  for (const n of document.querySelectorAll("text.tokens"))
-    n.textContent = tokens[n.dataset.name] || "";
-  for (const t of document.querySelectorAll("rect.transition")) {
-    const firing = step > 0 && net.steps[step - 1][1] === t.dataset.name;
-    t.classList.toggle("firing", firing);
-    if (firing) t.scrollIntoView({block: "nearest", inline: "nearest"});
+  for (const [name, place] of places) {
+    place.classList.toggle("marked", tokens[name] > 0);
+    [...place.querySelectorAll("text")].at(-1).textContent = tokens[name] || "";
+  }
+  for (const [name, box] of boxes) {
+    const firing = step > 0 && net.steps[step - 1][1] === name;
+    box.classList.toggle("firing", firing);
+    if (firing) box.scrollIntoView({block: "nearest", inline: "nearest"});
   }
   const [time, name] = step ? net.steps[step - 1] : [0, ""], of = net.steps.length;
   document.getElementById("now").textContent = step
@@ -51,8 +54,12 @@ p { position: sticky; top: 0; left: 0; margin: 0; padding: 8px; width: 100vw;
   box-sizing: border-box; background: inherit; }
 svg { display: block; }
 button { font: inherit; padding: 4px 10px; }
-rect { scroll-margin: 70px 120px; }
-@media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; } }"""
+g.node { scroll-margin: 70px 120px; }
+.node ellipse { fill: #fff; }
+.node.marked ellipse { fill: #ffd24d; }
+.node.firing polygon { stroke: #e8590c; stroke-width: 4px; }
+@media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; }
+  .node ellipse { fill: #16181c; } .node.marked ellipse { fill: #8a6500; } }"""
 
 
 def lines(net_arrays: Arrays, steps: int) -> Iterator[str]:
@@ -68,7 +75,14 @@ def page(net_arrays: Arrays, steps: int) -> str:
     net = net_arrays.net
     firings = [(float(time), name) for time, name in islice(Play(net_arrays).events(), steps)]
     initial = {place: net.initial.get(place, 0) for place in net.places}
-    data = {"initial": initial, "changes": _changes(net_arrays), "steps": firings}
+    data = {
+        "initial": initial,
+        "changes": _changes(net_arrays),
+        "steps": firings,
+        "places": net.places,
+        "transitions": [transition.name for transition in net.transitions],
+    }
+    svg = graph_svg(picture(net), "leave out -o")
     embedded = json.dumps(data).replace("<", "\\u003c")
     return (
         "<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>A net by steps</title>\n"
@@ -77,7 +91,7 @@ def page(net_arrays: Arrays, steps: int) -> str:
         "<p><button onclick='go(0)'>start</button> <button onclick='go(step-1)'>back</button> "
         "<button onclick='go(step+1)'>on</button> <button onclick='play()'>play</button> "
         "<span id='now'></span></p>\n"
-        f"{svg(net)}<script type='application/json' id='steps'>{embedded}</script>\n"
+        f"{svg}<script type='application/json' id='steps'>{embedded}</script>\n"
         f"<script>{_SCRIPT}</script></html>\n"
     )
 

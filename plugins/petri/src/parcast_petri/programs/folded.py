@@ -10,13 +10,13 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
-from parcast.program.matching import NOTHING, OPS, TIMING, matched
+from parcast.program.matching import NOTHING, OPS, TIMING, matched_program
 from parcast_petri.machine.load import loads_of
 from parcast_petri.nets.net import Net
-from parcast_petri.paper import Loop, Segment, Send, paper_net
+from parcast_petri.options import Options
 from parcast_petri.programs.charges import Charges, Routes
 from parcast_petri.programs.networks import networks_of
-from parcast_petri.solvers.options import Options
+from parcast_petri.programs.paper import Loop, Segment, Send, paper_net
 
 #: Loops of more segments than these are not looked for.
 _LONGEST = 64
@@ -71,7 +71,7 @@ class _Segmentation:
     """What the operations of each process are as segments."""
 
     def __init__(self, query: Query, options: Options) -> None:
-        program = matched(query, pools=True)
+        program = matched_program(query, pools=True)
         self.sharing = options.sharing
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs())

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import attrs
 
 from parcast.model import Costs
+from parcast_petri.options import Options
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.computing import Computations, Work
 from parcast_petri.programs.net_builder import timed
 from parcast_petri.programs.process import Process
-from parcast_petri.solvers.options import Options
 
 
 @attrs.define(eq=False)

@@ -10,9 +10,10 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
-from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched
+from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
+from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import BackgroundNet, build_background
 from parcast_petri.programs.charges import Charges, Routes
@@ -27,7 +28,6 @@ from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.traffic import with_other_traffic
 from parcast_petri.programs.transfers import Message, Transfers
 from parcast_petri.programs.wildcards import Wildcards, inbox_place, meeting_place
-from parcast_petri.solvers.options import Options
 
 #: The place that every process ends in.
 END = "end"
@@ -65,7 +65,7 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
 
 class _Lowering:
     def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
-        program = matched(query, pools=True)
+        program = matched_program(query, pools=True)
         self.query, self.nodes, self.options = query, nodes, options
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs())

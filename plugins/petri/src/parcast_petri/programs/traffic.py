@@ -12,11 +12,11 @@ from parcast_petri.machine.laws import Law
 from parcast_petri.machine.links import Traffic
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.net import Given
+from parcast_petri.options import Options
 from parcast_petri.programs.net_builder import NetBuilder
 from parcast_petri.programs.nodes import InitialJobs, build_jobs
 from parcast_petri.programs.rates import Link, Rates
 from parcast_petri.programs.transfers import DRAINED
-from parcast_petri.solvers.options import Options
 
 
 @attrs.frozen

@@ -9,10 +9,10 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast_petri.nets.net import Tokens
+from parcast_petri.options import Options
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.rates import Rates
-from parcast_petri.solvers.options import Options
 
 #: Words under which the bandwidth is divided anew whenever the messages change.
 DRAINED = ("ps_all", "ps_transfer", "max_min")

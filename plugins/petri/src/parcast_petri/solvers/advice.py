@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from parcast import Assumption, Query
-from parcast.program.matching import matched
+from parcast.program.matching import matched_program
+from parcast_petri.options import SampledOptions
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import preparation
-from parcast_petri.solvers.options import SampledOptions
 
 #: Seconds to build the net of one operation; to load the kernel; and for one firing.
 _BUILT, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
@@ -22,7 +22,7 @@ _BUILT, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
 
 def of_one_run(query: Query) -> float:
     """Return the seconds that one run takes, most of them for building the net."""
-    return _LOADED + _BUILT * matched(query, pools=True).unrolled.count()
+    return _LOADED + _BUILT * matched_program(query, pools=True).unrolled.count()
 
 
 def of_sampled_runs(query: Query) -> float:
@@ -41,7 +41,7 @@ def _of_runs(query: Query, independent: int) -> float:
     options: SampledOptions = query.options or SampledOptions()
     spread = _spread(query) / math.sqrt(independent)
     runs = min(options.most, max(10.0, (1.96 * spread / options.tolerance) ** 2))
-    return of_one_run(query) + _FIRED * runs * matched(query, pools=True).unrolled.count()
+    return of_one_run(query) + _FIRED * runs * matched_program(query, pools=True).unrolled.count()
 
 
 def _spread(query: Query) -> float:
@@ -50,7 +50,7 @@ def _spread(query: Query) -> float:
     A computation that is short beside the jobs meets a steady number of them, whose spread is
     the root of the utilization.
     """
-    unrolled, rate = matched(query, pools=True).unrolled, query.machine.processor.rate
+    unrolled, rate = matched_program(query, pools=True).unrolled, query.machine.processor.rate
     flops = sum(
         float(np.mean(block.arguments["flops"])) * len(unrolled.ranks_of(block)) / query.p
         for block in unrolled.blocks
@@ -70,7 +70,7 @@ def _spread(query: Query) -> float:
 
 def _computations(query: Query) -> int:
     """Return how many computations a process has in the mean."""
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     ranks = (len(unrolled.ranks_of(block)) for block in unrolled.blocks if block.op == "compute")
     return sum(ranks) // query.p
 

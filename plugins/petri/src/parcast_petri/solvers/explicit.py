@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from parcast.model import Prediction, Query
 from parcast.quantities import Replications, replicate
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.replay import Beginnings, Replay, untouched
+from parcast_petri.options import SampledOptions
 from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import advice, preparation
-from parcast_petri.solvers.options import SampledOptions
 from parcast_petri.solvers.prediction import of_run, of_runs
+from parcast_petri.solvers.replay import Beginnings, Replay, untouched
 
 
 @attrs.frozen(eq=False)

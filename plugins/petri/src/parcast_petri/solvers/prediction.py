@@ -9,8 +9,8 @@ import numpy as np
 
 from parcast.model import Parts, Prediction, Query, Status
 from parcast.quantities import Replications
+from parcast_petri.options import SampledOptions
 from parcast_petri.programs.accounting import Account
-from parcast_petri.solvers.options import SampledOptions
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _BINDING = ("processor", "network", "storage", "synchronization")

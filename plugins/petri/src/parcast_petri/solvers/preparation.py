@@ -9,15 +9,15 @@ from typing import Literal
 
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
-from parcast.program.matching import matched
+from parcast.program.matching import matched_program
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import Options
 from parcast_petri.programs.computing import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
-from parcast_petri.solvers.options import Options
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
 MOST_OPERATIONS = 1_000_000
@@ -27,13 +27,13 @@ _SMALL = 50_000
 
 def loads(query: Query) -> dict[int, Load]:
     """Return the loads of the nodes that have processes."""
-    needs = matched(query, pools=True).unrolled.needs()
+    needs = matched_program(query, pools=True).unrolled.needs()
     return loads_of(query, Costs.of(query, needs).placement.node.tolist())
 
 
 def refusal(query: Query) -> str | None:
     """Return why no net of a query's program can be built, if that is known before."""
-    unrolled = matched(query, pools=True).unrolled
+    unrolled = matched_program(query, pools=True).unrolled
     if (count := net_operations(unrolled)) > MOST_OPERATIONS:
         return (
             f"{count:,} operations make a net that is too large for petri (at most "
@@ -102,7 +102,7 @@ def play_program(query: Query, program: ProgramNet) -> Play:
 
 def loaded_nodes(query: Query) -> list[int]:
     """Return the node of each process, of those on loaded nodes."""
-    needs = matched(query, pools=True).unrolled.needs()
+    needs = matched_program(query, pools=True).unrolled.needs()
     loaded = loads(query)
     nodes: list[int] = Costs.of(query, needs).placement.node.tolist()
     return [node for node in nodes if node in loaded]

@@ -15,13 +15,13 @@ from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.memory import Memory
-from parcast_petri.nets.replay import Replay
+from parcast_petri.options import SampledOptions
 from parcast_petri.programs.computing import Computing
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import advice, preparation
-from parcast_petri.solvers.options import SampledOptions
 from parcast_petri.solvers.prediction import of_run, of_runs
+from parcast_petri.solvers.replay import Replay
 from parcast_petri.theory.transform import SharedCore, shared_core
 
 Array = NDArray[np.float64]

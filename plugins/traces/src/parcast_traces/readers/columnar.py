@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from parcast.errors import FileError
+from parcast.files import whole_file
 from parcast_traces.trace.columns import Channels, Events, Trace
-from parcast_traces.whole_files import whole_file
 
 _MAGIC = b"parcast trace 1\n"
 _PAGE = 4096
@@ -52,7 +52,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         "comparable": trace.comparable, "timed": trace.timed, "notes": trace.notes,
         "modeled": trace.modeled,
     }).encode()  # fmt: skip
-    with whole_file(path, "wb") as file:
+    with whole_file(path) as part, part.open("wb") as file:
         start = -(-(len(_MAGIC) + 8 + len(header)) // _PAGE) * _PAGE
         file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
         file.write(b"\0" * (start - file.tell()))

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from parcast.files import write_lines
 from parcast_traces.gaps import gaps_of, recorded_gaps, tick_of
 from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SCAN, TO_ROOT, WAIT
 from parcast_traces.trace.columns import NONE, Floats, Trace
 from parcast_traces.trace.decoding import Called, contributions, decoded, received
-from parcast_traces.whole_files import write_lines
 
 _COLLECTIVES = "collectives are written as messages (dissemination, binomial trees, chains)"
 

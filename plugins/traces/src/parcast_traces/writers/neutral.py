@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import UnsupportedError
+from parcast.files import write_lines
 from parcast_traces.trace.calls import ALL, WAIT
 from parcast_traces.trace.columns import NONE, Trace
 from parcast_traces.trace.decoding import Called, decoded, received
-from parcast_traces.whole_files import write_lines
 
 #: Events made JSON at once.
 _BLOCK = 1 << 12

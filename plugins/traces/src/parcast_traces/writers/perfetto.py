@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from parcast.errors import UnsupportedError
+from parcast.files import write_lines
 from parcast_traces.trace.columns import BYTES, END, START, Floats, Trace
 from parcast_traces.trace.decoding import Called, completions, decoded, pairs, received
-from parcast_traces.whole_files import write_lines
 
 #: Longer traces make files that no browser opens.
 MOST_EVENTS = 1_000_000

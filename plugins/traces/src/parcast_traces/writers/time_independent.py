@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
+from parcast.files import write_lines
 from parcast_traces.gaps import gaps_of, recorded_gaps, tick_of
 from parcast_traces.trace.calls import ALL, WAIT
 from parcast_traces.trace.columns import NONE, Floats, Trace
 from parcast_traces.trace.decoding import Called, contributions, decoded, received
-from parcast_traces.whole_files import write_lines
 
 #: Operations that a second of computation becomes.
 RATE = 1e9

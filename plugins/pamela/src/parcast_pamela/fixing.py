@@ -10,7 +10,7 @@ import attrs
 
 from parcast.errors import UnknownNameError, did_you_mean
 from parcast_pamela.bindings import Bindings
-from parcast_pamela.errors import ModelValueError
+from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.tree import Apply, Assume, Let, Name, Number, Parameter
 

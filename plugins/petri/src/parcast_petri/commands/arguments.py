@@ -16,9 +16,9 @@ from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import read_json
 from parcast_petri.nets.pnml.reading import read_pnml
+from parcast_petri.options import Options
 from parcast_petri.programs.folded import folded_net
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.solvers.options import Options
 from parcast_petri.solvers.preparation import build_program, loads, program_arrays
 
 _OPTIONS = [field.name for field in attrs.fields(Options)]

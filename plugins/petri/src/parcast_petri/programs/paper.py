@@ -1,8 +1,8 @@
 """The nets of the paper itself: segments, sends and loops with counting places.
 
 C. Anglano, Predicting parallel applications performance on non-dedicated cluster platforms,
-ICS 1998. Programs in parcast's own language become nets in `parcast_petri.programs`; this module
-builds processes as the paper draws them, with loops kept.
+ICS 1998. Programs in parcast's own language become nets by `lowering`; this module builds
+processes as the paper draws them, with loops kept.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def paper_net(
     processes
         What each process does.
     sharing
-        How messages share the one medium (see `parcast_petri.solvers.options.Options`).
+        How messages share the one medium (see `parcast_petri.options.Options`).
     servers
         Of each transition that sends: 1, or None for as many as there are messages.
     """

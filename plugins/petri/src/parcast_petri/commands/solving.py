@@ -1,4 +1,4 @@
-"""``parcast petri``: what only this family can do."""
+"""``parcast petri solve`` and ``slowdown``: nets of files, and a process on a loaded node."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def solve(
 
     For a net that never ends: its steady state, as firings per second and mean tokens.
     """
-    from parcast_petri.nets.arguments import read_net
+    from parcast_petri.commands.arguments import read_net
     from parcast_petri.nets.solve import solution
 
     subject = read_net(file)

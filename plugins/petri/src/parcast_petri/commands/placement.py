@@ -37,7 +37,7 @@ def place(
     """Find which node each process should run on: least mean time, or least quantile."""
     import time
 
-    from parcast_petri.nets.arguments import query_of
+    from parcast_petri.commands.arguments import query_of
     from parcast_petri.placement import PlacementSearch
 
     began = time.perf_counter()
@@ -71,7 +71,7 @@ def blame(
     as_json: Json = False,
 ) -> None:
     """Predict how much sooner the program would end without the load of each node."""
-    from parcast_petri.nets.arguments import query_of
+    from parcast_petri.commands.arguments import query_of
     from parcast_petri.placement import blame as blamed
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)
@@ -102,7 +102,7 @@ def uncertainty(
 ) -> None:
     """Predict with every option of the model: how far apart the times are is its uncertainty."""
     from parcast.errors import UnsupportedError
-    from parcast_petri.nets.arguments import query_of
+    from parcast_petri.commands.arguments import query_of
     from parcast_petri.uncertainty import variants
 
     query = attrs.evolve(query_of(context.obj, program, machine, p, settings or []), seed=seed)

@@ -11,7 +11,7 @@ import typer
 from parcast.cli import output_option
 
 if TYPE_CHECKING:
-    from parcast_petri.nets.arguments import Subject
+    from parcast_petri.commands.arguments import Subject
 
 What = Annotated[str, typer.Argument(help="A program, or a file with a net (.json, .pnml).")]
 MachineName = Annotated[str | None, typer.Option("--machine", help="For the program's times.")]
@@ -30,7 +30,7 @@ def _subject(
     *,
     folded: bool = False,
 ) -> Subject:
-    from parcast_petri.nets.arguments import subject
+    from parcast_petri.commands.arguments import subject
 
     net_subject = subject(context.obj, what, machine, p, settings or [], folded=folded)
     for note in net_subject.notes:
@@ -44,7 +44,7 @@ def net(
     *,
     output: Annotated[
         Path,
-        output_option("Where it goes: .svg, .dot, .pnml or .json."),
+        output_option("Where it goes: .svg, .png, .pdf, .dot, .pnml or .json."),
     ],
     folded: Annotated[
         bool,
@@ -56,27 +56,26 @@ def net(
 ) -> None:
     """Write the net of a program or a file as a picture, or in another format."""
     from parcast.errors import FileError
+    from parcast.files import GRAPHS, whole_file, write_graph
     from parcast_petri.nets import drawing
     from parcast_petri.nets.net_files import net_data
     from parcast_petri.nets.pnml.writing import write_pnml
 
     suffix = output.suffix.lower()
-    if suffix not in (".svg", ".dot", ".pnml", ".json"):
-        raise FileError(f"{output}: end the name in .svg, .dot, .pnml or .json")
+    if suffix not in (*GRAPHS, ".pnml", ".json"):
+        raise FileError(f"{output}: end the name in {', '.join(GRAPHS)}, .pnml or .json")
     subject = _subject(context, what, machine, p, settings, folded=folded)
-    try:
-        if suffix == ".svg":
-            output.write_text(drawing.svg(subject.net), encoding="utf-8")
-        elif suffix == ".dot":
-            output.write_text(drawing.dot(subject.net), encoding="utf-8")
-        elif suffix == ".json":
-            output.write_text(json.dumps(net_data(subject.net), indent=1) + "\n", encoding="utf-8")
+    if suffix in GRAPHS:
+        draw = drawing.dot if suffix == ".dot" else drawing.picture
+        write_graph(draw(subject.net), output)
+        return
+    with whole_file(output) as part:
+        if suffix == ".json":
+            part.write_text(json.dumps(net_data(subject.net), indent=1) + "\n", encoding="utf-8")
         elif subject.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
-            output.write_bytes(subject.source.read_bytes())
+            part.write_bytes(subject.source.read_bytes())
         else:
-            write_pnml(subject.net, output)
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror}") from None
+            write_pnml(subject.net, part)
 
 
 def animate(
@@ -97,6 +96,7 @@ def animate(
 ) -> None:
     """Play a net step by step: in the terminal, or on an HTML page."""
     from parcast.errors import FileError
+    from parcast.files import whole_file
     from parcast_petri.nets import animation
 
     subject = _subject(context, what, machine, p, settings)
@@ -108,10 +108,9 @@ def animate(
         return
     if output.suffix.lower() not in (".html", ".htm"):
         raise FileError(f"{output}: the animation is an HTML page; end the name in .html")
-    try:
-        output.write_text(animation.page(subject.arrays, steps), encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror}") from None
+    page = animation.page(subject.arrays, steps)
+    with whole_file(output) as part:
+        part.write_text(page, encoding="utf-8")
 
 
 def prove(

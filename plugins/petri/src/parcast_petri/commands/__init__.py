@@ -1,0 +1,1 @@
+"""The commands of ``parcast petri``, and what they take."""
