@@ -18,10 +18,6 @@ class Job:
     #: work between two checkpoints; the solver's best where not stated
     interval: Annotated[Formula, Unit("s", positive=True)] | None = None
 
-    def work(self, query: Query) -> dict[str, float]:
-        """Return what all processes do together: rows of the same work are ranked over p."""
-        return {"flops": query.number(self, "flops")}
-
     def compute(self, query: Query) -> float:
         """Return the seconds of work without checkpoints and failures."""
         rate = query.machine.need("processor.rate", "a workload with work")
@@ -32,3 +28,7 @@ class Job:
         size = query.number(self, "state")
         bandwidth = query.machine.need("storage.bandwidth", "a workload with checkpoints")
         return query.machine.storage.startup + size / (bandwidth * query.d)
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return what all processes do together: rows of the same work are ranked over p."""
+        return {"flops": query.number(self, "flops")}
