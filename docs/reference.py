@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from parcast import Machine, Registry, Workload
-from parcast.cli.takes import takes
+from parcast.cli.keys import keys
 from parcast.html import flatten
 from parcast.plugins.entries import load
 from parcast.plugins.hookspecs import Specs
@@ -94,11 +94,7 @@ def _solvers(registry: Registry) -> Iterator[str]:
         named = " Asked only when named." if getattr(entry, "on_request", False) else ""
         yield from (f"### {name}", "", f"{entry.summary} {kind}{named}", "")
         if getattr(entry, "options", None):
-            fields = attrs.fields(attrs.resolve_types(load(entry.options)))
-            yield from _table(
-                ("option", "takes", "default"),
-                [(f"`{name}.{one.name}`", takes(one.type), _default(one)) for one in fields],
-            )
+            yield from _key_table("option", load(entry.options), f"{name}.")
 
 
 def _classes(entries: Iterable[Any]) -> Iterator[str]:
@@ -109,44 +105,16 @@ def _classes(entries: Iterable[Any]) -> Iterator[str]:
         content = load(entry.target)
         if files or not attrs.has(content):
             continue
-        rows = list(_keys(content, ""))
-        if rows:
-            yield from _table(("key", "takes", "default"), rows)
+        yield from _key_table("key", content, "")
 
 
-def _keys(content: type, prefix: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the keys of a table of a file, those of tables in it below it."""
-    for one in attrs.fields(attrs.resolve_types(content)):
-        if not one.init or one.name.startswith("_"):
-            continue
-        inner = [kind for kind in _inner(one.type) if attrs.has(kind)]
-        inner = [kind for kind in inner if kind.__module__.startswith("parcast")]
-        tables = [kind for kind in inner if kind.__name__ not in {"Distribution", "Formula"}]
-        if not tables:
-            yield f"`{prefix}{one.name}`", takes(one.type), _default(one)
-        for kind in tables:
-            several = "[]" if getattr(one.type, "__origin__", None) is tuple else ""
-            yield from _keys(kind, f"{prefix}{one.name}{several}.")
-
-
-def _inner(kind: Any) -> Iterator[type]:
-    if isinstance(kind, type):
-        yield kind
-    for one in getattr(kind, "__args__", ()):
-        yield from _inner(one)
-
-
-def _default(one: Any) -> str:
-    default = one.default
-    if default is attrs.NOTHING:
-        return "must be there"
-    if isinstance(default, attrs.Factory) or default in (None, "", ()):
-        return ""
-    return (
-        str(default).lower()
-        if isinstance(default, bool)
-        else getattr(default, "text", f"{default}")
-    )
+def _key_table(word: str, table: type, prefix: str) -> Iterator[str]:
+    rows = [
+        (f"`{prefix}{key.name}`", key.takes, key.default or "optional", key.meaning)
+        for key in keys(table)
+    ]
+    if rows:
+        yield from _table((word, "takes", "default", "meaning"), rows)
 
 
 def _resources(values: Iterable[Machine | Workload]) -> Iterator[str]:

@@ -57,6 +57,12 @@ def test_the_page_shows_lines_of_the_packages() -> None:
         assert line in SOURCES
 
 
+def test_the_page_shows_the_class_of_an_example() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    (shown,) = [block for block in blocks if "class Job" in block]
+    assert shown in SOURCES
+
+
 def test_every_error_on_the_page_exists() -> None:
     named = set(re.findall(r"\b([A-Z]\w+Error)\b", PAGE)) - {"AssertionError"}
     assert named == {name for name in vars(errors) if re.fullmatch(r"[A-Z]\w+Error", name)}

@@ -20,6 +20,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HOW_TO = ["trace", "measurements", "machine", "neighbors", "partitioning", "disks"]
 PAGES = [
     "agreement.md",
+    "plugins.md",
     "studies.md",
     "tutorial.md",
     "../plugins/spmd/README.md",

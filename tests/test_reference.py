@@ -13,6 +13,7 @@ import typer
 
 from parcast import Registry
 from parcast.cli import build
+from parcast.cli.keys import keys
 from parcast.plugins.entries import load
 from parcast.plugins.hookspecs import Specs
 
@@ -83,4 +84,8 @@ def test_every_option_and_key_is_there_in_words(registry: Registry, written: Mod
     for entry in registry.parts.values():
         for field in attrs.fields(load(entry.target)):
             assert f"`{field.name}" in text, (entry.name, field.name)
+    for entry in (*registry.parts.values(), *registry.kinds.values()):
+        if not getattr(entry, "suffix", None):
+            unsaid = [key.name for key in keys(load(entry.target)) if not key.meaning]
+            assert not unsaid, f"{entry.name}: write #: what these are: {unsaid}"
     assert not re.search(r"<class|typing\.|Unit\(|Formula\(", text)

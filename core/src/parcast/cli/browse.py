@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import attrs
@@ -19,7 +20,7 @@ from parcast.html import flatten
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.plugins.entries import FamilyEntry, SolverEntry, load
+from parcast.plugins.entries import FamilyEntry, KindEntry, PartEntry, SolverEntry, load
 
 
 def list_names(
@@ -124,7 +125,8 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="A workload, machine, solver, or a file.", autocompletion=complete_any_name
+            help="A workload, machine, solver, part or kind, or a file.",
+            autocompletion=complete_any_name,
         ),
     ],
     p: Annotated[
@@ -133,13 +135,15 @@ def show(
     setting: Setting = None,
     json: Json = False,
 ) -> None:
-    """Show what a workload, machine or solver is, with the source of every number."""
+    """Show what a workload, machine, solver, part or kind is: numbers, sources, keys."""
     registry: Registry = context.obj
     entry = registry.solvers.get(name) or registry.families.get(name)
-    if entry is not None:
+    tables = [_table(entry) for entry in _table_entries(registry, name)]
+    if entry is not None or (tables and name not in {*registry.machines, *registry.workloads}):
         if p is not None or setting:
-            raise ParcastError(f"{name} is a solver; -p and --set show what a program does")
-        _show_solver(entry, json=json)
+            what = "solver" if entry else tables[0]["is"]
+            raise ParcastError(f"{name} is a {what}; -p and --set show what a program does")
+        _show_entry(name, entry, tables, json=json)
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
@@ -159,14 +163,58 @@ def show(
         query.workload.content.check(query)  # what is wrong with it comes after what it does
 
 
-def _show_solver(entry: SolverEntry | FamilyEntry, *, json: bool) -> None:
-    facts = {**attrs.asdict(entry), "options": _options(entry)}
+def _show_entry(
+    name: str, entry: SolverEntry | FamilyEntry | None, tables: Rows, *, json: bool
+) -> None:
+    """Show a solver, and the part and the kind of the same name."""
+    options = _options(entry) if entry else {}
     if json:
-        print_json(facts)
+        facts = {**attrs.asdict(entry), "options": options} if entry else {"name": name}
+        print_json({**facts, "tables": tables} if tables else facts)
         return
-    print_text(f"{entry.name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-    for option, description in facts["options"].items():
-        print(f"--set {option}=... {description}")
+    if entry is not None:
+        print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
+        for option, description in options.items():
+            print(f"--set {option}=... {description}")
+    for index, table in enumerate(tables):
+        if index or entry:
+            print()
+        _print_table_of(name, table)
+
+
+def _table_entries(registry: Registry, name: str) -> Iterator[PartEntry | KindEntry]:
+    """Yield the part and the kind of a name."""
+    entries = (registry.parts.get(name), registry.kinds.get(name))
+    return (entry for entry in entries if entry is not None)
+
+
+def _table(entry: PartEntry | KindEntry) -> dict[str, Any]:
+    """Return what a part or a kind is, with its keys."""
+    from parcast.cli.keys import keys
+
+    target, suffix = load(entry.target), getattr(entry, "suffix", None)
+    stated = [] if suffix or not attrs.has(target) else list(keys(target))
+    return {
+        "is": "part" if isinstance(entry, PartEntry) else "kind",
+        "summary": entry.summary,
+        "description": (inspect.getdoc(target) or "").replace("``", ""),
+        "suffix": suffix,
+        "keys": [{**attrs.asdict(key), "required": key.required} for key in stated],
+    }
+
+
+def _print_table_of(name: str, table: Mapping[str, Any]) -> None:
+    of = "machines" if table["is"] == "part" else "workloads"
+    print_text(f"{name} ({table['is']} of {of}): {table['summary']}")
+    if table["suffix"]:
+        print_text(f"It is in {table['suffix']} files.")
+        return
+    print(f"\n{table['description']}\n")
+    rows = [
+        [key["name"], key["takes"], key["default"] or "optional", key["meaning"].replace("``", "")]
+        for key in table["keys"]
+    ]
+    print_table(("key", "takes", "default", "meaning"), rows)
 
 
 def _program_query(
@@ -205,7 +253,10 @@ def _found(registry: Registry, name: str) -> Workload | Machine:
         return registry.workload(name)
     if re.search(r"[./\\]", name):
         return registry.read(name)
-    candidates = [*registry.workloads, *registry.machines, *registry.solvers, *registry.families]
+    candidates = {
+        *registry.workloads, *registry.machines, *registry.solvers, *registry.families,
+        *registry.parts, *registry.kinds,
+    }  # fmt: skip
     hint = did_you_mean(name, candidates) or f" Known: {', '.join(sorted(candidates))}."
     raise UnknownNameError(f"Nothing is called {name!r}.{hint}")
 

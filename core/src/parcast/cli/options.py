@@ -35,7 +35,13 @@ _workloads = _completing(lambda registry: registry.workloads)
 _machines = _completing(lambda registry: registry.machines)
 complete_solvers = _completing(_solver_names)
 complete_any_name = _completing(
-    lambda registry: {*registry.workloads, *registry.machines, *_solver_names(registry)}
+    lambda registry: {
+        *registry.workloads,
+        *registry.machines,
+        *registry.parts,
+        *registry.kinds,
+        *_solver_names(registry),
+    }
 )
 
 _SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."

@@ -24,8 +24,9 @@ Need = Literal["compute", "messages", "io"]
 class Processor:
     """One process's processor."""
 
+    #: of one process, while all cores of its node compute
     rate: Annotated[float, Unit("FLOP/s", positive=True)] | None = None
-    #: Times faster, where the other cores of the node have no process
+    #: times faster, where the other cores of the node have no process
     boost: Annotated[float, Unit("1", positive=True)] = 1.0
 
 
@@ -33,8 +34,9 @@ class Processor:
 class NodeGroup:
     """Some nodes that differ from the others."""
 
-    count: Count
+    count: Count  #: nodes of the group
     weight: Annotated[float, Unit("1", positive=True)] = 1.0  #: speed relative to processor.rate
+    #: of one node of the group; as cost.power where not stated
     power: Annotated[float, Unit("W")] | None = None
 
 
@@ -42,10 +44,11 @@ class NodeGroup:
 class Nodes:
     """The nodes; without a count those of the groups, or as many as the processes need."""
 
-    count: Count | None = None
-    cores: Count = 1
-    memory_bandwidth: Bandwidth | None = None  #: of one node
-    core_bandwidth: Bandwidth | None = None  #: of it, what one core can draw at most
+    count: Count | None = None  #: nodes; those of the groups, or else as many as the processes need
+    cores: Count = 1  #: of one node
+    memory_bandwidth: Bandwidth | None = None  #: of one node, shared by its processes
+    #: what one core draws of it at most; all of it where not stated
+    core_bandwidth: Bandwidth | None = None
     groups: tuple[NodeGroup, ...] = ()  #: of nodes in order; those beyond have weight 1
     oversubscribe: bool = False  #: more processes than cores share them
 
@@ -59,25 +62,30 @@ class Nodes:
 class LocalNetwork:
     """Messages within a node; what is not stated is the network's own."""
 
-    startup: Seconds | None = None
-    bandwidth: Bandwidth | None = None
+    startup: Seconds | None = None  #: latency of a message within a node
+    bandwidth: Bandwidth | None = None  #: of a message within a node
 
 
 @attrs.frozen(kw_only=True)
 class Network:
     """The network between processes, in LogGOPS terms."""
 
-    startup: Seconds | None = None
-    bandwidth: Bandwidth | None = None
+    startup: Seconds | None = None  #: latency of a message
+    bandwidth: Bandwidth | None = None  #: of one message without contention
     saturation: Bandwidth | None = None  #: total bandwidth when all send at once
-    contention_level: Annotated[float, Unit("1", most=1.0)] | None = None  #: w: 0 none, 1 a bus
+    #: w: the share of a transfer that queues, 0 none, 1 a bus
+    contention_level: Annotated[float, Unit("1", most=1.0)] | None = None
+    #: what messages queue for: nothing, the ports of both nodes, or one bus
     contention: Literal["none", "endpoint", "bus"] | None = None
-    overhead: Seconds = 0.0
-    overhead_receive: Seconds | None = None  #: as ``overhead`` where not stated
-    overhead_per_byte: Annotated[float, Unit("s/B")] = 0.0
-    eager_limit: Annotated[float, Unit("B")] | None = None  #: unlimited where not stated
+    overhead: Seconds = 0.0  #: of the sender, per message
+    #: of the receiver, per message; as ``overhead`` where not stated
+    overhead_receive: Seconds | None = None
+    overhead_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: of the sender
+    #: larger messages wait for their receive; unlimited where not stated
+    eager_limit: Annotated[float, Unit("B")] | None = None
+    #: sender: ``startup`` and ``bandwidth`` keep the sender busy
     paid_by: Literal["wire", "sender"] = "wire"
-    collectives: str | None = None
+    collectives: str | None = None  #: algorithms, as ``allreduce ring, alltoall pairwise``
     local: LocalNetwork | None = None
 
 
@@ -85,8 +93,9 @@ class Network:
 class Storage:
     """Disks behind one I/O node (``bus``) or one per cluster of processes (``cluster``)."""
 
+    #: one I/O node, or a disk for each group of processes
     layout: Literal["bus", "cluster"] = "bus"
-    disks: Count = 1
+    disks: Count = 1  #: how many there are
     bandwidth: Bandwidth | None = None  #: of one disk
     startup: Seconds = 0.0  #: per access
 
@@ -95,8 +104,8 @@ class Storage:
 class Cost:
     """What a node costs for an hour."""
 
-    price: Annotated[float, Unit("money/h")] | None = None
-    power: Annotated[float, Unit("W")] | None = None
+    price: Annotated[float, Unit("money/h")] | None = None  #: of a node
+    power: Annotated[float, Unit("W")] | None = None  #: of a node in use
 
 
 #: What counts for a core part that a machine does not state.

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 
-from parcast.errors import FormulaError, InvalidPointError, UnitError
+from parcast.errors import InvalidPointError
 from parcast.model.query import Query
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.formulas import Formula, Unit
@@ -56,17 +56,19 @@ def _constant(value: int, unit: Unit) -> Formula:
 class Phase:
     """One phase; every number may be a formula of p, d and the parameters."""
 
-    name: str = ""
+    name: str = ""  #: as rows call the phase
+    #: how often bursts and one I/O repeat
     cycles: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)
-    bursts: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: per I/O
+    bursts: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: per cycle
     parallel: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: of all processes, per burst
     serial: Annotated[Formula, _WORK] = _constant(0, _WORK)  #: on every process, per burst
     memory_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: moved by all, per burst
     messages: Annotated[Formula, _NUMBER] = _constant(0, _NUMBER)  #: per process and burst
     bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: one process sends in a burst
     scale: Annotated[Formula, _SCALE] = _constant(1, _SCALE)  #: g(p), multiplies ``bytes``
-    group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)  #: c
-    io: Literal["sync", "async"] = "sync"
+    #: c: processes that synchronize in a burst
+    group: Annotated[Formula, _FROM_ABOVE_ZERO] = _constant(1, _FROM_ABOVE_ZERO)
+    io: Literal["sync", "async"] = "sync"  #: async: I/O overlaps computation
     io_bytes: Annotated[Formula, _BYTES] = _constant(0, _BYTES)  #: all processes, per cycle
     distribution: Annotated[Distribution, _FROM_ABOVE_ZERO] = attrs.field(
         default=EXPONENTIAL, converter=_law
@@ -183,33 +185,24 @@ def _evaluated_phases(content: Phases) -> _Evaluated:
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
-    values = query.values
+    path = f"phase[{index}]"
 
-    def number(field: attrs.Attribute[Formula], unit: Unit) -> float:
-        formula: Formula = getattr(phase, field.name)
-        try:
-            value = formula(values)
-            return unit.check(value, value)
-        except (FormulaError, UnitError) as error:
-            raise InvalidPointError(
-                f"workload {query.workload.name!r}, phase[{index}].{field.name} = "
-                f"{formula.text!r} at p={query.p}, d={query.d}: {error}"
-            ) from None
+    def number(key: str) -> float:
+        return query.number(phase, key, path)
 
-    of = attrs.fields(Phase)
     alone = query.p == 1
     return PhaseValues(
         name=phase.name or f"phase {index + 1}",
-        cycles=number(of.cycles, _FROM_ABOVE_ZERO),
-        bursts=number(of.bursts, _FROM_ABOVE_ZERO),
-        parallel=number(of.parallel, _WORK),
-        serial=number(of.serial, _WORK),
-        memory_bytes=number(of.memory_bytes, _BYTES),
-        messages=0.0 if alone else number(of.messages, _NUMBER),
-        bytes=0.0 if alone else number(of.bytes, _BYTES) * number(of.scale, _SCALE),
-        group=1 if alone else _group(number(of.group, _FROM_ABOVE_ZERO), index, query),
+        cycles=number("cycles"),
+        bursts=number("bursts"),
+        parallel=number("parallel"),
+        serial=number("serial"),
+        memory_bytes=number("memory_bytes"),
+        messages=0.0 if alone else number("messages"),
+        bytes=0.0 if alone else number("bytes") * number("scale"),
+        group=1 if alone else _group(number("group"), index, query),
         io=phase.io,
-        io_bytes=number(of.io_bytes, _BYTES),
+        io_bytes=number("io_bytes"),
         distribution=_of_mean_one(phase.distribution),
         pattern=phase.pattern,
     )

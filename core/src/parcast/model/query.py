@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from functools import cache, cached_property
+from typing import Any, TypeVar, get_args
 
 import attrs
 
+from parcast.errors import FormulaError, InvalidPointError, UnitError
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.quantities.expressions import Value
+from parcast.quantities.formulas import Formula, Unit
 
 T = TypeVar("T")
 
@@ -67,10 +70,55 @@ class Query:
             self._computed[key] = make(self)
         return self._computed[key]  # type: ignore[no-any-return]
 
-    @property
-    def values(self) -> dict[str, Value]:
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
         """What formulas see: the parameters with their overrides, p and d."""
         return {**self.workload.parameters, **self.parameters, "p": self.p, "d": self.d}
+
+    def number(self, table: Any, key: str, path: str = "") -> float:
+        """Return the value of a formula at this p, d and parameters, in base units.
+
+        Parameters
+        ----------
+        table
+            What states the formula: the workload's content, or a table in it.
+        key
+            The field's name; its type is ``Annotated[Formula, Unit(...)]``.
+        path
+            Where the table stands in the file, such as ``"loop[0]"``, for the error.
+
+        Raises
+        ------
+        InvalidPointError
+            If the formula has no value here, or one that the field's unit does not allow.
+        """
+        formula: Formula = getattr(table, key)
+        try:
+            value = formula(self.values)
+            return _unit_of(table.__class__, key).check(value, value)
+        except (FormulaError, UnitError) as error:
+            where = f"{path}.{key}" if path else key
+            raise InvalidPointError(
+                f"workload {self.workload.name!r}, {where} = {formula.text!r} at p={self.p}, "
+                f"d={self.d}: {error}"
+            ) from None
+
+
+@cache
+def _unit_of(table: type, key: str) -> Unit:
+    """Return the unit of a field whose type is ``Annotated[Formula, Unit(...)]``, or that or None.
+
+    Raises
+    ------
+    TypeError
+        If the field states none.
+    """
+    kind = getattr(attrs.fields(attrs.resolve_types(table)), key).type
+    for variant in (kind, *get_args(kind)):
+        for hint in getattr(variant, "__metadata__", ()):
+            if isinstance(hint, Unit):
+                return hint
+    raise TypeError(f"{table.__name__}.{key} must be Annotated[Formula, Unit(...)]")
 
 
 @attrs.frozen(slots=False)  # made twice as fast without slots

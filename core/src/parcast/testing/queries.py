@@ -33,8 +33,8 @@ STANDARD_PHASES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
 def standard_queries(registry: Registry, kind: str) -> list[Query]:
     """Return queries about workloads of a kind on `UNIT_MACHINE`, p in 1, 2, 4 and d in 1, 2.
 
-    The workloads are `STANDARD_PHASES`, or the registry's own of any other kind; the storage
-    has either layout.
+    The workloads are `STANDARD_PHASES`, or the registry's own of any other kind, which then run
+    on the registry's own machines as well; the storage of `UNIT_MACHINE` has either layout.
     """
     standard = [
         {"name": name, "phase": [{"parallel": 64, **phase} for phase in phases]}
@@ -44,6 +44,8 @@ def standard_queries(registry: Registry, kind: str) -> list[Query]:
     workloads = [registry.workload(source) for source in sources]
     layouts = [{**UNIT_MACHINE["storage"], "layout": layout} for layout in ("bus", "cluster")]
     machines = [registry.machine({**UNIT_MACHINE, "storage": storage}) for storage in layouts]
+    if kind != "phases":
+        machines += [registry.machine(name) for name in registry.machines]
     return [
         Query(workload=workload, machine=machine, p=p, d=d)
         for workload, machine, p, d in product(workloads, machines, (1, 2, 4), (1, 2))

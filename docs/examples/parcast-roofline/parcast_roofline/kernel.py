@@ -6,7 +6,7 @@ from typing import Annotated
 
 import attrs
 
-from parcast import Formula, InvalidPointError, ParcastError, Query, Unit
+from parcast import Formula, Query, Unit
 
 _FLOP = Unit("FLOP")
 _BYTES = Unit("B")
@@ -44,16 +44,8 @@ class Kernel:
 
 
 def _share(loop: Loop, index: int, query: Query) -> Share:
-    def number(field: str, unit: Unit) -> float:
-        formula: Formula = getattr(loop, field)
-        try:
-            value = formula(query.values)
-            return unit.check(value, value) / query.p
-        except ParcastError as error:
-            raise InvalidPointError(
-                f"workload {query.workload.name!r}, loop[{index}].{field} = {formula.text!r} "
-                f"at p={query.p}: {error}"
-            ) from None
+    def number(key: str) -> float:
+        return query.number(loop, key, f"loop[{index}]") / query.p
 
     name = loop.name or f"loop {index + 1}"
-    return Share(name, number("flops", _FLOP), number("bytes", _BYTES), number("footprint", _BYTES))
+    return Share(name, number("flops"), number("bytes"), number("footprint"))

@@ -11,6 +11,7 @@ import attrs
 
 from parcast import Machine, Parts, Prediction, Query
 from parcast_roofline.cache import Cache
+from parcast_roofline.kernel import Kernel
 
 
 @attrs.frozen(kw_only=True)
@@ -30,7 +31,8 @@ class Dram:
         rate = query.machine.need("processor.rate", "a kernel")
         bandwidth = self.bandwidth(query)
         join = max if query.options.overlap == "full" else sum
-        loops = query.workload.content.at(query)
+        kernel: Kernel = query.workload.content
+        loops = kernel.at(query)
         times = [(loop.flops / rate, loop.bytes / bandwidth) for loop in loops]
         total = sum(join(pair) for pair in times)
         bound = {
@@ -73,7 +75,8 @@ def share_of_memory(machine: Machine, p: int) -> float:
 
 def footprint(query: Query) -> float:
     """Return the most bytes that one process touches in a loop."""
-    return max(loop.footprint for loop in query.workload.content.at(query))
+    kernel: Kernel = query.workload.content
+    return max(loop.footprint for loop in kernel.at(query))
 
 
 def choose(query: Query) -> str:

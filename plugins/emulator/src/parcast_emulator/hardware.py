@@ -26,11 +26,12 @@ class Disk:
     """
 
     bandwidth: Bandwidth | None = None  #: of the medium, of each channel
-    write_bandwidth: Bandwidth | None = None  #: where writes have another
+    write_bandwidth: Bandwidth | None = None  #: of writes; as ``bandwidth`` where not stated
     overhead: Seconds = 0.0  #: of the controller, per access
-    seek: Seconds = 0.0  #: where an access does not begin where the last one ended
-    seek_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: and for the distance
-    revolution: Seconds = 0.0  #: 0: nothing turns
+    seek: Seconds = 0.0  #: time, where an access does not begin where the last one ended
+    seek_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: added to ``seek``, for the distance
+    revolution: Seconds = 0.0  #: time of a turn; 0: nothing turns
+    #: bytes of a track, which passes in one revolution
     track: Annotated[float, Unit("B", positive=True)] | None = None
     channels: Count = 1  #: accesses served at once
     iops: PerSecond | None = None  #: accesses begun per second at most
@@ -40,20 +41,22 @@ class Disk:
 class Bus:
     """The buses between the disks of a node and its memory; disks are dealt to them in turn."""
 
-    bandwidth: Bandwidth | None = None
-    latency: Seconds = 0.0
-    per_node: Count = 1
+    bandwidth: Bandwidth | None = None  #: of one bus; unlimited where not stated
+    latency: Seconds = 0.0  #: per transfer
+    per_node: Count = 1  #: buses of a node
+    #: whether a block is whole on one side before it goes on
     mode: Literal["store-and-forward", "cut-through"] = "store-and-forward"
-    sharing: Sharing = "fcfs"
+    sharing: Sharing = "fcfs"  #: who waits: first come, first served, or equal shares
 
 
 @attrs.frozen(kw_only=True)
 class Nic:
     """A node's port to the network, and what it has room for."""
 
-    duplex: Literal["full", "half"] = "full"
-    sharing: Sharing = "fcfs"
-    buffers: Count | None = None  #: blocks of its own that a node holds; None: any number
+    duplex: Literal["full", "half"] = "full"  #: half: a port sends and receives with one bandwidth
+    sharing: Sharing = "fcfs"  #: who waits: first come, first served, or equal shares
+    #: blocks of its own that a node holds; any number where not stated
+    buffers: Count | None = None
 
 
 def cluster_of(query: Query) -> Cluster:

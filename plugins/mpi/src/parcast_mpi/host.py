@@ -21,14 +21,15 @@ Share = Annotated[float, Unit("1", most=1.0)]
 class Host:
     """The host that a machine file was measured on."""
 
-    id: str
-    processor: str = ""
-    cores: Count = 1
+    id: str  #: what the host is known by
+    processor: str = ""  #: its model
+    cores: Count = 1  #: of the host
     measured: str = ""  #: the day
     busy: Share = 0.0  #: of all cores, with other work, before the measurement
     steal: Share = 0.0  #: of all cores, taken by other guests of the hardware
     overloaded: bool = False  #: measured although it was busier than a measurement may bear
-    weight: Annotated[float, Unit("1", positive=True)] | None = None  #: speed to a reference
+    #: speed relative to the machine that counts as 1
+    weight: Annotated[float, Unit("1", positive=True)] | None = None
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ Seconds = Annotated[Distribution, Unit("s")]
 class Variability:
     """Empirical distributions: noise in quanta of fixed time, and the time of short messages."""
 
+    #: length of the intervals in which ``lost`` is measured
     quantum: Annotated[float, Unit("s", positive=True)] | None = None
     lost: Seconds | None = None  #: of each quantum, to whatever else the processor did
     message: Seconds | None = None  #: one way of 8 bytes

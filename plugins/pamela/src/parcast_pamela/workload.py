@@ -34,7 +34,8 @@ class Pamela:
     machine, such as ``"processor.rate"``.
     """
 
-    model: str
+    model: str  #: the .pam file of the machine, or the name of a shipped one
+    #: values of the model's parameters
     parameters: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 

@@ -16,8 +16,8 @@ from parcast_traces.trace.columns import Trace
 class Noise:
     """What a machine's operating system adds: distributions as ``exp:25us``."""
 
-    calls: str | None = None  #: to every call
-    computation: str | None = None  #: to every gap between calls
+    calls: str | None = None  #: law of what is added to every call
+    computation: str | None = None  #: law of what is added to every gap between calls
 
 
 def recorded_on(

@@ -26,9 +26,9 @@ class Checkpoint:
 
     size: Bytes  #: of the whole state
     block: Bytes  #: of a write, at most
-    checkpoints: Number = constant(1)
+    checkpoints: Number = constant(1)  #: how many are written
     compute: Time = constant(0, "s")  #: to make a block of the state ready
-    servers: Servers = constant(0)
+    servers: Servers = constant(0)  #: nodes that hold the data; 0: all of them
 
     writes: ClassVar[bool] = True
     workflow: ClassVar[WorkFlow] = WorkFlow(

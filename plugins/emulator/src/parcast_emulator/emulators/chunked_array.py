@@ -23,16 +23,16 @@ class ChunkedArray:
     """Chunks of a plane; each goes whole to the owners of all cells of the output that it meets."""
 
     rows: Number  #: of chunks
-    columns: Number
+    columns: Number  #: of chunks
     size: Bytes  #: of a chunk
     output_rows: Number  #: of cells of the output
-    output_columns: Number
+    output_columns: Number  #: of cells of the output
     overlap: Annotated[Formula, Unit("1")] = constant(0)  #: chunks that a cell reaches beyond it
     compute: Time  #: of an owner on a chunk
     task: Time = constant(0, "s")  #: and what the scheduler takes for it
     declustering: Declustering = "round-robin"  #: of the chunks
     partitioning: Partitioning = "round-robin"  #: of the cells
-    servers: Servers = constant(0)
+    servers: Servers = constant(0)  #: nodes that hold the data; 0: all of them
 
     workflow: ClassVar[WorkFlow] = passing_on(
         "chunked-array", "node with the chunk", "owners of cells it meets"

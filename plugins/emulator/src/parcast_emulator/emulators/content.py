@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 
 from parcast import Formula, InvalidPointError, Query
-from parcast.errors import FormulaError
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.emulators.checkpoint import Checkpoint
@@ -117,15 +116,9 @@ class Emulated:
 
 def numbers(emulator: Any, query: Query) -> dict[str, float]:
     """Return the value of every formula of an emulator at the query's point."""
-    values = {}
-    for field in attrs.fields(type(emulator)):
-        formula = getattr(emulator, field.name)
-        if isinstance(formula, Formula):
-            try:
-                values[field.name] = formula(query.values)
-            except FormulaError as error:
-                raise InvalidPointError(
-                    f"workload {query.workload.name!r}: {field.name} = {formula.text!r} at "
-                    f"p={query.p}, d={query.d}: {error}"
-                ) from None
-    return values
+    names = [field.name for field in attrs.fields(type(emulator))]
+    return {
+        name: query.number(emulator, name)
+        for name in names
+        if isinstance(getattr(emulator, name), Formula)
+    }

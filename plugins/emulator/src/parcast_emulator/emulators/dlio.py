@@ -20,15 +20,15 @@ from parcast_emulator.workflow import WorkFlow, passing_on
 class Dlio:
     """Each consumer is an accelerator; every epoch reads all files in another order."""
 
-    files: Number
+    files: Number  #: of the data set
     samples: Number = constant(1)  #: of a file
     size: Bytes  #: of a sample
     deviation: Annotated[Formula, Unit("B")] = constant(0, "B")  #: of a sample's size (normal)
     batch: Number = constant(1)  #: samples of a step of one accelerator
     compute: Time  #: of a step
-    epochs_number: Number = constant(1)
+    epochs_number: Number = constant(1)  #: passes over the data set
     most_steps: Annotated[Formula, Unit("1")] = constant(0)  #: of all epochs; 0: no limit
-    servers: Servers = constant(0)
+    servers: Servers = constant(0)  #: nodes that hold the data; 0: all of them
     unused: tuple[str, ...] = ()  #: keys of a DLIO file that change nothing here
 
     workflow: ClassVar[WorkFlow] = passing_on("dlio", "node with the file", "accelerator")

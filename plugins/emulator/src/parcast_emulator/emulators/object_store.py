@@ -21,11 +21,11 @@ from parcast_emulator.workflow import WorkFlow, passing_on
 class ObjectStore:
     """All objects once; a disk of a server is a prefix: connections, and a rate of requests."""
 
-    objects: Number
+    objects: Number  #: how many are read
     size: Bytes  #: of an object
     range: Bytes  #: of a request, at most
     compute: Time = constant(0, "s")  #: of a client on what one request brings
-    servers: Servers
+    servers: Servers  #: nodes that hold the data
 
     workflow: ClassVar[WorkFlow] = passing_on("object-store", "store", "client")
     notes: ClassVar[tuple[str, ...]] = (

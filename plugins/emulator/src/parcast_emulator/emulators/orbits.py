@@ -56,7 +56,7 @@ class FitInterval:
 class Orbits:
     """Where blocks lie on the earth."""
 
-    rings: Annotated[int, Whole(2)]
+    rings: Annotated[int, Whole(2)]  #: of blocks, from pole to pole
     latitude: Annotated[float, Unit("1", positive=True, most=90.0)]  #: of the last ring, degrees
     height: Degrees  #: of a block
     width: Annotated[float, Unit("1", positive=True, most=360.0)]  #: of one that is not all around

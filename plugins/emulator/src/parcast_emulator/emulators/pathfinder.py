@@ -24,12 +24,12 @@ class Pathfinder:
     """All blocks, read by I/O nodes (the first ones) and computed on by their clients."""
 
     blocks: Number  #: of all I/O nodes
-    size: Annotated[Formula, Unit("B", positive=True)]
+    size: Annotated[Formula, Unit("B", positive=True)]  #: of a block
     compute: Annotated[Formula, Unit("s")]  #: of a block at each of its consumers
     clients: Number  #: compute nodes for each I/O node
     rows: Annotated[Formula, _NONE] = Formula.read(0, _NONE)  #: of the clients' cells; 0: squarest
-    cells: Cutting = "equal-area"
-    declustering: Along = "round-robin"
+    cells: Cutting = "equal-area"  #: how the grid is divided among the clients
+    declustering: Along = "round-robin"  #: of the blocks to the disks
     orbits: Orbits
 
     workflow: ClassVar[WorkFlow] = passing_on("pathfinder", "I/O node", "compute nodes it overlaps")

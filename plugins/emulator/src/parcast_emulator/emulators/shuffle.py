@@ -22,12 +22,12 @@ class Shuffle:
     """The matrix of maps and partitions; a partition's share of the data may be skewed."""
 
     maps: Number  #: tasks whose output is on disk
-    partitions: Number
+    partitions: Number  #: of the output of each map
     size: Bytes  #: of all data
     compute: Time  #: to reduce all data on one node
     skew: Annotated[Formula, Unit("1")] = constant(0)  #: share of the k-th partition: 1 / k^skew
     partitioning: Partitioning = "round-robin"  #: of the partitions to the nodes
-    servers: Servers = constant(0)
+    servers: Servers = constant(0)  #: nodes that hold the data; 0: all of them
 
     workflow: ClassVar[WorkFlow] = passing_on("shuffle", "node of the map", "node of the partition")
 

@@ -24,18 +24,18 @@ _Numbers = NDArray[np.int64]
 class TiledPyramid:
     """Views at random places of random levels; each level has half the rows of the one below."""
 
-    images: Number
+    images: Number  #: of the same size
     rows: Annotated[int, Whole(1)]  #: of tiles at full resolution
-    columns: Annotated[int, Whole(1)]
-    levels: Annotated[int, Whole(1)]
+    columns: Annotated[int, Whole(1)]  #: of tiles at full resolution
+    levels: Annotated[int, Whole(1)]  #: of resolution
     view_rows: Annotated[int, Whole(1)]  #: of tiles that a viewer sees, where there are so many
-    view_columns: Annotated[int, Whole(1)]
+    view_columns: Annotated[int, Whole(1)]  #: of tiles that a viewer sees
     views: Number  #: of all viewers, who take turns
     rounds: Number = constant(1)  #: parts that the views come in, each after the last has ended
     size: Bytes  #: of a tile
     compute: Time  #: to decode one
     declustering: Declustering = "round-robin"  #: of the tiles of a level
-    servers: Servers = constant(0)
+    servers: Servers = constant(0)  #: nodes that hold the data; 0: all of them
 
     workflow: ClassVar[WorkFlow] = passing_on("tiled-pyramid", "node with the tile", "viewer")
     notes: ClassVar[tuple[str, ...]] = ("no tile is cached: each view reads all of its tiles",)

@@ -27,8 +27,8 @@ class Titan:
     size: Annotated[Formula, Unit("B", positive=True)]  #: of a block
     compute: Annotated[Formula, Unit("s")]  #: of a block at each of its consumers
     rows: Annotated[Formula, _NONE] = Formula.read(0, _NONE)  #: of cells; 0: squarest grid
-    cells: Cutting = "equal-area"
-    declustering: Along = "round-robin"
+    cells: Cutting = "equal-area"  #: how the grid is divided among the nodes
+    declustering: Along = "round-robin"  #: of the blocks to the disks
     orbits: Orbits
 
     workflow: ClassVar[WorkFlow] = WorkFlow(

@@ -23,13 +23,13 @@ class VirtualMicroscope:
 
     blocks: Number  #: of all slides and focal planes
     plane_rows: Annotated[int, Whole(1)]  #: of blocks in a focal plane
-    plane_columns: Annotated[int, Whole(1)]
+    plane_columns: Annotated[int, Whole(1)]  #: of blocks in a focal plane
     query_rows: Annotated[int, Whole(1)]  #: of blocks in a query
-    query_columns: Annotated[int, Whole(1)]
+    query_columns: Annotated[int, Whole(1)]  #: of blocks in a query
     queries: Number  #: of all clients
     epochs_number: Number  #: parts that the queries come in, each after the last has ended
-    size: Annotated[Formula, Unit("B", positive=True)]
-    compute: Annotated[Formula, Unit("s")]
+    size: Annotated[Formula, Unit("B", positive=True)]  #: of a block
+    compute: Annotated[Formula, Unit("s")]  #: of a block
     declustering: Declustering = "round-robin"  #: of the blocks of a plane
 
     notes: ClassVar[tuple[str, ...]] = (

@@ -28,12 +28,13 @@ class Background:
     and those beyond its end have none.
     """
 
-    utilization: Share = 0.0
-    nodes: tuple[Share, ...] = ()
-    demand: str = "exp:1s"
+    utilization: Share = 0.0  #: of every core of every node
+    nodes: tuple[Share, ...] = ()  #: of the cores of each node, instead
+    demand: str = "exp:1s"  #: law of a job's CPU time
     arrivals: str = "exponential"  #: law of the times between arrivals, of which the shape counts
     classes: tuple[JobClass, ...] = ()  #: instead of ``demand``
-    scheduling: str = "ps"  #: equal shares; "priority": the background first; "rr:10ms": turns
+    #: "ps": equal shares; "priority": the background first; "rr:10ms": turns
+    scheduling: str = "ps"
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.machine.laws import Law

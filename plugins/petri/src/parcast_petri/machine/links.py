@@ -18,12 +18,12 @@ Share = Annotated[float, Unit("1")]
 class OtherNetwork:
     """A network of its own between some nodes; what it does not state is as in ``network``."""
 
-    nodes: tuple[Annotated[int, Whole(0)], ...]
-    startup: Seconds | None = None
-    bandwidth: Bandwidth | None = None
-    contention: Literal["none", "endpoint", "bus"] | None = None
-    duplex: Duplex | None = None
-    backbone: Bandwidth | None = None  #: of all its messages together; of its own alone
+    nodes: tuple[Annotated[int, Whole(0)], ...]  #: that it connects, counted from 0
+    startup: Seconds | None = None  #: latency of a message
+    bandwidth: Bandwidth | None = None  #: of one message
+    contention: Literal["none", "endpoint", "bus"] | None = None  #: as in ``network``
+    duplex: Duplex | None = None  #: half: a port sends and receives with one bandwidth
+    backbone: Bandwidth | None = None  #: of all its messages together; unlimited where not stated
 
     def __attrs_post_init__(self) -> None:
         if len(set(self.nodes)) < 2 or len(set(self.nodes)) < len(self.nodes):
@@ -40,9 +40,9 @@ class Links:
     ``network``.
     """
 
-    duplex: Duplex = "full"  #: ``half``: a port sends and receives with one bandwidth
+    duplex: Duplex = "full"  #: half: a port sends and receives with one bandwidth
     backbone: Bandwidth | None = None  #: of all messages between nodes together
-    networks: tuple[OtherNetwork, ...] = ()
+    networks: tuple[OtherNetwork, ...] = ()  #: further networks, between some nodes
 
 
 @attrs.frozen(kw_only=True)
@@ -55,10 +55,10 @@ class Traffic:
     """
 
     utilization: Share  #: of the bus, or of every port in either direction
-    message: str | None = None
+    message: str | None = None  #: law of a message's bytes
     arrivals: str = "exponential"  #: law of the times between messages, of which the shape counts
-    on: str | None = None
-    off: str | None = None
+    on: str | None = None  #: law of the time that a source sends
+    off: str | None = None  #: law of the time that it is silent
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.machine.laws import Law

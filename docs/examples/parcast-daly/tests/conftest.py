@@ -1,0 +1,8 @@
+"""Lets the tests run where the package is not installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
