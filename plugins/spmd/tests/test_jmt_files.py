@@ -183,7 +183,7 @@ def test_demands_are_per_visit_of_the_reference_station():
         ('name="Disk B"', 'name="Disk A"', "used twice"),
         ("<parameters>", "<parameters><blockingRegion/>", "<blockingRegion> in <parameters>"),
         ("model", "book", "holds <book>"),
-        ("</model>", "", "is not XML"),
+        ("</model>", "", "is no XML"),
         ("<model", "<!DOCTYPE x [<!ENTITY a 'b'>]><model", "declares a document type"),
     ],
 )
@@ -193,6 +193,15 @@ def test_jmva_models_that_are_refused(old, new, said, tmp_path):
     with pytest.raises(FileError, match=said) as caught:
         network_files.read(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_document_type_is_refused_in_any_encoding(encoding, tmp_path):
+    bomb = "<!DOCTYPE m [<!ENTITY a 'aa'><!ENTITY b '&a;&a;&a;'>]><model>&b;</model>"
+    path = tmp_path / "x.jmva"
+    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{bomb}'.encode(encoding))
+    with pytest.raises(FileError, match="declares a document type"):
+        network_files.read(path)
 
 
 def test_load_dependent_times_must_be_constant():

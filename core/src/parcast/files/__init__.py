@@ -1,4 +1,4 @@
-"""Files: tables of machines and workloads, series of measured times, pictures of graphs."""
+"""Files: tables of machines and workloads, series of measured times, pictures of graphs, XML."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parcast.files.structuring import structure
     from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
     from parcast.files.writing import whole_file, write_lines
+    from parcast.files.xml import read_xml
 else:
     __getattr__ = lazily(
         __name__,
@@ -19,6 +20,7 @@ else:
             "structuring": "structure",
             "tables": "ORIGINS read_data read_text workload_from_data",
             "writing": "whole_file write_lines",
+            "xml": "read_xml",
         },
     )
 
@@ -31,6 +33,7 @@ __all__ = [
     "quoted",
     "read_data",
     "read_text",
+    "read_xml",
     "structure",
     "whole_file",
     "workload_from_data",

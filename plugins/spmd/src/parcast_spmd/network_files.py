@@ -26,7 +26,7 @@ def read(path: Path) -> ClosedNetwork:
     """
     if path.suffix.lower() not in _XML:
         return read_network(path)
-    from parcast_spmd.jmt.elements import read_xml
+    from parcast.files import read_xml
     from parcast_spmd.jmt.jmva import network_from_jmva
     from parcast_spmd.jmt.jsimg import network_from_jsimg
 

@@ -1,38 +1,14 @@
-"""XML files: read without any of XML's dangers, and numbers in them with their position."""
+"""Attributes and numbers of XML elements, with their position."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from parcast.errors import FileError
 
 Element = ET.Element
-
-
-def read_xml(path: Path) -> Element:
-    """Return the root element of a file.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, is not well-formed, or declares entities, which no model needs.
-    """
-    try:
-        content = path.read_bytes()
-    except IsADirectoryError:
-        raise FileError(f"{path} is a directory; name a file in it.") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise FileError(f"{path} cannot be read: {reason}; check its name.") from None
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise FileError(f"{path} declares a document type or entities; remove them.")
-    try:
-        return ET.fromstring(content)  # noqa: S314  (without a document type there is no bomb)
-    except (ET.ParseError, ValueError, LookupError) as error:
-        raise FileError(f"{path} is not XML: {error}; mend it there.") from None
 
 
 def attribute(element: Element, name: str, where: str) -> str:

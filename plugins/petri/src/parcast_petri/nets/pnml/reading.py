@@ -11,9 +11,10 @@ from xml.etree import ElementTree as ET
 import attrs
 
 from parcast.errors import FileError, did_you_mean
+from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
-from parcast_petri.nets.pnml.elements import child, children, label, local, parse
+from parcast_petri.nets.pnml.elements import child, children, label, local
 from parcast_petri.nets.pnml.times import fields
 
 _COLORED = ("symmetricnet", "highlevel", "hlpng", "pt-hlpng", "coloured", "colored")
@@ -38,7 +39,7 @@ def read_pnml(path: Path) -> Document:
     FileError
         If it is no place/transition net, or says something that would be lost.
     """
-    root = parse(path)
+    root = read_xml(path)
     try:
         net, notes = _Reading(root).net()
     except FileError as error:
