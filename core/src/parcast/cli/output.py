@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from parcast.cli.terminal import printable_json
-from parcast.errors import FileError
 from parcast.files.tables import file_to_write
+from parcast.files.writing import check_folder
 
 if TYPE_CHECKING:
     from parcast.api import Registry
@@ -59,8 +59,7 @@ def check_output(registry: Registry, path: Path | None) -> None:
     """
     if path is not None:
         registry.writer(path)
-        if not path.parent.is_dir():
-            raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
+        check_folder(path)
 
 
 @contextmanager

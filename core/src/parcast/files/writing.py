@@ -46,3 +46,29 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     """
     with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a file; nothing is left of one that cannot be written whole.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written.
+    """
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, before anything is computed for it.
+
+    Raises
+    ------
+    FileError
+        If there is no such folder, or the file's name is that of a folder.
+    """
+    if not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise FileError(f"{path} cannot be written: it is a folder; name a file in it")

@@ -14,6 +14,7 @@ import tomlkit
 
 from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
+from parcast.files import write_text
 from parcast.quantities import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
@@ -120,10 +121,7 @@ class Scaling:
         fields = [amount for amount in self.amounts if amount.field is not None]
         if not fields:
             raise FileError(f"{path}: no column is one of a phase: {', '.join(FIELDS)}")
-        try:
-            path.write_text(tomlkit.dumps(self._workload(path.stem, fields)), encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+        write_text(path, tomlkit.dumps(self._workload(path.stem, fields)))
 
     def _workload(self, name: str, fields: list[Amount]) -> tomlkit.TOMLDocument:
         span = f"{self.source}, p = {', '.join(map(str, self.p))}"

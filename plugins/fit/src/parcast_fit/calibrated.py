@@ -12,6 +12,7 @@ import tomlkit
 from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
+from parcast.files import write_text
 from parcast.model import Machine, Workload
 from parcast.quantities import parse_quantity
 from parcast_fit.estimates import Estimate
@@ -49,11 +50,7 @@ class Calibrated:
         files = []
         for kind in kinds:
             target = path if len(kinds) == 1 else path.with_stem(f"{path.stem}-{kind}")
-            document = self._document(kind)
-            try:
-                target.write_text(tomlkit.dumps(document), encoding="utf-8")
-            except OSError as error:
-                raise FileError(f"{target} cannot be written: {error.strerror or error}") from None
+            write_text(target, tomlkit.dumps(self._document(kind)))
             files.append(target)
         return files
 

@@ -11,6 +11,7 @@ import typer
 from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.comparison import split_assignment
 from parcast.errors import FileError, SolveError, UnsupportedError
+from parcast.files import check_folder
 
 if TYPE_CHECKING:
     from parcast_fit.estimates import Estimate
@@ -98,8 +99,7 @@ def check_output(output: Path | None) -> None:
         return
     if output.suffix.lower() != ".toml":
         raise FileError(f"{output}: the file is TOML; name it {output.stem}.toml")
-    if not output.parent.is_dir():
-        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
+    check_folder(output)
 
 
 def _write(result: Fit, output: Path) -> None:

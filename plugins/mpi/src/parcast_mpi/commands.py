@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli import output_option
+from parcast.files import check_folder, write_text
 
 if TYPE_CHECKING:
     from parcast_traces.tracer.runs import Run
@@ -83,7 +84,7 @@ def measure(
     )
     with _exit_1(UnsupportedError, SolveError), _progress() as tell:
         text = measured(plan, tell)
-    _write(output, text)
+    write_text(output, text)
     print(f"{output}: see parcast show {output}")
 
 
@@ -169,8 +170,7 @@ def convert(
 
     if output.suffix not in {".json", ".otf2"}:
         raise FileError(f"{output}: end the name in .json or .otf2")
-    if not output.parent.is_dir():
-        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
+    check_folder(output)
     run = read_run(folder)
     with _exit_1(UnsupportedError):
         losses = write_trace(trace_of(run, str(folder), checked=False), output)
@@ -203,22 +203,12 @@ def _say(text: str) -> None:
     print(f"parcast: {text}", file=sys.stderr)
 
 
-def _write(path: Path, text: str) -> None:
-    from parcast.errors import FileError
-
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror}") from None
-
-
 def _check_output(path: Path) -> None:
     from parcast.errors import FileError
 
     if path.suffix != ".toml":
         raise FileError(f"{path}: a machine file is TOML; end the name in .toml")
-    if not path.parent.is_dir():
-        raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
+    check_folder(path)
 
 
 def _check_kernel(name: str | None) -> str | None:

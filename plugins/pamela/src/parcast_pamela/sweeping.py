@@ -12,6 +12,7 @@ import attrs
 
 from parcast.cells import defused
 from parcast.errors import FileError, ParcastError
+from parcast.files import whole_file
 from parcast.quantities import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
@@ -150,14 +151,11 @@ def _point(compiled: Compiled, name: str, number: int, parameters: Mapping[str, 
 
 def write_csv(points: Sequence[Point], path: Path) -> None:
     """Write the points, one a line."""
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            rows = [point.to_data() for point in points]
-            writer = csv.writer(file)
-            writer.writerow(map(defused, rows[0]))
-            writer.writerows(map(defused, row.values()) for row in rows)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+    with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        rows = [point.to_data() for point in points]
+        writer = csv.writer(file)
+        writer.writerow(map(defused, rows[0]))
+        writer.writerows(map(defused, row.values()) for row in rows)
 
 
 def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
@@ -185,10 +183,8 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
     axes.set(xlabel=points[0].name, ylabel="time [s]", title=title)
     _scale_axes(axes, valid)
     axes.legend()
-    try:
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+    with whole_file(path) as part:
+        figure.savefig(part, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _scale_axes(axes: Any, points: Sequence[Point]) -> None:

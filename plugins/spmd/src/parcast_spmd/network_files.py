@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
+from parcast.files import check_folder, read_xml, write_text
 from parcast_spmd.mva.closed_network import ClosedNetwork
 from parcast_spmd.mva.json_files import read_network
 
@@ -26,7 +27,6 @@ def read(path: Path) -> ClosedNetwork:
     """
     if path.suffix.lower() not in _XML:
         return read_network(path)
-    from parcast.files import read_xml
     from parcast_spmd.jmt.jmva import network_from_jmva
     from parcast_spmd.jmt.jsimg import network_from_jsimg
 
@@ -42,8 +42,7 @@ def check_writable(path: Path) -> None:
     """Refuse a file that `write` could not write, before anything is computed."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileError(f"{path}: a network is written as {', '.join(SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise FileError(f"{path} cannot be written: there is no folder {path.parent}.")
+    check_folder(path)
 
 
 def write(network: ClosedNetwork, path: Path) -> None:
@@ -57,10 +56,7 @@ def write(network: ClosedNetwork, path: Path) -> None:
         If the format cannot hold this network.
     """
     check_writable(path)
-    try:
-        path.write_text(_text(network, path), encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    write_text(path, _text(network, path))
 
 
 def _text(network: ClosedNetwork, path: Path) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli import output_option
-from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast.files import read_text
+from parcast.errors import ParcastError, UnsupportedError
+from parcast.files import read_text, write_text
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -71,14 +71,7 @@ def generate(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        _write(text, output)
-
-
-def _write(text: str, output: Path) -> None:
-    try:
-        output.write_text(text)
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror or error}") from None
+        write_text(output, text)
 
 
 def _data_parallel(program: str) -> Path | None:

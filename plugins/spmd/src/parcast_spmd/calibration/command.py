@@ -9,6 +9,7 @@ import typer
 
 from parcast.cli import output_option
 from parcast.errors import FileError, ParcastError
+from parcast.files import check_folder, write_text
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -76,10 +77,7 @@ def machine(
     if output is None:
         typer.echo(text, nl=False)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror or error}.") from None
+    write_text(output, text)
 
 
 def _check_output(output: Path | None) -> None:
@@ -87,5 +85,4 @@ def _check_output(output: Path | None) -> None:
         return
     if output.suffix.lower() != ".toml":
         raise FileError(f"{output}: a machine is written as .toml.")
-    if not output.parent.is_dir():
-        raise FileError(f"{output} cannot be written: there is no folder {output.parent}.")
+    check_folder(output)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
-from parcast.cli import output_option
+from parcast.cli import check_output, output_option
 from parcast.comparison import split_assignment
-from parcast.errors import FileError, ParcastError, UnitError
+from parcast.errors import ParcastError, UnitError
 from parcast.quantities import parse_numbers, to_base
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def surface(
     from parcast_spmd.surface.survey import survey
 
     registry: Registry = context.obj
-    _check_output(registry, output)
+    check_output(registry, output)
     allowance, smallest_gain = parse_budget(budget, cost), _threshold(threshold)
     with show_progress() as tell:
         results = survey(
@@ -102,15 +102,6 @@ def surface(
     if output is not None:
         registry.write(results, output)
     return code
-
-
-def _check_output(registry: Registry, output: Path | None) -> None:
-    """Refuse a file that cannot be written before anything is computed."""
-    if output is None:
-        return
-    registry.writer(output)
-    if not output.parent.is_dir():
-        raise FileError(f"{output} cannot be written: there is no folder {output.parent}")
 
 
 def _threshold(text: str) -> float:
