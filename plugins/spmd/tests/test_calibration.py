@@ -34,6 +34,13 @@ def test_an_exact_line_is_found(line):
     assert found.sizes == len(SIZES)
 
 
+def test_three_wild_points_beside_each_other_do_not_move_it():
+    table = times((3e-4, 1e6))
+    for index, factor in {3: 2.0, 1: 1.5, 2: 1.5}.items():
+        table[index] *= factor
+    assert fit_line(SIZES, table, "x").startup == pytest.approx(3e-4, rel=1e-6)
+
+
 @given(LINES, st.data())
 def test_a_few_wild_points_do_not_move_it(line, data):
     table = times(line)

@@ -52,16 +52,19 @@ def fit_line(sizes: Sequence[float], times: Sequence[float], where: str) -> Line
     -----
     Times count by their relative errors, so that small messages give the startup and large
     ones the bandwidth. Of each size the median is taken; of all lines through two of these the
-    one of least absolute error is chosen, which a few wild points cannot move; sizes off it
-    by more than three standard deviations (by the median deviation) are left out of the
-    weighted least squares that give the answer and its uncertainty.
+    one is chosen that the nearer half of the points are least off (least trimmed absolute
+    errors), which a few wild points cannot move wherever they are; sizes off it by more than
+    three standard deviations (by the median deviation, with the factor of Rousseeuw and Leroy,
+    1987, for few points) are left out of the weighted least squares that give the answer and its
+    uncertainty.
     """
     n, t = _medians(sizes, times)
     if len(n) < 3:
         raise SolveError(f"{where}: {len(n)} message sizes are too few; give three or more")
-    startup, slope = _least_absolute(n, t)
+    startup, slope = _least_trimmed(n, t)
     off = np.abs(1 - (startup + slope * n) / t)
-    near = off <= 3 * 1.4826 * np.median(off) + 1e-9
+    deviation = 1.4826 * (1 + 5 / (len(n) - 2)) * np.median(off)  # that of Rousseeuw and Leroy
+    near = off <= 3 * deviation + 1e-9
     (startup, slope), spreads = _least_squares(n[near], t[near])
     if slope <= 0:
         raise SolveError(f"{where}: the times do not grow with the bytes; check the columns")
@@ -81,13 +84,17 @@ def _medians(sizes: Sequence[float], times: Sequence[float]) -> tuple[_Floats, _
     return np.array(ordered), np.array([median(by_size[size]) for size in ordered])
 
 
-def _least_absolute(n: _Floats, t: _Floats) -> tuple[float, float]:
-    """Return the line of least sum of absolute relative errors: it passes through two points."""
-    best = (np.inf, 0.0, 0.0)
+def _least_trimmed(n: _Floats, t: _Floats) -> tuple[float, float]:
+    """Return the line through two points from which the nearer half of all is least off.
+
+    The sum is of absolute relative errors; what the farther half does counts for nothing.
+    """
+    best, half = (np.inf, 0.0, 0.0), (len(n) + 3) // 2
     for i in range(len(n) - 1):
         slopes = (t[i + 1 :] - t[i]) / (n[i + 1 :] - n[i])
         startups = t[i] - slopes * n[i]
-        errors = np.abs(1 - (startups[:, None] + slopes[:, None] * n) / t).sum(axis=1)
+        off = np.abs(1 - (startups[:, None] + slopes[:, None] * n) / t)
+        errors = np.sort(off, axis=1)[:, :half].sum(axis=1)
         j = int(np.argmin(errors))
         best = min(best, (float(errors[j]), float(startups[j]), float(slopes[j])))
     return best[1], best[2]
@@ -177,7 +184,7 @@ def exchange_totals(
         if len(set(volumes)) < 3:
             bandwidths.append((p, max(volume / time for volume, time in pairs)))
             continue
-        _, slope = _least_absolute(*_medians(volumes, seconds))
+        _, slope = _least_trimmed(*_medians(volumes, seconds))
         if slope <= 0:
             raise SolveError(f"{where}: at p = {p:g} the times do not grow with the bytes")
         bandwidths.append((p, 1 / slope))
