@@ -37,7 +37,15 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, parcast.results.
     effort = Effort(rounds=6, calls=10, quanta=200, seconds=0.002, passes_between=10)
     registry = parcast.Registry()
     asked = MeasurementPlan(anyway=True, effort=effort, parts=registry.parts)
-    (folder / "m.toml").write_text(measure(asked))
+    for _ in range(10):  # a loaded host is measured again
+        try:
+            (folder / "m.toml").write_text(measure(asked))
+            break
+        except parcast.SolveError as error:
+            if "measure again on a quieter host" not in str(error):
+                raise
+    else:
+        pytest.skip("the host is too loaded to be measured in ten times")
     (folder / "small.toml").write_text(SMALL)
     machine = registry.machine(str(folder / "m.toml"))
     assert machine.part("disk", Disk)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from parcast import Registry, UnsupportedError
+from parcast import Registry, SolveError, UnsupportedError
 from parcast.cli import main
 from parcast.quantities import to_base
 from parcast_mpi import library
@@ -91,11 +91,22 @@ def test_it_states_disks_buses_and_noise_as_the_families_read_them() -> None:
     assert stated["noise", "computation"] == '"random:99500us,500us"'
 
 
+def measured(plan: MeasurementPlan, tell: Any = lambda *_: None) -> str:
+    """Return the machine file of a host that may be loaded: then it is measured again."""
+    for _ in range(10):
+        try:
+            return measure(plan, tell)
+        except SolveError as error:
+            if "measure again on a quieter host" not in str(error):
+                raise
+    pytest.skip("the host is too loaded to be measured in ten times")
+
+
 def test_only_parts_that_are_known_are_written(
     mpi: library.Library, registry: Registry, tmp_path: Path
 ) -> None:
     effort = Effort(rounds=3, calls=10, quanta=20, seconds=0.002, passes_between=10)
-    text = measure(MeasurementPlan(anyway=True, effort=effort, parts=registry.parts))
+    text = measured(MeasurementPlan(anyway=True, effort=effort, parts=registry.parts))
     path = tmp_path / "m.toml"
     path.write_text(text)
     assert registry.machine(str(path)).storage.bandwidth
@@ -136,7 +147,7 @@ def test_this_host_is_measured(
     effort = Effort(rounds=3, calls=10, quanta=20, seconds=0.002, passes_between=10)
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
-    text = measure(
+    text = measured(
         MeasurementPlan(
             kernel="mine:solve",
             reference=reference,
