@@ -127,12 +127,13 @@ def why(
 
 HEAD = """# Differences
 
-What each family says of each shipped program, over the reference of [program.md](program.md) on the
-same machine without contention and load: **at 16 processes** (least .. largest over 2 to 64), made
-by `experiments/differences/table.py`. 1.000 is the reference to the last digit shown. Why an
-answer is another one is found as `parcast compare --explain` finds it: by leaving out one modeling
-choice after another, here at 16 processes. `spmd` counts operations and forgets who waits for whom;
-`pamela` is a lower bound; `perturb` has no queues; only `petri` follows jobs of others on nodes."""
+The time that each family predicts for each shipped program, over the reference of
+[program.md](program.md) on the same machine without contention and load: **at 16 processes**
+(least .. largest over 2 to 64), made by `experiments/differences/table.py`. 1.000 is the reference
+to the last digit shown. Why a prediction differs is found as by `parcast compare --explain`: by
+leaving out one modeling choice after another, here at 16 processes. `spmd` counts operations and
+leaves out which process waits for which; `pamela` is a lower bound; `perturb` has no queues; only
+`petri` models background jobs on nodes."""
 
 
 if __name__ == "__main__":

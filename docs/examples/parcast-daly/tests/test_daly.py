@@ -163,6 +163,7 @@ def test_an_option_chooses_the_published_interval(rule: str) -> None:
         (job(state="1 - p"), machine(), "invalid", "state = '1 - p' at p=1, d=1: 0"),
         (job(flops="1 / (p - 1)"), machine(), "invalid", "flops = '1 / (p - 1)' at p=1"),
         (job(state=1e6), machine(node_mtbf=1), "invalid", "take fewer nodes"),
+        (job(), machine(node_mtbf=1 / 128, restart=5), "invalid", "take fewer nodes"),
     ],
 )
 def test_what_has_no_answer_says_why(

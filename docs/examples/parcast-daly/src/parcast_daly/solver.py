@@ -38,6 +38,9 @@ class Daly:
         try:
             count = _segments(query, work, checkpoint, mtbf)
             time = total(count, work, checkpoint, restart, mtbf)
+            failures = time / mtbf
+            if math.isinf(failures):
+                raise OverflowError  # noqa: TRY301
         except OverflowError:
             raise InvalidPointError(
                 f"the job never ends: one of its nodes fails every {mtbf:g} s, a checkpoint takes "
@@ -49,7 +52,7 @@ class Daly:
             details={
                 "interval": work / count,
                 "checkpoints": count,
-                "failures": time / mtbf,
+                "failures": failures,
                 "efficiency": work / time,
                 "young": young(checkpoint, mtbf),
                 "daly": daly(checkpoint, mtbf),
