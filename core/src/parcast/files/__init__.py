@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
     from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
-    from parcast.files.writing import check_folder, whole_file, write_lines, write_text
+    from parcast.files.writing import check_folder, toml_value, whole_file, write_lines, write_text
     from parcast.files.xml import read_xml
 else:
     __getattr__ = lazily(
@@ -19,7 +19,7 @@ else:
             "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
             "structuring": "structure",
             "tables": "ORIGINS read_data read_text workload_from_data",
-            "writing": "check_folder whole_file write_lines write_text",
+            "writing": "check_folder toml_value whole_file write_lines write_text",
             "xml": "read_xml",
         },
     )
@@ -36,6 +36,7 @@ __all__ = [
     "read_text",
     "read_xml",
     "structure",
+    "toml_value",
     "whole_file",
     "workload_from_data",
     "write_graph",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,23 +17,28 @@ from parcast.errors import FileError
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a path to write to, whose file then takes the place of ``path``.
 
-    Nothing is left of a file that cannot be written whole. A device or a pipe is itself written to.
+    Nothing is left of a file that cannot be written whole. A device or a pipe is itself written
+    to; a link stays one, and a file that is there keeps its permissions.
 
     Raises
     ------
     FileError
         If it cannot be written.
     """
-    part = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
-    if path.exists() and not path.is_file():
-        part = path
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
+    if target.exists() and not target.is_file():
+        part = target
     try:
         yield part
-        part.replace(path)
+        if target.is_file():
+            shutil.copymode(target, part)
+        if part != target:
+            part.replace(target)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
-        if part != path:
+        if part != target:
             with suppress(OSError):
                 part.unlink()
 
@@ -58,6 +65,23 @@ def write_text(path: Path, text: str) -> None:
     """
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def toml_value(value: str | float) -> str:
+    """Return a text, a number or a truth value as TOML writes it.
+
+    Raises
+    ------
+    FileError
+        If a text has half a character, which no file can hold.
+    """
+    if not isinstance(value, str):
+        return json.dumps(value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise FileError(f"{value!r} has half a character, which no file can hold") from None
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def check_folder(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError
+from parcast.files import toml_value
 from parcast.quantities import parse_quantity, to_base
 from parcast_spmd.calibration.fitting import (
     Line,
@@ -144,16 +144,16 @@ def contention(values: list[Value]) -> float | None:
 
 def machine_text(name: str, values: list[Value]) -> str:
     """Return the machine's file in TOML, every number with its source."""
-    lines = [f"name = {json.dumps(name)}", 'source = "low-level kernels"']
+    lines = [f"name = {toml_value(name)}", 'source = "low-level kernels"']
     for part in dict.fromkeys(value.key.partition(".")[0] for value in values):
         lines += ["", f"[{part}]"]
         for value in values:
             if value.key.startswith(f"{part}."):
-                lines.append(f"{value.key.partition('.')[2]} = {json.dumps(value.text)}")
+                lines.append(f"{value.key.partition('.')[2]} = {toml_value(value.text)}")
                 level = contention(values) if value.key == "network.saturation" else None
                 lines[-1] += f"  # w = bandwidth / saturation = {level:.3g}" if level else ""
     lines += ["", "[sources]"]
-    lines += [f'"{value.key}" = {json.dumps(value.source)}' for value in values]
+    lines += [f'"{value.key}" = {toml_value(value.source)}' for value in values]
     return "\n".join(lines) + "\n"
 
 
