@@ -8,6 +8,7 @@ from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.model.costs import Costs
+    from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
     from parcast.model.placement import Placement, place
@@ -18,6 +19,7 @@ else:
         __name__,
         {
             "costs": "Costs",
+            "fabric": "Fabric Ports Topology port_name star",
             "machine": "Bandwidth Count Machine Nodes Seconds",
             "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
             "placement": "Placement place",
@@ -32,6 +34,7 @@ __all__ = [
     "Bandwidth",
     "Costs",
     "Count",
+    "Fabric",
     "Machine",
     "Nodes",
     "Parts",
@@ -39,11 +42,15 @@ __all__ = [
     "PhaseValues",
     "Phases",
     "Placement",
+    "Ports",
     "Prediction",
     "Query",
     "Seconds",
     "Status",
+    "Topology",
     "Workload",
     "is_lower_bound",
     "place",
+    "port_name",
+    "star",
 ]

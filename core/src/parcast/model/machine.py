@@ -76,7 +76,7 @@ class Network:
     #: w: the share of a transfer that queues, 0 none, 1 a bus
     contention_level: Annotated[float, Unit("1", most=1.0)] | None = None
     #: what messages queue for: nothing, the ports of both nodes, or one bus
-    contention: Literal["none", "endpoint", "bus"] | None = None
+    contention: Literal["none", "fair", "endpoint", "bus"] | None = None
     overhead: Seconds = 0.0  #: of the sender, per message
     #: of the receiver, per message; as ``overhead`` where not stated
     overhead_receive: Seconds | None = None
