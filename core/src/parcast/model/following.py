@@ -21,7 +21,7 @@ _SAYS: Mapping[str, Callable[[Network], bool]] = {
 WHOLE_NETWORK = (*_SAYS, "topology")
 
 
-def check_network(machine: Machine, follows: Collection[str]) -> None:
+def check_network(machine: Machine, follows: Collection[str] = ()) -> None:
     """Refuse a machine that says of its network what a solver does not follow.
 
     Raises

@@ -273,7 +273,7 @@ class _Simulation:
                     requests[request] for request in operation.requests if request in requests
                 ]
                 if self.costs.overhead_by == "message":
-                    yield from self.take(rank, order, awaited)
+                    yield from self.take(rank, awaited)
                 else:
                     yield from self.wait(rank, [letter for letter, _ in awaited])
                 yield from self.call(rank)
@@ -296,38 +296,34 @@ class _Simulation:
         seconds = self.overhead("overhead_receive", letter.size)
         yield from self.busy(rank, "communication", seconds)
 
-    def take(self, rank: int, order: int, letters: list[tuple[_Letter, bool]]) -> _Steps:
+    def take(self, rank: int, letters: list[tuple[_Letter, bool]]) -> _Steps:
         """Take one message after another, in the order in which they arrive."""
-        while letters:
-            since = self.now
-            while all(letter.arrival is None for letter, _ in letters):
+        begun, left, taken = self.now, list(letters), []
+        while left:
+            while all(letter.arrival is None for letter, _ in left):
                 yield None
-            yield from self.all_of_now(rank, order)
-            arrivals = [letter.arrival for letter, _ in letters if letter.arrival is not None]
-            until = _end(min(arrivals))
-            there = [
-                entry
-                for entry in letters
-                if entry[0].arrival is not None and entry[0].arrival <= until
-            ]
-            first = min(there, key=lambda entry: entry[0].left)
-            letters = [entry for entry in letters if entry is not first]
+            there = [entry for entry in left if entry[0].arrival is not None]
+            first = min(there, key=lambda entry: entry[0].arrival or 0)
+            left = [entry for entry in left if entry is not first]
             letter, received = first
-            self.charge_wait(rank, since, [(letter.arrival or 0, letter.left)])
-            if received:
-                yield from self.receive(rank, letter)
+            seconds = self.overhead("overhead_receive", letter.size) if received else 0
+            taken.append((letter, seconds))
+            yield self.now + seconds
+        self.charge_taken(rank, begun, taken)
 
-    def all_of_now(self, rank: int, order: int) -> _Steps:
-        """Sleep until all else of this instant has happened."""
-        happened: list[bool] = []
-
-        def wake() -> None:
-            happened.append(True)
-            self.wake(rank)
-
-        self.at(self.now, _DECIDE, rank, order, wake)
-        while not happened:
-            yield None
+    def charge_taken(self, rank: int, now: float, taken: list[tuple[_Letter, float]]) -> None:
+        """Charge a wait that took these; of those of one instant, first what left first."""
+        while taken:
+            until = _end(min(letter.arrival or 0 for letter, _ in taken))
+            together = [entry for entry in taken if (entry[0].arrival or 0) <= until]
+            first = min(together, key=lambda entry: entry[0].left)
+            taken = [entry for entry in taken if entry is not first]
+            letter, seconds = first
+            since, now = now, max(now, letter.arrival or 0)
+            gone = min(max(since, letter.left), now)
+            self.charge(rank, "synchronization", since, gone)
+            self.charge(rank, "communication", gone, now + seconds)
+            now += seconds
 
     def busy(self, rank: int, part: str, seconds: float) -> _Steps:
         since = self.now
