@@ -76,7 +76,7 @@ def test_every_member_carries_the_same_licence() -> None:
 
 
 #: Members that others stand on.
-SHARED = ("parcast-traces", "parcast-training", "parcast-pamela-compiler")
+SHARED = ("parcast-network", "parcast-traces", "parcast-training", "parcast-pamela-compiler")
 
 
 def test_members_depend_on_the_core_and_shared_members_alone() -> None:

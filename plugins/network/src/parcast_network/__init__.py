@@ -1,0 +1,17 @@
+"""Networks: what connects the nodes of a machine, and how messages share its links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import PartEntry, hookimpl
+
+
+@hookimpl
+def parcast_parts() -> Iterator[PartEntry]:
+    """Add what connects the nodes."""
+    yield PartEntry(
+        "topology",
+        "parcast_network.description:Description",
+        "What connects the nodes: switches, cables and routes.",
+    )

@@ -1,0 +1,120 @@
+"""Fair shares in floats, compiled: only flows whose rate may change are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.plugins import Kernel, call_once, compile_kernel
+from parcast.program.reference import SAME_INSTANT
+from parcast_network.sharing.steps import ends, filling, running, settling
+from parcast_network.sharing.steps.layout import NONE, Flows, Links, State
+
+#: The files that `end`, `settle`, `start` and the others are made of: a kernel that calls them
+#: names these as its sources (`parcast.plugins.cached_kernels`).
+SOURCES = tuple(sorted((Path(__file__).parent / "steps").glob("*.py")))
+
+
+@call_once
+def register() -> None:
+    """Let kernels of numba call `start`, `end`, `settle`, `next_end` and `ended` as they are."""
+    from types import FunctionType
+
+    from numba.extending import register_jitable
+
+    for module in (ends, filling, settling):
+        for step in vars(module).values():
+            if isinstance(step, FunctionType) and step.__module__ == module.__name__:
+                register_jitable(step)
+
+
+def new_state(
+    capacity: ArrayLike, shared: ArrayLike | None = None, *, flows: int, hops: int
+) -> State:
+    """Return the state of an allocation in which no flow runs.
+
+    Parameters
+    ----------
+    capacity
+        Of each link, bytes a second.
+    shared
+        Of each link, whether its flows share the capacity; otherwise each may have all of it.
+    flows
+        How many run at one time at most; their numbers are below that.
+    hops
+        Links of the longest route.
+    """
+    bytes_a_second = np.asarray(capacity, float)
+    links, places = len(bytes_a_second), flows * hops
+    limits = np.isfinite(bytes_a_second)
+    if shared is not None:
+        limits &= np.asarray(shared, np.bool_)
+
+    def real(count: int) -> NDArray[np.float64]:
+        return np.zeros(count)
+
+    def whole(count: int, value: int = 0) -> NDArray[np.int64]:
+        return np.full(count, value, np.int64)
+
+    def flag(count: int) -> NDArray[np.bool_]:
+        return np.zeros(count, np.bool_)
+
+    return State(
+        link=Links(
+            capacity=bytes_a_second, limits=limits, caps=real(links), count=whole(links),
+            first=whole(links, NONE), tight=flag(links), touched=flag(links), left=real(links),
+            growing=whole(links), level=real(links), mark=whole(links),
+        ),
+        flow=Flows(
+            hops=whole(flows), cap=real(flows), remaining=real(flows), since=real(flows),
+            rate=real(flows), end=real(flows), bound=whole(flows), place=whole(flows, NONE),
+            fair=real(flows), mark=whole(flows), fresh=whole(flows),
+        ),
+        route=whole(places), after=whole(places), before=whole(places), ends=whole(flows),
+        touched=whole(links), started=whole(flows), region=whole(flows), frontier=whole(links),
+        keys=real(links), heap=whole(links), counters=whole(6),
+    )  # fmt: skip
+
+
+def _compiled() -> Any:
+    register()
+    return compile_kernel(running.run, "parcast-network", SOURCES, nogil=True, error_model="numpy")
+
+
+#: A step of the plain form takes some 20 us: one flow on one link that starts or ends.
+_RUN = Kernel(running.run, _compiled, plain_steps=20_000, loaded_steps=50)
+
+
+def finish_times(
+    capacity: ArrayLike,
+    routes: ArrayLike,
+    caps: ArrayLike,
+    sizes: ArrayLike,
+    starts: ArrayLike,
+    *,
+    shared: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Return when each flow ends.
+
+    Parameters
+    ----------
+    capacity
+        Of each link, bytes a second.
+    routes : (n, hops)
+        The links of each flow, filled up with -1.
+    caps, sizes, starts : (n,)
+        What each flow takes at most in bytes a second, its bytes, and when it starts in seconds.
+    shared
+        Of each link, whether its flows share the capacity; otherwise each may have all of it.
+    """
+    links, size = np.asarray(routes, np.int64), np.asarray(sizes, float)
+    since, cap = np.asarray(starts, float), np.broadcast_to(np.asarray(caps, float), size.shape)
+    state = new_state(capacity, shared, flows=len(size), hops=max(links.shape[1], 1))
+    times = np.empty(len(size))
+    order = np.argsort(since, kind="stable")
+    run = _RUN.form(links.size)
+    run(state, SAME_INSTANT, order, links, np.ascontiguousarray(cap), size, since, times)
+    return times
