@@ -46,6 +46,20 @@ def test_all_that_a_network_may_say_is_followed(contention, programs):
         assert_agrees(made, (process_run,) if pools else (process_run, compiled_run))
 
 
+def test_messages_share_links_as_in_exact_arithmetic(programs):
+    for seed in range(programs // 2):
+        pools = seed % 3 == 0
+        made = random_program(seed, contention="fair", wildcards=seed % 2 == 0, pools=pools)
+        exact = by_sweep(*made.exact)
+        for engine in (process_run,) if made.unrolled.pools else (process_run, compiled_run):
+            run = engine(made.query, 0.0)
+            run.run()
+            assert run.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
+            for spent, parts in zip(run.parts, exact.parts, strict=True):
+                near = pytest.approx([*map(float, parts.values())], abs=1e-11 * max(run.ends))
+                assert spent.values() == near, made.source
+
+
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
     """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
     for seed in range(programs // 3):

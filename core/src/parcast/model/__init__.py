@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
+    from parcast.model.messages import Wiring
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
@@ -23,6 +24,7 @@ else:
             "fabric": "Fabric Ports Topology port_name star",
             "following": "WHOLE_NETWORK check_network",
             "machine": "Bandwidth Count Machine Nodes Seconds",
+            "messages": "Wiring",
             "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
             "placement": "Placement place",
             "query": "Parts Prediction Query Status is_lower_bound",
@@ -51,6 +53,7 @@ __all__ = [
     "Seconds",
     "Status",
     "Topology",
+    "Wiring",
     "Workload",
     "check_network",
     "is_lower_bound",

@@ -131,6 +131,8 @@ class Costs:
         )
         if "messages" in needs:
             costs = _near_and_far(costs, machine, query.seed)
+        elif costs.contention == "fair":
+            costs = attrs.evolve(costs, contention="none")
         return _paid_by_sender(costs) if network.paid_by == "sender" else costs
 
     def compute(self, rank: Number, flops: Number, memory_bytes: Number = 0) -> Number:

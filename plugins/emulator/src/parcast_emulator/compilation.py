@@ -47,6 +47,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     )
 
 
+def kernel_of_flows(function: Callable[..., Any]) -> Any:
+    """Compile a function, as `kernel`, that calls the steps of shared links."""
+    from parcast_network.sharing.compiled import SOURCES, register
+
+    register()
+    return compile_kernel(
+        function, "parcast-emulator", (*_sources(), *SOURCES), nogil=True, no_cfunc_wrapper=True
+    )
+
+
 @cache
 def _sources() -> tuple[Path, ...]:
     """Return the files of all kernels: they call each other."""

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     Run: TypeAlias = processes.Run | compiled.Run
 
-#: What of a machine's network both engines follow.
-FOLLOWED = tuple(key for key in WHOLE_NETWORK if key != "contention = 'fair'")
-
 #: Operations that processes play in less time than it takes to load the compiled kernels.
 MOST_INTERPRETED = 10_000
 
@@ -51,7 +48,7 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
             )
         disks_of(query, 1)
         needs -= {"io"}
-    return Costs.of(query, needs, FOLLOWED), on_nodes
+    return Costs.of(query, needs, WHOLE_NETWORK), on_nodes
 
 
 def why_not_compiled(query: Query) -> str | None:

@@ -6,7 +6,7 @@ import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -15,6 +15,9 @@ from parcast.program.reference import end_of_instant
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
 from parcast_emulator.processes.ports import Ports
+
+if TYPE_CHECKING:
+    from parcast_emulator.processes.links import SharedLinks
 
 
 @attrs.define(eq=False)
@@ -66,6 +69,7 @@ class Post:
         self.plain = not (costs.sizes or costs.levels or costs.header or costs.fabric)
         self._crossings: dict[tuple[int, int, float], tuple[float, float]] = {}
         self.bus = Line(clock)
+        self.links = _links(clock, costs)
         self._sent: dict[Any, deque[Message]] = defaultdict(deque)
         self._posted: dict[Any, deque[Receive]] = defaultdict(deque)
         #: for each receiver and tag that takes any message: those that are there
@@ -145,7 +149,9 @@ class Post:
         source, target = self.node[message.source], self.node[message.target]
         latency, seconds = self._crossing(message)
         arrive = partial(self._arrive, message)
-        if source == target or costs.contention == "none":
+        if self.links is not None:
+            self._share(self.links, message, key, latency, seconds)
+        elif source == target or costs.contention == "none":
             clock.at(clock.now + latency + seconds, RUN, key, arrive)
         elif costs.contention == "bus":
             clock.at(clock.now, SERVE, key, lambda: self._carry(key, latency, seconds, arrive))
@@ -153,6 +159,19 @@ class Post:
             self.ports.send(
                 (source, target), (key, key), seconds, latency, _ignore, _ignore, arrive
             )
+
+    def _share(
+        self, links: SharedLinks, message: Message, key: Any, latency: float, seconds: float
+    ) -> None:
+        """Let a message flow over the links that it shares, if there are any."""
+        source, target, clock = message.source, message.target, self.clock
+        route, arrive = links.route(source, target), partial(self._arrive, message)
+        if seconds and route[0] >= 0:
+            size = float(self.costs.on_wire(source, target, message.size))
+            begin = partial(links.send, route, size, seconds, arrive)
+            clock.at(clock.now + latency, SERVE, key, begin)
+        else:
+            clock.at(clock.now + latency + seconds, RUN, key, arrive)
 
     def _crossing(self, message: Message) -> tuple[float, float]:
         """Return the latency of a message, and the seconds of its bytes on the links alone."""
@@ -180,6 +199,14 @@ class Post:
         self.wake(message.target)
         if not message.eager:
             self.wake(message.source)
+
+
+def _links(clock: Clock, costs: Costs) -> SharedLinks | None:
+    if costs.contention != "fair":
+        return None
+    from parcast_emulator.processes.links import SharedLinks
+
+    return SharedLinks(clock, costs.wiring())
 
 
 def _first(offers: list[tuple[float, int, int, Message]]) -> Message:

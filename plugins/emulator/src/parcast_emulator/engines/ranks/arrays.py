@@ -49,6 +49,9 @@ class Program(NamedTuple):
     waited: _Numbers  #: the requests of all waits, one wait after another
     waiting: _Numbers  #: the wait that each belongs to
     striped: NDArray[np.bool_]  #: of accesses: whether all disks take a piece
+    route: NDArray[np.int32]  #: of each message, its row in ``routes``, where links are shared
+    routes: NDArray[np.int32]  #: links, in rows filled up with `NO_LINK`
+    flowing: Floats  #: of each message: the bytes that flow over its route
 
 
 class Charges(NamedTuple):
@@ -66,7 +69,7 @@ class Charges(NamedTuple):
     start: float  #: nothing is charged before
 
 
-CONTENTION = ("none", "bus", "endpoint")
+CONTENTION = ("none", "bus", "endpoint", "fair")
 
 
 class State(NamedTuple):
@@ -142,7 +145,33 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         columns.wait_request.copy() if costs.overhead_by == "message" else columns.wait_request,
         columns.wait_op,
         striped,
+        *_routes(columns, rank, costs),
     )
+
+
+def _routes(columns: Columns, rank: Any, costs: Costs) -> tuple[Any, Any, Any]:
+    """Return the row of each message's route, the routes, and the bytes on them.
+
+    A message that passes no link that it shares has no row.
+    """
+    if costs.contention != "fair":
+        return np.empty(0, np.int32), np.empty((0, 1), np.int32), np.empty(0)
+    messages = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
+    source, target, size = rank[messages], columns.dst[messages], columns.amount[messages]
+    pairs, row = np.unique(
+        source.astype(np.int64) * len(columns.offsets) + target, return_inverse=True
+    )
+    routes = costs.wiring().routes(*np.divmod(pairs, len(columns.offsets)))
+    route, flowing = np.full(len(columns.op), NONE, np.int32), np.zeros(len(columns.op))
+    route[messages] = np.where(np.any(routes >= 0, axis=1)[row], row, NONE)
+    flowing[messages] = costs.on_wire(source, target, size)
+    return route, front_packed(routes), flowing
+
+
+def front_packed(routes: Any) -> Any:
+    """Return routes whose links come before all that fills them up."""
+    order = np.argsort(routes < 0, axis=1, kind="stable")
+    return np.ascontiguousarray(np.take_along_axis(routes, order, axis=1))
 
 
 def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from parcast import Parts
@@ -83,8 +85,11 @@ class Run:
         state = initial_state(columns, program, self.costs, self.cluster)
         servers = Servers.of(self.cluster)
         room = 2 * int(np.diff(columns.offsets).max()) + 8
+        fair = self.costs.contention == "fair"
+        flows = _Flows(program, self.costs) if fair else None
         while True:
-            why = run(_HANDLED, program, charges, state, self.cluster, servers)
+            arguments = program, charges, state, self.cluster, servers
+            why = run(_HANDLED, *arguments) if flows is None else flows.run(_HANDLED, *arguments)
             if why == DONE:
                 break
             if why == FULL:
@@ -94,6 +99,23 @@ class Run:
             )
         _check(columns, state)
         return state
+
+
+class _Flows:
+    """Messages that share links, and the kernel that follows them."""
+
+    def __init__(self, program: Program, costs: Costs) -> None:
+        from parcast_emulator.engines.ranks import flows
+
+        self._flows = flows
+        self._state = flows.initial_flows(program, costs)
+
+    def run(self, *arguments: Any) -> int:
+        """Let all ranks run; make room for what flows."""
+        why: int = self._flows.run(*arguments, *self._state)
+        if why == self._flows.CROWDED:
+            self._state = self._flows.with_room(*self._state)
+        return why
 
 
 def _check(columns: Columns, state: State) -> None:

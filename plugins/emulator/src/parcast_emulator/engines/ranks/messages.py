@@ -24,6 +24,7 @@ from parcast_emulator.engines.ranks.instants import WHILE, push
 CARRY, SERVE, DECIDE = range(3)
 
 _UNSHARED, _BUS = CONTENTION.index("none"), CONTENTION.index("bus")
+_FAIR = CONTENTION.index("fair")
 
 
 @step
@@ -49,12 +50,18 @@ def meet(message: int, now: float, program: Any, charges: Any, state: Any) -> No
 def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message begins its transfer, or asks for what it must pass."""
     state.message.departure[message] = now
-    source, target = program.rank[message], program.target[message]
-    if charges.contention == _UNSHARED or state.rank.node[source] == state.rank.node[target]:
+    if charges.contention == _FAIR:
+        free = program.route[message] == NONE or program.transfer[message] == 0.0
+        asks = now + program.latency[message]
+    else:
+        source, target = program.rank[message], program.target[message]
+        within = state.rank.node[source] == state.rank.node[target]
+        free, asks = charges.contention == _UNSHARED or within, now
+    if free:
         end = now + program.latency[message] + program.transfer[message]
         arrive(message, end, program, charges, state)
     else:
-        push(state, now, SERVE, message, 0)
+        push(state, asks, SERVE, message, 0)
 
 
 @inlined

@@ -287,6 +287,29 @@ def advance_rank(rank: int, program: Any, charges: Any, state: Any) -> None:
     state.scalars[HANDLED] += x - begun
 
 
+@step
+def is_access(x: int, program: Any) -> Any:
+    """Return whether an operation accesses disks."""
+    return program.op[x] in (_READ, _WRITE)
+
+
+@inlined
+def handle(
+    now: float, code: int, tie: int, program: Any, charges: Any, state: Any, cluster: Any,
+    servers: Any,
+) -> None:  # fmt: skip
+    """Serve what was asked for: a disk, a bus or a port, a receive of any message."""
+    kind, x = code // KIND, code % KIND
+    if kind == CARRY:
+        carry_access(x, state.accessed[tie], now, program, charges, state, cluster, servers)
+    elif kind == DECIDE:
+        decide(x, program, charges, state)
+    elif is_access(x, program):
+        access(x, now, program, charges, state, cluster, servers)
+    else:
+        carry(x, now, program, charges, state)
+
+
 @kernel
 def run(limit: int, program: Any, charges: Any, state: Any, cluster: Any, servers: Any) -> Any:
     """Let all ranks run, and serve what they ask for in the order of time."""
@@ -308,13 +331,5 @@ def run(limit: int, program: Any, charges: Any, state: Any, cluster: Any, server
         now, code, tie = take(state)
         state.times[NOW] = now
         state.scalars[HANDLED] += 1
-        kind, x = code // KIND, code % KIND
-        if kind == CARRY:
-            carry_access(x, state.accessed[tie], now, program, charges, state, cluster, servers)
-        elif kind == DECIDE:
-            decide(x, program, charges, state)
-        elif program.op[x] in (_READ, _WRITE):
-            access(x, now, program, charges, state, cluster, servers)
-        else:
-            carry(x, now, program, charges, state)
+        handle(now, code, tie, program, charges, state, cluster, servers)
     return ENOUGH
