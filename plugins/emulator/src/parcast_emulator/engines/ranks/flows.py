@@ -13,7 +13,7 @@ from parcast_emulator.compilation import kernel_of_flows, step
 from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.ranks.arrays import EVENTS, HANDLED, NOW, READY, Program
 from parcast_emulator.engines.ranks.instants import WHILE, take
-from parcast_emulator.engines.ranks.messages import DECIDE, SERVE, arrive
+from parcast_emulator.engines.ranks.messages import SERVE, arrive
 from parcast_emulator.engines.ranks.ranks import DONE, ENOUGH, FULL, advance_rank, handle, is_access
 from parcast_network.sharing.compiled import new_state
 from parcast_network.sharing.growing import with_flow_room
@@ -122,8 +122,7 @@ def run(
         first = first_end(event, carried, network)
         if not waiting and first == math.inf:
             return DONE
-        decides = waiting and state.heap.code[0] // KIND == DECIDE
-        if first <= event or (decides and first <= event * WHILE):
+        if first <= event * WHILE:  # what waits for a disk or for any message comes after it
             state.scalars[HANDLED] += 1
             message, now = end_flow(ended(network, first), carried, network)
             state.times[NOW] = now
@@ -131,14 +130,13 @@ def run(
             continue
         if state.scalars[EVENTS] > room:
             return FULL
-        kind, x = state.heap.code[0] // KIND, state.heap.code[0] % KIND
-        flows = kind == SERVE and not is_access(x, program)
-        if flows and carried.unused[0] == 0:
+        if carried.unused[0] == 0:
             return CROWDED
         now, code, tie = take(state)
         state.times[NOW] = now
         state.scalars[HANDLED] += 1
-        if flows:
+        kind, x = code // KIND, code % KIND
+        if kind == SERVE and not is_access(x, program):
             begin_flow(x, now, program, carried, network)
         else:
             handle(now, code, tie, program, charges, state, cluster, servers)
