@@ -457,7 +457,7 @@ class _Simulation:
         letter.left = self.now
         latency, seconds = self.crossing(letter)
         if self.costs.contention == "fair":
-            self.at(self.now + latency, _SERVE, letter.asker, letter.order, lambda: self.go(letter))
+            self.go(letter, self.now + latency)
         elif self.node[letter.source] == self.node[letter.target] or (
             self.costs.contention == "none"
         ):
@@ -491,29 +491,30 @@ class _Simulation:
         far = steps[-1] if steps else costs
         return far.startup, far.per_byte, size
 
-    def go(self, letter: _Letter) -> None:
-        """Let the bytes of a letter share the links of its route."""
+    def go(self, letter: _Letter, time: float) -> None:
+        """Let the bytes of a letter share the links of its route from a time on."""
         _, per_byte, size = self.prices(letter)
         route = self.streams.route(letter.source, letter.target)
         if not size or not (per_byte or route):
-            self.arrive(letter)
+            self.land(letter, time)
             return
-        self.streams.add(letter, size, per_byte, route, self.now)
-        self.look_for_end()
+        self.streams.add(letter, size, per_byte, route, time)
+        self.look()
 
-    def look_for_end(self) -> None:
-        """Be there when the next letter is through, unless rates change before."""
+    def look(self) -> None:
+        """Be there when the streams change, unless they change before."""
         self.changes += 1
-        change, end = self.changes, self.streams.next_end()
+        change, time = self.changes, self.streams.next_change()
 
-        def through() -> None:
+        def step() -> None:
             if change == self.changes:
-                letter = self.streams.through(self.now)
-                self.look_for_end()
-                self.arrive(letter)
+                letter = self.streams.change(self.now)
+                self.look()
+                if letter is not None:
+                    self.arrive(letter)
 
-        if end is not None:
-            self.at(end, _RUN, -1, 0, through)
+        if time is not None:
+            self.at(time, _RUN, -1, 0, step)
 
     def land(self, letter: _Letter, time: float) -> None:
         self.at(time, _RUN, letter.source, letter.order, lambda: self.arrive(letter))

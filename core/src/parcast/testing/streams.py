@@ -28,6 +28,7 @@ class Streams:
     def __init__(self, costs: Costs) -> None:
         self._wiring = costs.wiring() if costs.contention == "fair" else None
         self._streams: dict[Any, Stream] = {}
+        self._asked: list[tuple[Any, Any, Stream]] = []
         self._since: Any = 0
 
     def route(self, source: int, target: int) -> list[int]:
@@ -37,7 +38,7 @@ class Streams:
         rows = self._wiring.routes(np.array([source]), np.array([target]))
         return [link for link in rows[0].tolist() if link != NO_LINK]
 
-    def add(self, letter: Any, rest: Any, per_byte: Any, route: Iterable[int], now: Any) -> None:
+    def add(self, letter: Any, rest: Any, per_byte: Any, route: Iterable[int], at: Any) -> None:
         """Let the bytes of a letter go, ``1 / per_byte`` a second of them where nothing limits."""
         assert self._wiring is not None
         capacity = self._wiring.capacity
@@ -45,20 +46,24 @@ class Streams:
         limits += [capacity[link] for link in route if not self._wiring.shared[link]]
         links = [link for link in route if self._wiring.shared[link]]
         limits += [capacity[link] for link in links]
-        self._go_on(now)
-        self._streams[letter] = Stream(rest, min(limits), links)
-        self._choose_rates()
+        self._asked.append((at, letter, Stream(rest, min(limits), links)))
 
-    def next_end(self) -> Any:
-        """Return when the first is through, or None if nothing is on its way."""
+    def next_change(self) -> Any:
+        """Return when the first goes or is through, or None if there is none."""
         ends = [self._since + stream.rest / stream.rate for stream in self._streams.values()]
-        return min(ends, default=None)
+        return min([*(time for time, _, _ in self._asked), *ends], default=None)
 
-    def through(self, now: Any) -> Any:
-        """Take out what is through first, at its end, and return what it carries."""
-        letter, _ = min(self._streams.items(), key=lambda item: item[1].rest / item[1].rate)
+    def change(self, now: Any) -> Any:
+        """Let what is first go, or take it out: then what it carried is returned."""
         self._go_on(now)
-        del self._streams[letter]
+        going = min(self._asked, key=lambda entry: entry[0], default=None)
+        if going is not None and going[0] <= now:
+            self._asked.remove(going)
+            self._streams[going[1]] = going[2]
+            letter = None
+        else:
+            letter, _ = min(self._streams.items(), key=lambda item: item[1].rest / item[1].rate)
+            del self._streams[letter]
         self._choose_rates()
         return letter
 

@@ -31,6 +31,7 @@ class Flows:
         self._capacity: list[Any] = [] if wiring is None else wiring.capacity.tolist()
         self._shared: list[bool] = [] if wiring is None else wiring.shared.tolist()
         self._flows: list[Flow] = []
+        self._waiting: list[tuple[Any, Flow]] = []
         self._now: Any = 0
 
     def links(self, source: int, target: int) -> list[int]:
@@ -41,23 +42,26 @@ class Flows:
         return [link for link in route if link != NO_LINK and self._shared[link]]
 
     def begin(self, flow: Flow, at: Any) -> None:
-        """Let a flow begin."""
-        self._advance(at)
-        self._flows.append(flow)
-        self._share()
+        """Let a flow begin at a time that has not passed."""
+        self._waiting.append((at, flow))
 
     def time(self) -> Any:
-        """Return when the next flow ends, or None if there is none."""
-        return min(map(self._end, self._flows), default=None)
+        """Return when the next flow begins or ends, or None if there is none."""
+        times = [at for at, _ in self._waiting]
+        return min([*times, *map(self._end, self._flows)], default=None)
 
-    def end(self) -> None:
-        """Let the next flow end, the one that began first of those that end together."""
-        flow = min(self._flows, key=self._end)
-        end = self._end(flow)
-        self._advance(end)
-        self._flows.remove(flow)
+    def change(self) -> None:
+        """Let the next flow begin or end; of those at one time, the first that was asked for."""
+        ends = [(self._end(flow), flow) for flow in self._flows]
+        at, flow = min([*ends, *self._waiting], key=lambda entry: entry[0])
+        self._advance(at)
+        if flow in self._flows:
+            self._flows.remove(flow)
+            flow.done(at)
+        else:
+            self._waiting.remove((at, flow))
+            self._flows.append(flow)
         self._share()
-        flow.done(end)
 
     def _end(self, flow: Flow) -> Any:
         return self._now + flow.remaining / flow.rate if flow.remaining else self._now

@@ -221,8 +221,7 @@ class _Sweep:
         message.flight = at
         source, target, costs = message.source, message.target, self.costs
         if costs.contention == "fair":
-            begins = at + _plain(costs.latency(source, target, message.bytes))
-            self.ask(begins, message.asker, message.order, partial(self.flow, message))
+            self.flow(message, at + self.latency(message))
             return
         if costs.contention == "none" or self.node[source] == self.node[target]:
             message.arrival = at + _plain(costs.wire(source, target, message.bytes))
@@ -240,10 +239,10 @@ class _Sweep:
         return begin
 
     def flow(self, message: Message, at: float) -> None:
-        """Let a message's bytes flow over the links of its route."""
+        """Let a message's bytes flow over the links of its route from a time on."""
         source, target, costs = message.source, message.target, self.costs
         size = _plain(costs.on_wire(source, target, message.bytes))
-        alone = _plain(costs.transfer(source, target, message.bytes))
+        alone = self.seconds(message)
         if not alone:
             message.arrival = at
             return
@@ -300,10 +299,10 @@ class _Sweep:
         A wildcard is decided after the requests of its time, as these may yet bring a message.
         """
         wildcards = [candidate for rank in self.wildcards if (candidate := self.candidate(rank))]
-        first, end = self.requests.time(), self.flows.time()
-        deciding = end_of_instant(min(wildcards)[0]) if wildcards else end
-        if end is not None and end <= deciding and (first is None or end <= first):
-            self.flows.end()
+        first, change = self.requests.time(), self.flows.time()
+        deciding = end_of_instant(min(wildcards)[0]) if wildcards else change
+        if change is not None and change <= deciding and (first is None or change <= first):
+            self.flows.change()
             return True
         if not wildcards:
             if first is not None:

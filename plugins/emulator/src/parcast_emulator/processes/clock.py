@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from parcast_emulator.engines.usage import Progress
 
 #: What happens first of one time: processes run and things end, then requests are served,
-#: then receives of any message are decided, then links are shared anew.
-RUN, SERVE, DECIDE, SETTLE = range(4)
+#: then receives of any message are decided.
+RUN, SERVE, DECIDE = range(3)
 
 #: Orders what happens at one time in one of these ways.
 Key: TypeAlias = tuple[int, ...]

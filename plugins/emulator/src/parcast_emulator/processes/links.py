@@ -11,11 +11,11 @@ import numpy as np
 
 from parcast.model import Wiring
 from parcast.plugins import Kernel, compile_kernel
-from parcast.program.reference import end_of_instant
-from parcast_emulator.processes.clock import RUN, SETTLE, Clock
+from parcast_emulator.processes.clock import RUN, Clock
 from parcast_network.sharing.compiled import SOURCES, new_state, register
 from parcast_network.sharing.growing import with_flow_room
-from parcast_network.sharing.steps.layout import NONE
+from parcast_network.sharing.steps.ends import move, remove
+from parcast_network.sharing.steps.layout import TOGETHER
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 
 #: Flows that there is room for at first.
@@ -43,9 +43,10 @@ class SharedLinks:
         hops = wiring.routes(np.zeros(1, np.int64), np.zeros(1, np.int64)).shape[1]
         self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=hops)
         self._free = list(range(_ROOM))
+        self._latent: dict[int, tuple[Any, float, float]] = {}
         self._arrived: dict[int, Callable[[], Any]] = {}
-        self._changed: float | None = None  #: the latest change that rates do not know yet
-        self._settled = 0
+        self._changed: float | None = None  #: the latest change that rates do not know of
+        self._looks = 0
 
     def route(self, source: int, target: int) -> Any:
         """Return the links between two ranks, filled up with numbers below 0."""
@@ -54,43 +55,52 @@ class SharedLinks:
             self._routes[source, target] = np.sort(row)[::-1].astype(np.int64)
         return self._routes[source, target]
 
-    def send(self, route: Any, size: float, seconds: float, arrived: Callable[[], Any]) -> None:
-        """Let bytes that take so many seconds alone flow over a route from now on."""
+    def send(
+        self, message: tuple[Any, float, float], latency: float, arrived: Callable[[], Any]
+    ) -> None:
+        """Let a message go now, whose bytes flow after its latency.
+
+        Parameters
+        ----------
+        message
+            Its route, its bytes, and the seconds that they take alone.
+        latency
+            Seconds.
+        arrived
+            Called when the last byte is through.
+        """
         if not self._free:
             self._free = list(range(self._room, 2 * self._room))
             self._room *= 2
             self._network = with_flow_room(self._network, self._room)
         flow = self._free.pop()
-        self._arrived[flow] = arrived
-        _START.form(1)(self._network, flow, self._clock.now, route, size / seconds, size)
-        self._change()
+        self._latent[flow], self._arrived[flow] = message, arrived
+        self._network.flow.end[flow] = self._clock.now + latency
+        move(self._network, flow)
+        self._look()
 
-    def _change(self) -> None:
-        """Have rates settled when nothing more changes at this instant."""
-        if self._changed is None:
-            self._clock.at(self._clock.now, SETTLE, (), self._settle)
-        self._changed = max(self._changed or 0.0, self._clock.now)
-
-    def _settle(self) -> None:
-        changed, self._changed = self._changed, None
-        _SETTLE.form(len(self._arrived))(self._network, changed)
-        self._settled += 1
-        self._look(self._settled)
-
-    def _look(self, settled: int) -> None:
-        """Be there when the next flow ends, unless rates are settled anew before."""
+    def _look(self) -> None:
+        """Be there when the next flow begins or ends, unless that changes before."""
         first = next_end(self._network)
+        if self._changed is not None and first > self._changed * TOGETHER:
+            first = _SETTLE.form(len(self._arrived))(self._network, self._changed)
+            self._changed = None
+        self._looks += 1
         if first < math.inf:
-            self._clock.at(first, RUN, (), lambda: self._end(settled))
+            self._clock.at(first, RUN, (), partial(self._change, self._looks))
 
-    def _end(self, settled: int) -> None:
-        if settled != self._settled:
+    def _change(self, looks: int) -> None:
+        """Let the flow begin or end whose time it is."""
+        if looks != self._looks:
             return
-        flow = ended(self._network, self._clock.now)
-        if flow != NONE:
+        now, flow = self._clock.now, ended(self._network, self._clock.now)
+        self._changed = max(self._changed or 0.0, now)
+        if flow in self._latent:
+            route, size, seconds = self._latent.pop(flow)
+            remove(self._network, flow)
+            _START.form(1)(self._network, flow, now, route, size / seconds, size)
+        else:
             _END.form(1)(self._network, flow)
             self._free.append(flow)
-            self._change()
             self._arrived.pop(flow)()
-        if next_end(self._network) <= end_of_instant(self._clock.now):
-            self._look(settled)
+        self._look()

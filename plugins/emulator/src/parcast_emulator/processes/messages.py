@@ -168,8 +168,7 @@ class Post:
         route, arrive = links.route(source, target), partial(self._arrive, message)
         if seconds and route[0] >= 0:
             size = float(self.costs.on_wire(source, target, message.size))
-            begin = partial(links.send, route, size, seconds, arrive)
-            clock.at(clock.now + latency, SERVE, key, begin)
+            links.send((route, size, seconds), latency, arrive)
         else:
             clock.at(clock.now + latency + seconds, RUN, key, arrive)
 

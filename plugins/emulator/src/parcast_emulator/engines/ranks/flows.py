@@ -17,15 +17,15 @@ from parcast_emulator.engines.ranks.messages import SERVE, arrive
 from parcast_emulator.engines.ranks.ranks import DONE, ENOUGH, FULL, advance_rank, handle, is_access
 from parcast_network.sharing.compiled import new_state
 from parcast_network.sharing.growing import with_flow_room
-from parcast_network.sharing.steps.layout import STARTED, TOUCHED, State
+from parcast_network.sharing.steps.ends import move, remove
+from parcast_network.sharing.steps.layout import STARTED, TOGETHER, TOUCHED, State
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 
 #: Why the kernel returns, beside what ranks tell: there is no room for another flow.
 CROWDED = 3
 
-#: Entries of ``Carried.times``: the latest change of what flows since rates were settled, and the
-#: end of the instant of the first.
-CHANGED, CHANGED_UNTIL = range(2)
+#: Of a flow: its message is in its latency, and on no link yet; its bytes flow.
+LATENT, FLOWING = range(2)
 
 #: Flows that there is room for at first.
 _ROOM = 1024
@@ -35,68 +35,74 @@ class Carried(NamedTuple):
     """The messages that flow, by the numbers of their flows."""
 
     message: NDArray[np.int64]
+    phase: NDArray[np.int64]
     free: NDArray[np.int64]  #: numbers that no message has
     unused: NDArray[np.int64]  #: how many these are
-    times: NDArray[np.float64]
+    changed: NDArray[np.float64]  #: the latest change that rates do not know of
 
 
 def initial_flows(program: Program, costs: Costs) -> tuple[Carried, State]:
     """Return that no message flows."""
-    wiring = costs.wiring()
-    network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=program.routes.shape[1])
-    free = np.arange(_ROOM)[::-1].copy()
-    return Carried(np.zeros(_ROOM, np.int64), free, np.array([_ROOM]), np.zeros(2)), network
+    wiring, hops = costs.wiring(), program.routes.shape[1]
+    network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=hops)
+    return _carried(np.arange(_ROOM)), network
+
+
+def _carried(free: NDArray[np.int64]) -> Carried:
+    room = int(free[-1]) + 1
+    message, phase, unused = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, int)
+    unused[: len(free)] = free[::-1]
+    return Carried(message, phase, unused, np.array([len(free)]), np.zeros(1))
 
 
 def with_room(carried: Carried, network: State) -> tuple[Carried, State]:
     """Return room for twice as many messages, after all room is taken."""
-    room = 2 * len(carried.message)
-    message, free = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    message[: room // 2] = carried.message
-    free[: room // 2] = np.arange(room // 2, room)[::-1]
-    larger = Carried(message, free, np.array([room // 2]), carried.times)
-    return larger, with_flow_room(network, room)
+    count = len(carried.message)
+    larger = _carried(np.arange(count, 2 * count))
+    larger.message[:count], larger.phase[:count] = carried.message, carried.phase
+    larger.changed[:] = carried.changed
+    return larger, with_flow_room(network, 2 * count)
 
 
 @step
-def note_change(now: float, carried: Any, network: Any) -> None:
-    """Note when what flows changes."""
-    times = carried.times
-    if network.counters[TOUCHED] == 0 and network.counters[STARTED] == 0:
-        times[CHANGED], times[CHANGED_UNTIL] = now, now * WHILE
-    times[CHANGED] = max(times[CHANGED], now)
-
-
-@step
-def begin_flow(message: int, now: float, program: Any, carried: Any, network: Any) -> None:
-    """The bytes of a message begin to flow over its route."""
-    note_change(now, carried, network)
+def delay(message: int, now: float, program: Any, carried: Any, network: Any) -> None:
+    """A message leaves: its bytes flow after its latency."""
     carried.unused[0] -= 1
     flow = carried.free[carried.unused[0]]
-    carried.message[flow] = message
+    carried.message[flow], carried.phase[flow] = message, LATENT
+    network.flow.end[flow] = now + program.latency[message]
+    move(network, flow)
+
+
+@step
+def begin(flow: int, now: float, program: Any, carried: Any, network: Any) -> None:
+    """The bytes of a message begin to flow over its route."""
+    carried.changed[0] = max(carried.changed[0], now)
+    message = carried.message[flow]
+    carried.phase[flow] = FLOWING
+    remove(network, flow)
     size = program.flowing[message]
     cap = size / program.transfer[message]
     start(network, flow, now, program.routes[program.route[message]], cap, size)
 
 
 @step
-def end_flow(flow: int, carried: Any, network: Any) -> Any:
-    """The last byte of a message is through; return the message and when that is."""
-    now = network.flow.end[flow]
-    note_change(now, carried, network)
+def finish(flow: int, now: float, carried: Any, network: Any) -> Any:
+    """The last byte of a message is through; return the message."""
+    carried.changed[0] = max(carried.changed[0], now)
     end(network, flow)
     carried.free[carried.unused[0]] = flow
     carried.unused[0] += 1
-    return carried.message[flow], now
+    return carried.message[flow]
 
 
 @step
-def first_end(before: float, carried: Any, network: Any) -> Any:
-    """Return when the first flow ends; rates are settled when nothing more changes them now."""
+def first_change(carried: Any, network: Any) -> Any:
+    """Return when the next flow begins or ends; rates are settled if that is not now."""
     first = next_end(network)
     changed = network.counters[TOUCHED] > 0 or network.counters[STARTED] > 0
-    if changed and min(before, first) > carried.times[CHANGED_UNTIL]:
-        first = settle(network, carried.times[CHANGED])
+    if changed and first > carried.changed[0] * TOGETHER:
+        first = settle(network, carried.changed[0])
     return first
 
 
@@ -119,14 +125,18 @@ def run(
             continue
         waiting = state.scalars[EVENTS] > 0
         event = state.heap.time[0] if waiting else math.inf
-        first = first_end(event, carried, network)
+        first = first_change(carried, network)
         if not waiting and first == math.inf:
             return DONE
         if first <= event * WHILE:  # what waits for a disk or for any message comes after it
             state.scalars[HANDLED] += 1
-            message, now = end_flow(ended(network, first), carried, network)
-            state.times[NOW] = now
-            arrive(message, now, program, charges, state)
+            state.times[NOW] = first
+            flow = ended(network, first)
+            if carried.phase[flow] == LATENT:
+                begin(flow, first, program, carried, network)
+            else:
+                message = finish(flow, first, carried, network)
+                arrive(message, first, program, charges, state)
             continue
         if state.scalars[EVENTS] > room:
             return FULL
@@ -137,7 +147,7 @@ def run(
         state.scalars[HANDLED] += 1
         kind, x = code // KIND, code % KIND
         if kind == SERVE and not is_access(x, program):
-            begin_flow(x, now, program, carried, network)
+            delay(x, now, program, carried, network)
         else:
             handle(now, code, tie, program, charges, state, cluster, servers)
     return ENOUGH

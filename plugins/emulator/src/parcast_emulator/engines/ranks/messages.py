@@ -52,16 +52,15 @@ def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     state.message.departure[message] = now
     if charges.contention == _FAIR:
         free = program.route[message] == NONE or program.transfer[message] == 0.0
-        asks = now + program.latency[message]
     else:
         source, target = program.rank[message], program.target[message]
         within = state.rank.node[source] == state.rank.node[target]
-        free, asks = charges.contention == _UNSHARED or within, now
+        free = charges.contention == _UNSHARED or within
     if free:
         end = now + program.latency[message] + program.transfer[message]
         arrive(message, end, program, charges, state)
     else:
-        push(state, asks, SERVE, message, 0)
+        push(state, now, SERVE, message, 0)
 
 
 @inlined
