@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast import Parts, Prediction, Query, UnsupportedError
+from parcast import Assumption, Parts, Prediction, Query, UnsupportedError
 from parcast.model import Count
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.progress import shown
-from parcast_emulator.results import prediction
+from parcast_emulator.results import NO_CACHE, application_assumptions, prediction
 from parcast_emulator.simulation import simulate
-from parcast_emulator.solvers import advice
+from parcast_emulator.solvers import costs
 
 #: Operations that are played unasked: one by one by processes, or by compiled kernels.
 _INTERPRETED, _COMPILED = 100_000, 50_000_000
@@ -36,9 +36,6 @@ class Options(Coupling):
 class TightlyCoupled:
     """Predicts emulated applications, and any program, by running their processes."""
 
-    cost = staticmethod(advice.of_calls)
-    assumptions = staticmethod(advice.assumptions)
-
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""
         content = query.workload.content
@@ -57,6 +54,28 @@ class TightlyCoupled:
         except UnsupportedError as error:
             return str(error)
         return None
+
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what servers in line take for granted, beside what an answer says itself."""
+        if not isinstance(query.workload.content, Processes):
+            yield from application_assumptions(query)
+            return
+        yield Assumption("every server takes first what came first")
+        yield NO_CACHE
+
+    def cost(self, query: Query) -> float | None:
+        """Return the seconds that playing all calls takes; None where they are very many."""
+        content = query.workload.content
+        if not isinstance(content, Processes):
+            count = costs.count_operations(query)
+            return None if count is None else costs.INTERPRETED * count
+        from parcast.program.matching import matched_program
+        from parcast_emulator.program_run import why_not_compiled
+
+        program_query = content.as_program(query)
+        compiled = why_not_compiled(program_query) is None
+        count = matched_program(program_query, pools=True).unrolled.count()
+        return costs.LOADED + (costs.COMPILED if compiled else costs.INTERPRETED) * count
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast import Assumption
 from parcast.model import Prediction, Query
 from parcast.quantities import Replications, replicate
 from parcast_petri.kernel import layout as k
@@ -16,7 +17,7 @@ from parcast_petri.options import SampledOptions
 from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import advice, preparation
+from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run, of_runs
 from parcast_petri.solvers.replay import Beginnings, Replay, untouched
 
@@ -33,12 +34,17 @@ class Runs:
 class Explicit:
     """Runs a program's net with jobs that come and go, until the mean is known well enough."""
 
-    cost = staticmethod(advice.of_explicit_runs)
-    assumptions = staticmethod(advice.of_explicit)
+    cost = staticmethod(costs.several_runs)  #: jobs last beyond computations
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
         return preparation.refusal(query)
+
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what jobs in the net take for granted."""
+        yield from preparation.network_assumption(query)
+        if preparation.loads(query):
+            yield Assumption("jobs of others come at random, whatever the program does")
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from parcast import Assumption
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program.matching import matched_program
@@ -45,6 +46,14 @@ def refusal(query: Query) -> str | None:
     except UnsupportedError as error:
         return str(error)
     return None
+
+
+def network_assumption(query: Query) -> Iterator[Assumption]:
+    """Yield what the net takes for granted where messages may meet."""
+    if query.machine.network.contention in ("endpoint", "bus"):
+        yield Assumption(
+            "messages that meet share the bandwidth by equal parts (option sharing)",
+        )
 
 
 def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:
