@@ -9,7 +9,7 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
-    from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
+    from parcast.files.tables import read_data, read_text, workload_from_data
     from parcast.files.writing import check_folder, toml_value, whole_file, write_lines, write_text
     from parcast.files.xml import read_xml
 else:
@@ -18,7 +18,7 @@ else:
         {
             "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
             "structuring": "structure",
-            "tables": "ORIGINS read_data read_text workload_from_data",
+            "tables": "read_data read_text workload_from_data",
             "writing": "check_folder toml_value whole_file write_lines write_text",
             "xml": "read_xml",
         },
@@ -27,7 +27,6 @@ else:
 __all__ = [
     "DARK",
     "GRAPHS",
-    "ORIGINS",
     "check_folder",
     "digraph",
     "graph_svg",

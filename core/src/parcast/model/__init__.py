@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
-    from parcast.model.workload import Workload
+    from parcast.model.workload import ORIGINS, Workload
 else:
     __getattr__ = lazily(
         __name__,
@@ -22,13 +22,14 @@ else:
             "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
             "placement": "Placement place",
             "query": "Parts Prediction Query Status is_lower_bound",
-            "workload": "Workload",
+            "workload": "ORIGINS Workload",
         },
     )
 
 __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
+    "ORIGINS",
     "Bandwidth",
     "Costs",
     "Count",

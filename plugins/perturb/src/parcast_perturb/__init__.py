@@ -10,6 +10,7 @@ from parcast import (
     FamilyEntry,
     Lowering,
     PartEntry,
+    Query,
     Resource,
     SolverEntry,
     hookimpl,
@@ -50,8 +51,16 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             follows=("noise", *COST_FEATURES),
         )
     yield FamilyEntry(
-        "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"
+        "perturb", "parcast_perturb:choose", "clocked where it can, or upper.", kind="trace"
     )
+
+
+def choose(query: Query) -> str:
+    """Return ``perturb.clocked`` where the clocks of all ranks are one, else ``perturb.upper``."""
+    content = query.workload.content
+    trace = content.trace
+    one_clock = content.added is not None or trace.comparable or not trace.timed
+    return "perturb.clocked" if one_clock else "perturb.upper"
 
 
 @hookimpl

@@ -15,7 +15,7 @@ from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
-from parcast_petri.programs.computing import MOVING
+from parcast_petri.programs.local_operations import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.quantities import generator
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arrays import Arrays
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.arrays import Arrays, Memory
 from parcast_petri.nets.token_game import Play
 from parcast_petri.programs.background_net import BackgroundNet
 from parcast_petri.programs.nodes import InitialJobs, Renewals

@@ -16,9 +16,9 @@ from parcast.program.matching import matched_program
 from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.arrays import Memory
 from parcast_petri.options import SampledOptions
-from parcast_petri.programs.computing import Computing
+from parcast_petri.programs.local_operations import Computing
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import costs, preparation
