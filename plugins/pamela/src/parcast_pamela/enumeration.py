@@ -12,7 +12,6 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.bindings import bind
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
 from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.errors import ModelValueError
@@ -62,12 +61,8 @@ class _Part:
     load: Exact = 0  #: the sum of all demands per server
 
 
-def enumerate_bounds(
-    model: Model,
-    parameters: Mapping[str, Any],
-    *,
-    step_limit: int = MOST_STEPS,
-    transfers: str = "",
+def bounds_at(
+    model: Model, bound: Mapping[str, Bound], *, step_limit: int = MOST_STEPS, transfers: str = ""
 ) -> Bounds:
     """Return phi, delta, omega, T^l and T^u of a model.
 
@@ -75,7 +70,7 @@ def enumerate_bounds(
     ----------
     model
         Without missing equations.
-    parameters
+    bound
         Values of parameters; see `parcast_pamela.bindings.bind`.
     step_limit
         How many steps it may take.
@@ -87,13 +82,6 @@ def enumerate_bounds(
     ModelValueError
         If the model has no value there, or takes more steps.
     """
-    return bounds_at(model, bind(model, parameters), step_limit=step_limit, transfers=transfers)
-
-
-def bounds_at(
-    model: Model, bound: Mapping[str, Bound], *, step_limit: int = MOST_STEPS, transfers: str = ""
-) -> Bounds:
-    """Return the same at parameters that are bound already."""
     enumeration = _Enumeration(model, Evaluator(model, bound, step_limit), transfers)
     whole = enumeration.part(model.equations[model.root].body, {})
     return Bounds(

@@ -20,10 +20,11 @@ from parcast.plugins import COST_FEATURES
 if TYPE_CHECKING:
     import typer
 
+#: What the solver of each policy is, and says.
 _SOLVERS = {
-    "clocked": "Exact, where the clocks of all ranks are one; so for every program.",
-    "upper": "Not below the perturbed time, without comparing clocks.",
-    "lower": "Not above the perturbed time, without comparing clocks.",
+    "clocked": ("Clocked", "Exact, where the clocks of all ranks are one; so for every program."),
+    "upper": ("upper_bound", "Not below the perturbed time, without comparing clocks."),
+    "lower": ("lower_bound", "Not above the perturbed time, without comparing clocks."),
 }
 
 
@@ -41,11 +42,11 @@ def parcast_parts() -> Iterator[PartEntry]:
 @hookimpl
 def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add propagation under each policy."""
-    for name, summary in _SOLVERS.items():
+    for name, (target, summary) in _SOLVERS.items():
         yield SolverEntry(
             f"perturb.{name}",
             "trace",
-            f"parcast_perturb.solvers:{name.capitalize()}",
+            f"parcast_perturb.solvers:{target}",
             summary,
             options="parcast_perturb.solvers:Options",
             follows=("noise", *COST_FEATURES),

@@ -44,8 +44,10 @@ class Matched:
         return match(self.columns)
 
 
-def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str]) -> None:
-    """Refuse a program that has no end at these messages' limit.
+def match_unrolled(
+    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
+) -> Matched:
+    """Return a program's messages; refuse one that has no end at this limit of eager messages.
 
     Raises
     ------
@@ -53,13 +55,6 @@ def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str])
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
-    match_unrolled(unrolled, algorithms, eager_limit)
-
-
-def match_unrolled(
-    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
-) -> Matched:
-    """Return a program's messages, checked as `check` does."""
     calls = find_collectives(unrolled)
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
