@@ -17,14 +17,7 @@ if TYPE_CHECKING:
     )
     from parcast.cli.terminal import progress_stream, show_progress
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "app": "build main run",
-            "output": "check_output output_option print_json print_table print_text",
-            "terminal": "progress_stream show_progress",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "build",

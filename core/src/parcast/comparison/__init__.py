@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from parcast.comparison.settings import Settings, set_values, split_assignment
     from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "grid": "Scenario",
-            "inputs": "MachineLike WorkloadLike",
-            "lowering": "lower",
-            "measurements": "Measurement read_measured read_table",
-            "settings": "Settings set_values split_assignment",
-            "solving": "Outcome Task Tell resolve silent solve_all",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "MachineLike",

@@ -13,16 +13,7 @@ if TYPE_CHECKING:
     from parcast.files.writing import check_folder, toml_value, whole_file, write_lines, write_text
     from parcast.files.xml import read_xml
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
-            "structuring": "structure",
-            "tables": "read_data read_text workload_from_data",
-            "writing": "check_folder toml_value whole_file write_lines write_text",
-            "xml": "read_xml",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "DARK",

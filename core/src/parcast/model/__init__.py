@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
     from parcast.model.workload import ORIGINS, Workload
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "costs": "Costs",
-            "machine": "Bandwidth Count Machine Nodes Seconds",
-            "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
-            "placement": "Placement place",
-            "query": "Parts Prediction Query Status is_lower_bound",
-            "workload": "ORIGINS Workload",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "CONSTANT",

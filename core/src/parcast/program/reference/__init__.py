@@ -10,13 +10,7 @@ if TYPE_CHECKING:
     from parcast.program.reference.fixed_order import frozen
     from parcast.program.reference.instants import SAME_INSTANT, end_of_instant, latest_end
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "fixed_order": "frozen",
-            "instants": "SAME_INSTANT end_of_instant latest_end",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "SAME_INSTANT",

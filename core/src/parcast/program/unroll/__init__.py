@@ -10,13 +10,7 @@ if TYPE_CHECKING:
     from parcast.program.unroll.blocks import Block, Pool, Request, Unrolled
     from parcast.program.unroll.unrolling import unroll
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "blocks": "Block Pool Request Unrolled",
-            "unrolling": "unroll",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "Block",
