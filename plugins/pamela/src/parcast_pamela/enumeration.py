@@ -31,8 +31,8 @@ from parcast_pamela.language.tree import (
 )
 
 Instance = tuple[str, tuple[int, ...]]
-#: So many parts are remembered, one for each value of the names that it depends on.
-_REMEMBERED = 1000
+#: So many parts are cached, one for each value of the names that it depends on.
+_MOST_CACHED = 1000
 
 
 @attrs.frozen
@@ -130,7 +130,7 @@ class _Enumeration:
                 values = [self.evaluator.value(argument, local) for argument in node.arguments]
                 equation = self.model.equations[node.name]
                 inner = dict(zip(equation.formals, values, strict=True))
-                part = self._remembered(equation.body, inner, tuple(values))
+                part = self._cached(equation.body, inner, tuple(values))
                 transfer = node.name == self.transfers
                 return attrs.evolve(part, path=part.bound) if transfer else part
 
@@ -143,16 +143,16 @@ class _Enumeration:
         outer = {name: value for name, value in local.items() if name in names}
         values = tuple(outer.values())
         if node.index not in names:
-            return [self._remembered(node.body, outer, values)] * len(span) if span else []
+            return [self._cached(node.body, outer, values)] * len(span) if span else []
         if len(outer) == len(local):
             return [self.part(node.body, {**local, node.index: i}) for i in span]
-        return [self._remembered(node.body, {**outer, node.index: i}, (*values, i)) for i in span]
+        return [self._cached(node.body, {**outer, node.index: i}, (*values, i)) for i in span]
 
-    def _remembered(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
+    def _cached(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
         key = id(node), values
         part = self._parts.get(key)
         if part is None:
-            if len(self._parts) >= _REMEMBERED:
+            if len(self._parts) >= _MOST_CACHED:
                 self._parts.clear()
             part = self._parts[key] = self.part(node, local)
         return part

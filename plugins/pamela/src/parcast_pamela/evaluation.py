@@ -32,8 +32,8 @@ from parcast_pamela.language.tree import (
 MOST_STEPS = 20_000_000
 #: Lets within lets deeper than this have no end.
 DEEPEST_CALLS = 60
-#: So many values of lets are remembered.
-_REMEMBERED = 1000
+#: So many values of lets are cached.
+_MOST_CACHED = 1000
 
 Local = Mapping[str, Exact]
 
@@ -189,7 +189,7 @@ class Evaluator:
             value: Exact = evaluate(let.body, dict(zip(let.formals, values, strict=True)))
         finally:
             self.calls -= 1
-        if len(self._lets) >= _REMEMBERED:
+        if len(self._lets) >= _MOST_CACHED:
             self._lets.clear()
         self._lets[key] = value
         return value

@@ -31,7 +31,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         ),
         ("mixed:mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
         ("bounds:bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
-        ("sim:sim", "SimOptions", "All three models played event by event, with intervals."),
+        ("sim:sim", "SimOptions", "All three models simulated event by event, with intervals."),
     ):
         name = target.partition(":")[2]
         law = {"law of bursts": {"method": "fixed-cycles"}} if name == "sio" else {}

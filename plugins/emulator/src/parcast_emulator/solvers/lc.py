@@ -47,7 +47,7 @@ class LooselyCoupled:
         return None
 
     def cost(self, query: Query) -> float | None:
-        """Return the seconds that passing all blocks takes; None where they are very many."""
+        """Return the seconds that simulating all blocks takes; None where they are very many."""
         count = costs.count_operations(query)
         return None if count is None else costs.LOADED + costs.COMPILED * count
 

@@ -18,7 +18,7 @@ from parcast_emulator.results import NO_CACHE, application_assumptions, predicti
 from parcast_emulator.simulation import simulate
 from parcast_emulator.solvers import costs
 
-#: Operations that are played unasked: one by one by processes, or by compiled kernels.
+#: Operations that are simulated by default: one by one by processes, or by compiled kernels.
 _INTERPRETED, _COMPILED = 100_000, 50_000_000
 
 _BINDING = ("processor", "network", "storage", "synchronization")
@@ -64,7 +64,7 @@ class TightlyCoupled:
         yield NO_CACHE
 
     def cost(self, query: Query) -> float | None:
-        """Return the seconds that playing all calls takes; None where they are very many."""
+        """Return the seconds that simulating all calls takes; None where they are very many."""
         content = query.workload.content
         if not isinstance(content, Processes):
             count = costs.count_operations(query)
