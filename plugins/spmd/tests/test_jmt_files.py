@@ -224,7 +224,7 @@ def test_load_dependent_times_must_be_constant():
         ("TailStrategy", "HeadStrategy", "QueuePutStrategy is not"),
         ("EPSStrategy", "DPSStrategy", "PSStrategy is not"),
         ("<value>null</value>", "<value>x</value>", "Impatience is not"),
-        ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not modeled"),
+        ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not supported"),
         ('random.Exponential"', 'random.Pareto"', "distribution 'Pareto'"),
         ('name="lambda"', 'name="mu"', "no parameter lambda"),
         ("<value>4.000000000000<", "<value>0<", "a rate of 0"),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.quantities import generator
+from parcast.quantities import Replications, generator, replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays, Memory
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import SampledOptions
+from parcast_petri.programs.accounting import Records
 from parcast_petri.programs.background_net import BackgroundNet
 from parcast_petri.programs.nodes import InitialJobs, Renewals
 from parcast_petri.programs.round_robin import Slots
@@ -58,6 +61,28 @@ class Replay:
             self.memory = play.memory
             self.template = self.net_arrays.memory(slots=self.memory.slots)
         self.firings += play.firings
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """Many runs of one program."""
+
+    replications: Replications
+    spent: Any  #: the mean of the parts of their times
+    firings: int
+
+
+def run_often(replay: Replay, records: Records, options: SampledOptions, least: int = 10) -> Runs:
+    """Run a program's net until its mean time is known as well as the options ask."""
+    spent: list[NDArray[np.float64]] = []
+
+    def sample(numbers: Sequence[int]) -> list[float]:
+        accounts = [records.read(replay.times(number)) for number in numbers]
+        spent.extend(account.spent.mean(axis=0) for account in accounts)
+        return [account.time for account in accounts]
+
+    replications = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
+    return Runs(replications, np.mean(spent, axis=0), replay.firings)
 
 
 @attrs.frozen

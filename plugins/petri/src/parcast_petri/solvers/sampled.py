@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from parcast import Assumption
 from parcast.model import Prediction, Query
 from parcast.program.matching import matched_program
-from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import Memory
@@ -23,7 +22,7 @@ from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run, of_runs
-from parcast_petri.solvers.replay import Replay
+from parcast_petri.solvers.replay import Replay, run_often
 from parcast_petri.theory.transform import SharedCore, shared_core
 
 Array = NDArray[np.float64]
@@ -94,22 +93,13 @@ class Sampled:
             lambda memory, draw: _stretch(memory, draw, tables),
             query.seed,
         )
-        spent: list[NDArray[np.float64]] = []
-
-        def sample(numbers: Sequence[int]) -> list[float]:
-            accounts = [program.records.read(replay.times(number)) for number in numbers]
-            spent.extend(account.spent.mean(axis=0) for account in accounts)
-            return [account.time for account in accounts]
-
-        replicated = replicate(sample, tolerance=options.tolerance, most=options.most)
+        runs = run_often(replay, program.records, options)
         note = (
             "too low where background jobs outlast a computation: each computation meets jobs "
             "independent of those of the one before"
         )
         notes = [note, *preparation.net_notes(program)]
-        return of_runs(
-            query, replicated, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
-        )
+        return of_runs(query, runs, notes, details)
 
 
 def _computations(query: Query) -> int:
