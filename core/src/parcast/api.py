@@ -133,13 +133,5 @@ class Registry(Catalog):
         from parcast.comparison.compare import predict
 
         return predict(
-            self,
-            workload,
-            machine,
-            solver,
-            p=p,
-            d=d,
-            mapping=mapping,
-            settings=settings,
-            seed=seed,
+            self, workload, machine, solver, p=p, d=d, mapping=mapping, settings=settings, seed=seed
         )

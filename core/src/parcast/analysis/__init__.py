@@ -12,10 +12,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Advice",
-    "Explanation",
-    "advise",
-    "disagreement",
-    "explain",
-]
+__all__ = ["Advice", "Explanation", "advise", "disagreement", "explain"]

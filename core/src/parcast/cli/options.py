@@ -67,11 +67,7 @@ Setting = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Output = Annotated[
-    Path | None,
-    output_option("Write a file; its suffix is the format."),
-]
+Output = Annotated[Path | None, output_option("Write a file; its suffix is the format.")]
 Uncertainty = Annotated[
-    int,
-    typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N"),
+    int, typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N")
 ]

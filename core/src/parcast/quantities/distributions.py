@@ -44,10 +44,7 @@ def _log_scale(mean: float, std: float) -> tuple[float, float]:
 
 LAWS: Mapping[str, Law] = {
     "const": Law(
-        ("value",),
-        lambda value: value,
-        lambda _: 0.0,
-        lambda _, size, value: _full(size, value),
+        ("value",), lambda value: value, lambda _: 0.0, lambda _, size, value: _full(size, value)
     ),
     "exp": Law(
         ("mean",),

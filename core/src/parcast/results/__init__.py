@@ -13,11 +13,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = [
-    "GRID",
-    "SCHEMA",
-    "axes",
-    "merge_similar",
-    "plain",
-    "short",
-]
+__all__ = ["GRID", "SCHEMA", "axes", "merge_similar", "plain", "short"]

@@ -14,10 +14,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Plan",
-    "Study",
-    "digest_of_installed",
-    "read_study",
-    "study",
-]
+__all__ = ["Plan", "Study", "digest_of_installed", "read_study", "study"]

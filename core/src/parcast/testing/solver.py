@@ -26,11 +26,7 @@ _BINDING = (None, "processor", "network", "storage", "synchronization")
 
 
 def check_solver(
-    registry: Registry,
-    name: str,
-    queries: Iterable[Query] | None = None,
-    *,
-    absolute: str = "",
+    registry: Registry, name: str, queries: Iterable[Query] | None = None, *, absolute: str = ""
 ) -> list[Prediction]:
     """Check all that a solver promises, and return the predictions for what it could take.
 

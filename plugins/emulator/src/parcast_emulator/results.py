@@ -83,11 +83,7 @@ def prediction(
         lower=None if shared or fit else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
         notes=(_note(bound, by_class[bound]), *shared, *open_),
-        assumptions=(
-            *assumptions,
-            _NETWORK,
-            *content.notes,
-        ),
+        assumptions=(*assumptions, _NETWORK, *content.notes),
         details=_details(query, outcome, by_class),
     )
 

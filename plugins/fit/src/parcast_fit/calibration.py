@@ -114,11 +114,7 @@ def _solver(registry: Registry, name: str | None) -> str:
 
 
 def _describe(
-    solution: Solution,
-    workload: Workload,
-    machine: Machine,
-    settings: Mapping[str, Any],
-    seed: int,
+    solution: Solution, workload: Workload, machine: Machine, settings: Mapping[str, Any], seed: int
 ) -> Fit:
     """Say everything about where a search ended."""
     problem, best = solution.problem, solution.best

@@ -8,12 +8,7 @@ from typing import Any
 
 from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.errors import ModelValueError
-from parcast_pamela.language.functions import (
-    FUNCTIONS,
-    ArithmeticRefusedError,
-    Exact,
-    exact,
-)
+from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.positions import Position
 from parcast_pamela.language.tree import (
@@ -257,11 +252,7 @@ class Evaluator:
             )
 
     def servers(
-        self,
-        name: str,
-        indices: tuple[Expression, ...],
-        local: Local,
-        position: Position | None,
+        self, name: str, indices: tuple[Expression, ...], local: Local, position: Position | None
     ) -> Exact:
         """Return how many servers a resource has at these indices; 0 stands for no limit."""
         resource = self.model.resources[name]

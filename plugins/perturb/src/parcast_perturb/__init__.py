@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import (
-    FamilyEntry,
-    Lowering,
-    PartEntry,
-    Query,
-    Resource,
-    SolverEntry,
-    hookimpl,
-)
+from parcast import FamilyEntry, Lowering, PartEntry, Query, Resource, SolverEntry, hookimpl
 from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:

@@ -11,7 +11,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Counts",
-    "count",
-]
+__all__ = ["Counts", "count"]

@@ -101,12 +101,7 @@ def needs(table: Columns, matching: Matching, eager_limit: float) -> Needs:
     leave = np.flatnonzero(table.among({"send", "sendrecv"}) & late)
     receives, sends = kinds == CODE["irecv"], (kinds == CODE["isend"]) & late[requests]
     met = matching.received_from, matching.sent_to
-    needed = [
-        met[0][arrive],
-        met[0][requests[receives]],
-        met[1][leave],
-        met[1][requests[sends]],
-    ]
+    needed = [met[0][arrive], met[0][requests[receives]], met[1][leave], met[1][requests[sends]]]
     waiting = [arrive, waits[receives], leave, waits[sends]]
     rendezvous = np.repeat([False, False, True, True], [len(part) for part in needed])
     return Needs(np.concatenate(waiting), np.concatenate(needed), rendezvous)

@@ -12,10 +12,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Block",
-    "Pool",
-    "Request",
-    "Unrolled",
-    "unroll",
-]
+__all__ = ["Block", "Pool", "Request", "Unrolled", "unroll"]

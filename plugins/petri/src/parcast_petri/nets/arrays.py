@@ -13,13 +13,7 @@ import numpy as np
 
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arcs import Whole
-from parcast_petri.nets.columns import (
-    Numbers,
-    burst,
-    enabled_at_first,
-    firing_order,
-    net_columns,
-)
+from parcast_petri.nets.columns import Numbers, burst, enabled_at_first, firing_order, net_columns
 from parcast_petri.nets.net import Net
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.

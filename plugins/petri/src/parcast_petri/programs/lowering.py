@@ -284,10 +284,7 @@ class _Lowering:
         since = process.moment
         received = f"received {name}"
         moment = self.builder.transition(
-            f"receive {name}",
-            {self._arrived(send): 1},
-            {received: 1},
-            **timed(self.overhead),
+            f"receive {name}", {self._arrived(send): 1}, {received: 1}, **timed(self.overhead)
         )
         sent = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
         process.step("exchanged", name, [received, *sent])

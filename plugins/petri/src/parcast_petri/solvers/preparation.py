@@ -51,9 +51,7 @@ def refusal(query: Query) -> str | None:
 def network_assumption(query: Query) -> Iterator[Assumption]:
     """Yield what the net takes for granted where messages may meet."""
     if query.machine.network.contention in ("endpoint", "bus"):
-        yield Assumption(
-            "messages that meet share the bandwidth by equal parts (option sharing)",
-        )
+        yield Assumption("messages that meet share the bandwidth by equal parts (option sharing)")
 
 
 def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:

@@ -65,10 +65,7 @@ def surface(
         str, typer.Option(help="A processor pays while it adds this to the speedup.")
     ] = "10%",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
-    output: Annotated[
-        Path | None,
-        output_option("Write a file; its suffix is the format."),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write a file; its suffix is the format.")] = None,
 ) -> int:
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
     from parcast.cli import show_progress
