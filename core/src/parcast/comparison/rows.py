@@ -22,7 +22,7 @@ from parcast.results.row import Row
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
 
-#: More times than this with one process and one disk are not cached.
+#: More times than this with one process and one disk are not remembered.
 MOST_KNOWN = 10_000
 
 
@@ -31,7 +31,7 @@ class Alone:
     """What a solver says of one process and one disk: a time, or why the host let none be."""
 
     time: float | None = None
-    problem: str = ""  #: what passes, so that it is not cached
+    problem: str = ""  #: what passes, so that it is not remembered
     kind: str = ""  #: of the error
 
     @classmethod
@@ -64,7 +64,7 @@ class References:
         return {None: Alone(), **self._times}
 
     def learn(self, times: Mapping[Any, Alone]) -> None:
-        """Cache these times, and drop all where there are too many."""
+        """Remember these times, and forget all where there is too much to remember."""
         self._times.update({key: alone for key, alone in times.items() if not alone.kind})
         if len(self._times) + len(self._alive) > MOST_KNOWN:
             self._times.clear()

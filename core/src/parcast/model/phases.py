@@ -139,20 +139,20 @@ class Phases:
         return self._evaluate(query)
 
     def _evaluate(self, query: Query) -> tuple[PhaseValues, ...]:
-        cached = _evaluated_phases(self)
+        memory = _evaluated_phases(self)
         key: tuple[Any, ...] = (query.p,)
-        if cached.names:
-            key += tuple((value, type(value)) for value in map(query.values.get, cached.names))
-        values = cached.points.get(key)
+        if memory.names:
+            key += tuple((value, type(value)) for value in map(query.values.get, memory.names))
+        values = memory.points.get(key)
         if values is None:
             values = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
-            if len(cached.points) >= _MOST_CACHED:
-                cached.points.clear()
-            cached.points[key] = values
+            if len(memory.points) >= _MOST_CACHED:
+                memory.points.clear()
+            memory.points[key] = values
         return values
 
 
-#: More points than this are not cached.
+#: More points than this are not remembered.
 _MOST_CACHED = 100_000
 
 
@@ -169,19 +169,19 @@ _latest: list[_Evaluated] = []
 
 
 def _evaluated_phases(content: Phases) -> _Evaluated:
-    """Return what is cached of this workload; only the latest one has a cache.
+    """Return what is remembered of this workload; of another than the latest one it is nothing.
 
     A grid asks for the same numbers again and again: where no formula reads d, at every d,
     and whenever a solver is first asked whether it can answer and then for the answer.
     """
-    for cached in _latest:
-        if cached.content is content:
-            return cached
+    for memory in _latest:
+        if memory.content is content:
+            return memory
     formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
     names = {name for formula in formulas if isinstance(formula, Formula) for name in formula.names}
-    cached = _Evaluated(content, tuple(sorted(names - {"p"})), {})
-    _latest[:] = [cached]
-    return cached
+    memory = _Evaluated(content, tuple(sorted(names - {"p"})), {})
+    _latest[:] = [memory]
+    return memory
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Run: TypeAlias = processes.Run | compiled.Run
 
-#: Operations that processes simulate in less time than it takes to load the compiled kernels.
+#: Operations that processes play in less time than it takes to load the compiled kernels.
 MOST_INTERPRETED = 10_000
 
 
