@@ -122,8 +122,8 @@ def compile_model(
 
     Unless they ``simplify``, sums, maxima and demands stay as the equations have them: the values
     are the same, and evaluating takes as long as going through every loop (ST_1 of the paper's
-    table 3). On the critical path a call of the equation ``transfers`` takes its own T^l. ``kernel`` does
-    the arithmetic, parcast's own by default.
+    table 3). On the critical path a call of the equation ``transfers`` takes its own T^l.
+    ``kernel`` does the arithmetic, parcast's own by default.
 
     Raises
     ------
