@@ -189,7 +189,7 @@ def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
     machine.write_text('[network]\nstartup = "50 us"\nbandwidth = "1 MB/s"\noverhead = "10 us"\n')
     done = run("run", trace, "--latency=-60us", "--recorded-on", machine)
     assert "latency: " in done
-    assert "less was taken away than asked" in done
+    assert "less was subtracted than stated" in done
     at_most = run("run", trace, "--latency=-50us", "--recorded-on", machine, "--json")
     cut = run("run", trace, "--latency=-60us", "--recorded-on", machine, "--json")
     assert json.loads(at_most)["clockfree_final"] == json.loads(cut)["clockfree_final"]

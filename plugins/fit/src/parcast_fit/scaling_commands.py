@@ -83,7 +83,7 @@ def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any
     tables = [run for run in runs if run.lower().endswith((".csv", ".tsv"))]
     if tables and len(runs) == 1:
         if on is not None:
-            raise ParcastError(f"--on {on}: {tables[0]} is a table of amounts; leave --on away")
+            raise ParcastError(f"--on {on}: {tables[0]} is a table of amounts; leave out --on")
         return tables[0], None
     if tables:
         raise ParcastError(f"{tables[0]} is a table of amounts; give it alone, or traces alone")

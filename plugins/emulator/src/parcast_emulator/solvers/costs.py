@@ -8,7 +8,7 @@ from parcast_emulator.hardware import cluster_of
 #: Seconds for an operation by compiled kernels and one by one, and to load what is compiled.
 COMPILED, INTERPRETED, LOADED = 5e-7, 8e-5, 0.1
 
-#: Operations of emulated applications are counted so far.
+#: More operations of emulated applications are not counted.
 _COUNTED = 1_000_000
 
 

@@ -55,7 +55,7 @@ class Delays:
 
     [site, then rank; absorbed or made], a mean over replications.
     """
-    clipped: Mapping[str, int]  #: how often less was taken away than asked
+    clipped: Mapping[str, int]  #: how often less was subtracted than stated
 
 
 def propagate(
