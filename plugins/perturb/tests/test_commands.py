@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_numbers(run, trace):
         (["--os-noise", "exp:1us", "--os-noise", "exp:2us"], "two distributions"),
         (["--policy", "clocked"], "--recorded-on"),
         (["--os-noise", "exp:1e308s"], "longer than any run"),
-        (["--perturbation", "p.json", "--latency", "3us"], "leave the other options"),
+        (["--perturbation", "p.json", "--latency", "3us"], "leave out the other options"),
         (["--recorded-on", "no-such-machine"], "no-such-machine"),
     ],
 )
