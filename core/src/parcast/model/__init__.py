@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
@@ -17,6 +18,7 @@ else:
     __getattr__ = lazily(
         __name__,
         {
+            "answers": "Answers",
             "costs": "Costs",
             "machine": "Bandwidth Count Machine Nodes Seconds",
             "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
@@ -29,6 +31,7 @@ else:
 __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
+    "Answers",
     "Bandwidth",
     "Costs",
     "Count",
