@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
@@ -20,6 +21,7 @@ __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
     "ORIGINS",
+    "Answers",
     "Bandwidth",
     "Costs",
     "Count",

@@ -92,8 +92,17 @@ class Beginnings:
     net_arrays: Arrays
     background: BackgroundNet
     beside: int = 0  #: processes that always compute on each node, besides one that begins
-    _numbers: dict[int | str, NDArray[np.float64]] = attrs.field(factory=dict, init=False)
+    _jobs: dict[int | str, NDArray[np.float64]] = attrs.field(init=False)
     _place: dict[str, int] = attrs.field(init=False)
+
+    @_jobs.default
+    def _probabilities(self) -> dict[int | str, NDArray[np.float64]]:
+        """Return the probability of each number of jobs or fewer, by node and link."""
+        jobs = {
+            where: load.jobs(0 if load.scheduling == "priority" else self.beside)
+            for where, load in self.background.loads.items()
+        }
+        return {where: np.cumsum(probabilities) for where, probabilities in jobs.items()}
 
     @_place.default
     def _places(self) -> dict[str, int]:
@@ -101,16 +110,7 @@ class Beginnings:
 
     def room(self) -> int:
         """Return how many jobs there may be everywhere together."""
-        return sum(len(self._jobs(where)) for where in self.background.loads)
-
-    def _jobs(self, where: int | str) -> NDArray[np.float64]:
-        if where not in self._numbers:
-            load = self.background.loads[where]
-            probabilities = load.jobs(self.beside)
-            if load.scheduling == "priority":
-                probabilities = load.jobs(0)
-            self._numbers[where] = np.cumsum(probabilities)
-        return self._numbers[where]
+        return sum(map(len, self._jobs.values()))
 
     def draw(self, memory: Memory, draw: np.random.Generator) -> None:
         """Put a random number of jobs, part of their work done, on each node and link.
@@ -124,7 +124,7 @@ class Beginnings:
             for place in warm_up.outset:
                 self._mark(memory, place, 0)
         for where in self.background.loads:
-            count = int(np.searchsorted(self._jobs(where), draw.random()))
+            count = int(np.searchsorted(self._jobs[where], draw.random()))
             initial = [jobs for jobs in self.background.initial_jobs if jobs.where == where]
             slots = [turns for turns in self.background.slots if turns.node == where]
             shares = [*(group.share for group in initial), *(group.share for group in slots)]
