@@ -13,7 +13,7 @@ import pytest
 import parcast_emulator
 from parcast import Registry
 from parcast.cli import main
-from parcast_emulator.progress import shown
+from parcast_emulator.progress import simulation_progress
 
 REGISTRY = Registry([parcast_emulator])
 
@@ -119,11 +119,11 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_shows_simulated_time_and_rate(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with shown() as tell:
+    with simulation_progress() as tell:
         tell(1234.5, 3e6)
     assert "1,234.5 s simulated" in terminal.getvalue()
     assert "M operations/s" in terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
-    with shown() as tell:
+    with simulation_progress() as tell:
         tell(1.0, 1.0)
     assert file.getvalue() == ""

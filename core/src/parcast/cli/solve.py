@@ -35,7 +35,7 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
-from parcast.cli.terminal import show_progress
+from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, UncertaintyError
 from parcast.model.query import Status

@@ -98,11 +98,11 @@ def what_if(
     """Predict what more disks, faster parts or another layout would change, one at a time."""
     from attrs import asdict
 
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
     from parcast_emulator.what_if import variants as variants_of
 
     query = _query(context.obj, workload, machine, p, d, settings, seed)
-    with shown() as progress:
+    with simulation_progress() as progress:
         variants = list(variants_of(query, progress))
     if as_json:
         typer.echo(json.dumps([asdict(variant) for variant in variants], allow_nan=False))
@@ -133,7 +133,7 @@ def timeline(
     from parcast.errors import FileError, UnsupportedError
     from parcast.files import whole_file
     from parcast_emulator.hardware import cluster_of
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
     from parcast_emulator.simulation import simulate
     from parcast_emulator.timeline import few, timeline
 
@@ -141,7 +141,7 @@ def timeline(
     cluster = cluster_of(query)
     if cluster.hardware.fair_bus or cluster.hardware.fair_ports:
         raise UnsupportedError("a timeline shows one thing after another, and shares are no spans")
-    with shown() as progress:
+    with simulation_progress() as progress:
         epochs = few(query.workload.content.epochs(query, cluster))
         outcome = simulate(cluster, epochs, record=True, progress=progress)
     trace = timeline(cluster, outcome, mirrored=query.workload.content.writes)
@@ -222,10 +222,10 @@ def _outcome(
 ) -> Outcome:
     from parcast.errors import UnsupportedError
     from parcast_emulator import simulation
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
 
     if not verify:
-        with shown() as progress:
+        with simulation_progress() as progress:
             return simulation.simulate(
                 spec.cluster,
                 spec.epochs,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli import output_option
+from parcast.cli import output_option, show_progress
 from parcast.files import check_folder, write_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def measure(
         anyway=anyway,
         parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
-    with _exit_1(UnsupportedError, SolveError), _progress() as tell:
+    with _exit_1(UnsupportedError, SolveError), show_progress() as tell:
         text = measured(plan, tell)
     write_text(output, text)
     print(f"{output}: see parcast show {output}")
@@ -217,24 +217,3 @@ def _check_kernel(name: str | None) -> str | None:
     if name is not None and not all(name.partition(":")):
         raise FileError(f"--kernel {name!r}: write MODULE:FUNCTION, such as mykernels:solve")
     return name
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Show what is being measured on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _number, _count, _name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from parcast.cli import progress_stream
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
-        task = bar.add_task("starting")
-
-        def tell(number: int, count: int, name: str) -> None:
-            bar.update(task, completed=number, total=count, description=name)
-
-        yield tell
