@@ -1,33 +1,13 @@
-"""Files that are there whole or not at all, and values as TOML writes them."""
+"""Files that are there whole or not at all."""
 
 import os
 import stat
-import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from parcast.errors import FileError
-from parcast.files import check_folder, toml_value, whole_file, write_text
-
-
-@given(st.text(st.characters(codec="utf-8")))
-@example("Rechner \N{GRINNING FACE}")
-@example('\x7f\x00\x1f"\\\u2028')
-def test_a_text_comes_back_from_toml_as_it_was(text):
-    assert tomllib.loads(f"x = {toml_value(text)}") == {"x": text}
-
-
-@pytest.mark.parametrize("value", [True, 3, 0.25])
-def test_numbers_and_truth_values_come_back(value):
-    assert tomllib.loads(f"x = {toml_value(value)}") == {"x": value}
-
-
-def test_half_a_character_is_refused():
-    with pytest.raises(FileError, match="half a character"):
-        toml_value("\ud83d")
+from parcast.files import check_folder, whole_file, write_text
 
 
 def test_a_link_stays_one_and_permissions_are_kept(tmp_path):

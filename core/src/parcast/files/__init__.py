@@ -9,8 +9,9 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
+    from parcast.files.table_writing import table_text
     from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
-    from parcast.files.writing import check_folder, toml_value, whole_file, write_lines, write_text
+    from parcast.files.writing import check_folder, whole_file, write_lines, write_text
     from parcast.files.xml import read_xml
 else:
     __getattr__ = lazily(
@@ -18,8 +19,9 @@ else:
         {
             "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
             "structuring": "structure",
+            "table_writing": "table_text",
             "tables": "ORIGINS read_data read_text workload_from_data",
-            "writing": "check_folder toml_value whole_file write_lines write_text",
+            "writing": "check_folder whole_file write_lines write_text",
             "xml": "read_xml",
         },
     )
@@ -36,7 +38,7 @@ __all__ = [
     "read_text",
     "read_xml",
     "structure",
-    "toml_value",
+    "table_text",
     "whole_file",
     "workload_from_data",
     "write_graph",

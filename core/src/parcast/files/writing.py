@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -65,23 +64,6 @@ def write_text(path: Path, text: str) -> None:
     """
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
-
-
-def toml_value(value: str | float) -> str:
-    """Return a text, a number or a truth value as TOML writes it.
-
-    Raises
-    ------
-    FileError
-        If a text has half a character, which no file can hold.
-    """
-    if not isinstance(value, str):
-        return json.dumps(value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise FileError(f"{value!r} has half a character, which no file can hold") from None
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def check_folder(path: Path) -> None:
