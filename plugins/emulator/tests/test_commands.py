@@ -92,7 +92,10 @@ WRONG = [
     (["what-if", "titan", "table3-machine", "-p", "0"], "greater than or equal to 1"),
     (["what-if", "titan", "table3-machine", "-p", "4", "--set", "rws=3"], "'rws'"),
     (["what-if", "titan", "table4-machine", "-p", "4"], "Did you mean 'table3-machine'?"),
-    (["timeline", "titan", "umd-sp2", "-p", "8", "-o", "x.svg"], "end the name in .json"),
+    (
+        ["timeline", "titan", "umd-sp2", "-p", "8", "-o", "x.svg"],
+        "is written as .json. Did you mean 'x.json'?",
+    ),
     (["timeline", "titan", "table3-machine", "-p", "128", "-o", "x.json"], "up to 100,000 reads"),
     (["timeline", "titan", "umd-sp2", "-p", "2", "-o", "no/x.json"], "cannot be written"),
     (

@@ -170,7 +170,7 @@ def test_this_host_is_measured(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("-o m.json", "m.json: a machine file is TOML"),
+        ("-o m.json", "m.json: a machine is written as .toml"),
         ("-o /nowhere/m.toml", "there is no folder /nowhere"),
         ("-o m.toml --kernel solve", "--kernel 'solve': write MODULE:FUNCTION"),
         ("-o m.toml --reference sp3", "No machine is called 'sp3'"),

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import attrs
@@ -212,12 +212,12 @@ class _Lines:
 
 
 def _width() -> int:
-    """Return the columns of the terminal, 80 where it does not say."""
-    try:
-        stated = int(os.environ.get("COLUMNS", "0"))
-        return stated or os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80
+    """Return the columns of the terminal, those of ``COLUMNS`` where it does not say."""
+    with suppress(OSError, ValueError):
+        if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
+            return columns
+    stated = os.environ.get("COLUMNS", "")
+    return int(stated) if stated.isdecimal() else 80
 
 
 _LINES = _Lines()

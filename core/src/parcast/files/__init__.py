@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from parcast.files.structuring import structure
     from parcast.files.table_writing import table_text
     from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
-    from parcast.files.writing import check_folder, whole_file, write_lines, write_text
+    from parcast.files.writing import (
+        check_file,
+        check_folder,
+        check_suffix,
+        whole_file,
+        write_bytes,
+        write_lines,
+        write_text,
+    )
     from parcast.files.xml import read_xml
 else:
     __getattr__ = lazily(
@@ -21,7 +29,9 @@ else:
             "structuring": "structure",
             "table_writing": "table_text",
             "tables": "ORIGINS read_data read_text workload_from_data",
-            "writing": "check_folder whole_file write_lines write_text",
+            "writing": (
+                "check_file check_folder check_suffix whole_file write_bytes write_lines write_text"
+            ),
             "xml": "read_xml",
         },
     )
@@ -30,7 +40,9 @@ __all__ = [
     "DARK",
     "GRAPHS",
     "ORIGINS",
+    "check_file",
     "check_folder",
+    "check_suffix",
     "digraph",
     "graph_svg",
     "quoted",
@@ -41,6 +53,7 @@ __all__ = [
     "table_text",
     "whole_file",
     "workload_from_data",
+    "write_bytes",
     "write_graph",
     "write_lines",
     "write_text",

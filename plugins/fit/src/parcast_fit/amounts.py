@@ -13,7 +13,7 @@ import numpy as np
 
 from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
-from parcast.files import table_text, write_text
+from parcast.files import check_suffix, table_text, write_text
 from parcast.quantities import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
@@ -112,8 +112,7 @@ class Scaling:
             If a formula is missing, no column is a phase's, or the file cannot be written.
         """
         path = Path(path)
-        if path.suffix.lower() != ".toml":
-            raise FileError(f"{path}: a workload is TOML; name it {path.stem}.toml")
+        check_suffix(path, "a workload", [".toml"])
         lacking = next((amount for amount in self.amounts if amount.formula is None), None)
         if lacking is not None:
             raise FileError(f"{path}: {lacking.column} has no formula, so nothing is written")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli import output_option, show_progress
-from parcast.files import check_folder, write_text
+from parcast.files import check_file, write_text
 
 if TYPE_CHECKING:
     from parcast_traces.tracer.runs import Run
@@ -71,7 +71,7 @@ def measure(
     from parcast_mpi.measuring.measure import MeasurementPlan
     from parcast_mpi.measuring.measure import measure as measured
 
-    _check_output(output)
+    check_file(output, "a machine", [".toml"])
     if directory is not None and not directory.is_dir():
         raise FileError(f"--directory: there is no folder {directory}")
     plan = MeasurementPlan(
@@ -163,14 +163,12 @@ def convert(
     output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
 ) -> None:
     """Write a trace as neutral JSON, or as an OTF2 archive."""
-    from parcast.errors import FileError, UnsupportedError
+    from parcast.errors import UnsupportedError
     from parcast_traces.readers.tracer import trace_of
     from parcast_traces.tracer.runs import read_run
     from parcast_traces.writers import write_trace
 
-    if output.suffix not in {".json", ".otf2"}:
-        raise FileError(f"{output}: end the name in .json or .otf2")
-    check_folder(output)
+    check_file(output, "a trace", [".json", ".otf2"])
     run = read_run(folder)
     with _exit_1(UnsupportedError):
         losses = write_trace(trace_of(run, str(folder), checked=False), output)
@@ -201,14 +199,6 @@ def _print_trace(run: Run, folder: Path) -> None:
 
 def _say(text: str) -> None:
     print(f"parcast: {text}", file=sys.stderr)
-
-
-def _check_output(path: Path) -> None:
-    from parcast.errors import FileError
-
-    if path.suffix != ".toml":
-        raise FileError(f"{path}: a machine file is TOML; end the name in .toml")
-    check_folder(path)
 
 
 def _check_kernel(name: str | None) -> str | None:
