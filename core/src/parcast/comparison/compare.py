@@ -95,10 +95,14 @@ def compare(
     if times is not None:
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
-    over = {name: tuple(values) for name, values in (over or {}).items()}
+    combined: Iterable[tuple[dict[str, Any], list[str]]] = [({}, [])]
+    if over:
+        from parcast.comparison.over import combinations
+
+        combined = combinations(over, settings or {})
     chosen = [
         (Settings.sort({**(settings or {}), **values}, registry, workloads), others)
-        for values, others in _combinations(over, settings or {})
+        for values, others in combined
     ]
     scenarios = [
         (
@@ -129,20 +133,6 @@ def compare(
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
     return Results(rows, origin, writers=registry.writers)
-
-
-def _combinations(
-    over: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]
-) -> list[tuple[dict[str, Any], list[str]]]:
-    """Return every combination of values, and which settings have another than their first."""
-    if not over:
-        return [({}, [])]
-    from parcast.comparison.over import combinations
-
-    return [
-        (values, [name for name, value in values.items() if value is not over[name][0]])
-        for values in combinations(over, settings)
-    ]
 
 
 def _questions(

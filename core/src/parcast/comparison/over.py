@@ -86,8 +86,8 @@ def read_overs(texts: Sequence[str]) -> dict[str, Over]:
 
 def combinations(
     over: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield every combination of values, the last setting varying fastest.
+) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Yield every combination, the last setting varying fastest, and which have no first value.
 
     Raises
     ------
@@ -99,8 +99,9 @@ def combinations(
             raise ParcastError(f"{name} is both set and varied over; keep one of the two")
         if not values:
             raise ParcastError(f"{name} is varied over no values; give one at least")
-    for chosen in itertools.product(*over.values()):
-        yield dict(zip(over, chosen, strict=True))
+    for places in itertools.product(*(range(len(values)) for values in over.values())):
+        at = dict(zip(over, places, strict=True))
+        yield {name: over[name][place] for name, place in at.items()}, [n for n in at if at[n]]
 
 
 def _values(piece: str, text: str) -> Iterator[str]:
