@@ -180,7 +180,7 @@ def test_columns_are_saved_and_asked(run, trace, tmp_path):
         for file in (trace, tmp_path / "run.trace")
     )
     assert first == second
-    assert "end the name in .trace" in run("save", trace, "-o", tmp_path / "run.npz")
+    assert "written as .trace" in run("save", trace, "-o", tmp_path / "run.npz")
 
 
 def test_what_may_be_taken_away_is_said(run, trace, tmp_path):

@@ -332,7 +332,7 @@ def test_the_command_reads_and_writes(tmp_path):
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("net.pdf", "written as .json, .jmva, .jsimg"), ("none/net.jmva", "there is no folder")],
+    [("net.pdf", "written as .json, .jmva or .jsimg"), ("none/net.jmva", "there is no folder")],
 )
 def test_what_cannot_be_written_is_told_first(target, said, tmp_path):
     result = CliRunner().invoke(app, ["network", "none.json", "-o", str(tmp_path / target)])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parcast.comparison.inputs import MachineLike, WorkloadLike
     from parcast.comparison.lowering import lower
     from parcast.comparison.measurements import Measurement, read_measured, read_table
+    from parcast.comparison.over import Over, parse_over, read_overs
     from parcast.comparison.settings import Settings, set_values, split_assignment
     from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
 else:
@@ -20,13 +21,16 @@ __all__ = [
     "MachineLike",
     "Measurement",
     "Outcome",
+    "Over",
     "Scenario",
     "Settings",
     "Task",
     "Tell",
     "WorkloadLike",
     "lower",
+    "parse_over",
     "read_measured",
+    "read_overs",
     "read_table",
     "resolve",
     "set_values",

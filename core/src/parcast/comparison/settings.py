@@ -93,6 +93,12 @@ class Settings:
             {name: values[name] for name in self.options},
         )
 
+    def concerns(self, name: str, workload: Workload, solver: str) -> bool:
+        """Tell whether a setting can change what a solver or family says of a workload."""
+        if name in self.options:
+            return name.partition(".")[0] == solver.partition(".")[0]
+        return name not in self.parameters or name in workload.parameters
+
     def only(self, name: str, value: Any) -> Settings:
         """Return settings of which one alone is set, to this value."""
         groups = (self.parameters, self.machine, self.options)

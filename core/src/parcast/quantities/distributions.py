@@ -187,7 +187,7 @@ class Distribution:
 
 def _number(text: str, dimension: str | None) -> float:
     """Return a parameter in base units; None takes a plain number for what it is."""
-    quantity = parse_number(text)
+    quantity = parse_number(text, dimension or "")
     if dimension is not None:
         check_dimension(quantity.dimension, dimension, text)
     return quantity.value

@@ -9,7 +9,7 @@ import attrs
 from parcast import Prediction, Query, UnsupportedError
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.progress import shown
+from parcast_emulator.progress import simulation_progress
 from parcast_emulator.results import application_assumptions, prediction
 from parcast_emulator.simulation import simulate, verify
 from parcast_emulator.solvers import costs
@@ -58,7 +58,7 @@ class LooselyCoupled:
         if options.verify:
             outcome = verify(cluster, lambda: content.epochs(query, cluster))
         else:
-            with shown() as progress:
+            with simulation_progress() as progress:
                 outcome = simulate(
                     cluster,
                     content.epochs(query, cluster),

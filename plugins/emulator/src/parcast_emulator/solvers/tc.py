@@ -13,7 +13,7 @@ from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.progress import shown
+from parcast_emulator.progress import simulation_progress
 from parcast_emulator.results import NO_CACHE, application_assumptions, prediction
 from parcast_emulator.simulation import simulate
 from parcast_emulator.solvers import costs
@@ -84,7 +84,7 @@ class TightlyCoupled:
         if isinstance(content, Processes):
             return _program(content.as_program(query), options)
         cluster = cluster_of(query)
-        with shown() as progress:
+        with simulation_progress() as progress:
             outcome = simulate(
                 cluster,
                 _some(content.epochs(query, cluster), options.most_operations or _INTERPRETED),
@@ -133,7 +133,7 @@ def _program(query: Query, options: Options) -> Prediction:
     if count > limit:
         why = "" if slow is None else f" as {slow}"
         raise UnsupportedError(_too_many(f"{count:,}", why))
-    with shown() as progress:
+    with simulation_progress() as progress:
         finished = run(query, options.polling, progress)
     parts = sum(finished.parts, Parts()) * (1 / query.p)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))

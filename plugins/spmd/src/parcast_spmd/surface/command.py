@@ -13,7 +13,7 @@ import attrs
 import typer
 
 from parcast.cli import check_output, output_option
-from parcast.comparison import split_assignment
+from parcast.comparison import read_overs, split_assignment
 from parcast.errors import ParcastError, UnitError
 from parcast.quantities import parse_numbers, to_base
 
@@ -70,7 +70,6 @@ def surface(
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
     from parcast.cli import show_progress
     from parcast_spmd.surface.advice import parse_budget
-    from parcast_spmd.surface.over import parse_over
     from parcast_spmd.surface.report import advise, lines
     from parcast_spmd.surface.survey import survey
 
@@ -84,7 +83,7 @@ def surface(
             machine,
             p=parse_numbers("-p", p),
             d=None if d is None else parse_numbers("-d", d),
-            over=[parse_over(text) for text in over or ()],
+            over=list(read_overs(over or ()).values()),
             settings=dict(map(split_assignment, settings or ())),
             solver=solver,
             tell=tell,
