@@ -1,4 +1,4 @@
-"""Callable[..., Any]s that pages show print what the pages say."""
+"""Commands that pages show print what the pages say."""
 
 from __future__ import annotations
 

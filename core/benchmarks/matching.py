@@ -16,7 +16,7 @@ import numpy as np
 from parcast.program import Block, Request, Site, Unrolled
 from parcast.program.matching.collectives import algorithms
 from parcast.program.matching.columns import operation_columns
-from parcast.program.matching.deadlock import check, match_unrolled
+from parcast.program.matching.deadlock import match_unrolled
 
 SITES = tuple(Site("benchmark", line) for line in range(20))
 
@@ -89,7 +89,7 @@ def run(name: str) -> None:
     unrolled = PROGRAMS[name]()
     seconds = [_seconds(operation_columns, unrolled)]
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    seconds += [_seconds(check, unrolled, limit, algorithms()) for limit in (math.inf, 0)]
+    seconds += [_seconds(match_unrolled, unrolled, algorithms(), limit) for limit in (math.inf, 0)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{name:17} {unrolled.count():>10,} operations: columns {seconds[0]:5.2f} s "

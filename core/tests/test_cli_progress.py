@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
 import sys
+import threading
+from contextlib import redirect_stderr
+from types import SimpleNamespace
 
 import pytest
+
+from parcast.cli import progress, show_progress
+from parcast.cli.terminal import printing
 
 CODE = """
 import os, sys, time
@@ -104,3 +111,112 @@ def test_a_terminal_that_cannot_take_back_and_a_pipe_are_shown_nothing(files):
     line = [sys.executable, "-c", CODE, *command]
     done = subprocess.run(line, cwd=files, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+class Terminal(io.StringIO):
+    """What is written on a terminal; codes only go up, and erase."""
+
+    def isatty(self):
+        return True
+
+    @property
+    def rows(self):
+        rows, row = [""], 0
+        for line, up, erase, text in re.findall(
+            r"(\n)|(\x1b\[1A)|(\r?\x1b\[2K)|([^\n\r\x1b]+)", self.getvalue()
+        ):
+            row += bool(line) - bool(up)
+            rows += [""] * (row + 1 - len(rows))
+            rows[row] = "" if erase else rows[row] + text
+        return rows
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    clock = iter(range(10, 1000))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(progress, "_REFRESH", 1e6)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    return Terminal()
+
+
+def test_a_bar_has_what_is_done_its_rate_and_the_time_left(terminal):
+    with redirect_stderr(terminal), show_progress("points") as tell:
+        for done in range(0, 51, 10):
+            tell("a study", done, 120)
+        (row,) = terminal.rows
+    pattern = (
+        r"a study  \[(#+)(-+)\]  50/120  42 %  (\d+\.\d\d) points/s  (\d+) s, 0:00:(\d\d) left"
+    )
+    full, empty, rate, _, left = re.fullmatch(pattern, row).groups()
+    assert round(len(full) / len(full + empty), 1) == 0.4
+    assert int(left) == round(70 / float(rate))
+    assert terminal.rows == [""]
+
+
+@pytest.mark.parametrize("columns", [1, 10, 20, 40, 60, 80, 200])
+def test_a_bar_fits_and_keeps_the_count(terminal, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with redirect_stderr(terminal), show_progress("points") as tell:
+        for done in (0, 50):
+            tell("the name of a study", done, 120)
+        (row,) = terminal.rows
+    assert len(row) < columns
+    assert "50/120" in row or columns < 40
+
+
+def test_work_within_work_is_a_stack_of_lines(terminal):
+    with redirect_stderr(terminal), show_progress() as outer:
+        outer("outer")
+        for name in ("first", "second"):
+            with show_progress() as inner:
+                inner(name, 1, 2)
+                above, below = terminal.rows
+                assert re.fullmatch(r"outer  \d+ s", above)
+                assert below.startswith(f"{name}  [")
+        outer("outer")
+        assert terminal.rows[0].startswith("outer")
+        assert terminal.rows[1:] == [""]
+    assert terminal.rows == ["", ""]
+
+
+def test_what_is_printed_meanwhile_stands_above(terminal):
+    with redirect_stderr(terminal), printing(), show_progress() as outer, show_progress() as inner:
+        outer("outer")
+        inner("inner", 1, 2)
+        sys.stderr.writelines(["a warning", " in parts", "\n"])
+        inner("inner", 2, 2)
+        warning, above, below = terminal.rows
+        sys.stderr.write("no end")
+        inner("inner", 2, 2)
+        assert terminal.rows[:2] == [warning, "no end"]
+        sys.stderr.write("\n")
+    assert warning == "a warning in parts"
+    assert above.startswith("outer")
+    assert below.startswith("inner")
+    assert terminal.rows == ["a warning in parts", "no end", ""]
+
+
+def test_texts_cannot_steer_the_terminal(terminal):
+    with redirect_stderr(terminal), show_progress() as tell:
+        tell("\x1b[31mred", 1, 2)
+        assert terminal.rows[0].startswith(r"\x1b[31mred")
+
+
+def test_threads_that_work_side_by_side_show_nothing(terminal):
+    def work():
+        with show_progress() as tell:
+            tell("a thread")
+
+    with redirect_stderr(terminal):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert terminal.getvalue() == ""
+
+
+def test_short_work_shows_nothing(terminal):
+    with redirect_stderr(terminal), show_progress(shown=False) as tell:
+        tell("short", 1, 2)
+    assert terminal.getvalue() == ""

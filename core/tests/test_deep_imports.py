@@ -60,7 +60,7 @@ def test_the_api_may_be_imported(plugin, line):
         ),
         (
             "from parcast.cli import output",
-            "imports parcast.cli.output; use what parcast.cli exports: build, check_output, ",
+            "imports parcast.cli.output; use what parcast.cli exports: Progress, build, ",
         ),
         (
             "import parcast.files.tables as files",

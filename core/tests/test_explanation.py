@@ -137,7 +137,7 @@ def test_a_part_that_a_solver_does_not_follow_is_noted(asked, workload, machine)
         workload, machine, p=4, solvers="plain,random", settings={"load.slowdown": 3.0, **BUS}
     ).rows
     notes = {row.solver: row.notes for row in rows}
-    assert notes["plain.one"] == ("the machine's load (jobs of others) is not followed",)
+    assert notes["plain.one"] == ("the machine's load (jobs of others) is not modeled",)
     assert notes["random.one"] == ()
 
 

@@ -36,7 +36,7 @@ def test_a_third_party_gets_its_notes_by_the_same_mechanism(make_registry, phase
     entry = attrs.evolve(registry.solvers["works.one"], follows=COST_FEATURES)
     registry.solvers["works.one"] = entry
     found = registry.predict(asked, machine, "works", p=p).notes
-    assert not any("is not followed" in one for one in found)
+    assert not any("is not modeled" in one for one in found)
 
 
 def test_what_solvers_may_follow_is_listed_once():

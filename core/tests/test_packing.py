@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parcast import Parts, Row, Status
@@ -40,11 +40,18 @@ rows = st.builds(
 )
 
 
+def with_params(*params):
+    return [Row(workload="w", machine="m", solver="s.one", p=1, d=1, params=x) for x in params]
+
+
 def as_json(row):
     return json.dumps(row.to_dict(), sort_keys=True)
 
 
 @given(st.lists(rows, max_size=6), st.integers(0, 6))
+@example(with_params({"x": [1]}, {"x": [True]}, {"x": [1.0]}), 1)
+@example(with_params({"x": [1, {"a": 0}]}, {"x": [1, {"a": False}]}), 1)
+@example(with_params({"x": 0.0}, {"x": -0.0}), 1)
 def test_packed_and_sent_rows_come_back_as_they_were(found, cut):
     pack = Pack.of(found)
     sent = Pack.from_dict(json.loads(json.dumps(pack.to_dict(), allow_nan=False)))
@@ -59,6 +66,8 @@ def test_packed_and_sent_rows_come_back_as_they_were(found, cut):
 
 
 @given(st.lists(rows, min_size=1, max_size=6))
+@example(with_params({"x": None, "y": False}, {"y": False, "x": None}))
+@example(with_params({"x": ["a", 1]}, {"x": ["a", True]}))
 def test_flat_columns_hold_the_leaves_of_each_row(found):
     columns = {name: values(column, len(found)) for name, column in Pack.of(found).flat().items()}
     for index, row in enumerate(found):

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from parcast import Machine, ParcastError, SolverEntry
+from parcast.comparison.grid import Scenario
 from parcast.comparison.settings import Settings, set_values, split_assignment
 from parcast.errors import FormulaError, UnknownNameError
 from parcast.model.machine import Processor
@@ -103,6 +104,27 @@ def test_an_option_is_never_uncertain(sort, registry):
             listed.options_of(entry, 1, 1)
     assert sort({"tuned.step": "2*p s"}).options == {"tuned.step": "2*p s"}
     assert sort({"tuned.law": "lognormal:3,1"}).options_of(entry, 1, 1).law.mean == 3
+
+
+@pytest.mark.parametrize("values", [(1, True), (2, 2.0), (1, 1.0)])
+def test_an_equal_option_of_another_type_is_refused_whatever_was_asked_before(sort, values):
+    right, wrong = values
+    assert sort({"tuned.one.repeat": right}).options_of(TUNED, 1, 1).repeat == right
+    with pytest.raises(ParcastError, match=rf"{wrong} must be a whole number"):
+        sort({"tuned.one.repeat": wrong}).options_of(TUNED, 1, 1)
+
+
+def test_an_equal_machine_value_of_another_type_is_refused_whatever_was_asked_before(
+    sort, registry, workload, machine
+):
+    scenario = Scenario(
+        workload=registry.workload(workload),
+        machine=registry.machine(machine),
+        settings=sort({"storage.disks": "min(p / 2, 1)"}),
+    )
+    assert scenario.query(registry, 4, 1).machine.storage.disks == 1
+    with pytest.raises(ParcastError, match=r"storage.disks: 1.0 must be a whole number"):
+        scenario.query(registry, 2, 1)
 
 
 def test_only_a_workloads_own_parameters_are_set(sort, registry):

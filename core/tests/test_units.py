@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -170,6 +171,38 @@ def test_a_common_slip_names_the_unit_meant(unit, hint):
     with pytest.raises(UnitError) as caught:
         parse_quantity(f"5 {unit}")
     assert str(caught.value) == f"'5 {unit}': {unit!r} is not a known unit. Did you mean {hint}?"
+
+
+TIMES = "ps, ns, us, ms, s, min, h, d"
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "known"),
+    [
+        ("3 years", "s", TIMES),
+        ("3 +- 1 years", "s", TIMES),
+        ("3 to 4 years", "s", TIMES),
+        ("exp:3years", "s", TIMES),
+        ("3 furlong", "W", "W, kW, MW"),
+        ("3 furlong", "1", "%"),
+        ("3 furlong", "money/h", "USD/h, EUR/h, GBP/h, CHF/h, JPY/h, CNY/h"),
+        ("3 furlong", "FLOP/s", ", ".join(f"{p}FLOP/s" for p in ("", *"kMGTPE"))),
+    ],
+)
+def test_an_unknown_unit_names_those_of_what_is_wanted(value, dimension, known):
+    unit = re.search("years|furlong", value)[0]
+    with pytest.raises(UnitError) as caught:
+        to_base(value, dimension)
+    assert str(caught.value).endswith(f"{unit!r} is not a known unit. Known: {known}.")
+    for name in known.split(", "):
+        assert to_base(f"3 {name}", dimension) > 0
+
+
+def test_the_part_of_a_unit_that_is_unknown_is_named():
+    with pytest.raises(UnitError, match=f"unit. Known in place of 'years': {TIMES}."):
+        to_base("3 MB/years", "B/s")
+    with pytest.raises(UnitError, match=r"unit. Known: B, bit, FLOP, s, min, h, d, W, EUR, %."):
+        parse_quantity("3 years")
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,13 @@
-"""Files that are there whole or not at all, and values as TOML writes them."""
+"""Files that are there whole or not at all."""
 
 import os
 import stat
-import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from parcast.errors import FileError
-from parcast.files import check_folder, toml_value, whole_file, write_text
-
-
-@given(st.text(st.characters(codec="utf-8")))
-@example("Rechner \N{GRINNING FACE}")
-@example('\x7f\x00\x1f"\\\u2028')
-def test_a_text_comes_back_from_toml_as_it_was(text):
-    assert tomllib.loads(f"x = {toml_value(text)}") == {"x": text}
-
-
-@pytest.mark.parametrize("value", [True, 3, 0.25])
-def test_numbers_and_truth_values_come_back(value):
-    assert tomllib.loads(f"x = {toml_value(value)}") == {"x": value}
-
-
-def test_half_a_character_is_refused():
-    with pytest.raises(FileError, match="half a character"):
-        toml_value("\ud83d")
+from parcast.files import check_file, check_folder, check_suffix, whole_file, write_text
 
 
 def test_a_link_stays_one_and_permissions_are_kept(tmp_path):
@@ -65,3 +45,31 @@ def test_a_device_is_written_to():
 def test_what_cannot_be_written_is_told_before(tmp_path, name, reason):
     with pytest.raises(FileError, match=reason):
         check_folder(tmp_path / name)
+
+
+GRAPHS = (".svg", ".png", ".dot")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffixes", "sentence"),
+    [
+        ("x.sgv", GRAPHS, "x.sgv: a graph is written as .svg, .png or .dot. Did you mean '.svg'?"),
+        ("x.csv", [".toml"], "x.csv: a graph is written as .toml. Did you mean 'x.toml'?"),
+        ("x", GRAPHS, "x: a graph is written as .svg, .png or .dot."),
+        ("", [".toml"], ".: a graph is written as .toml."),
+        ("..", [".toml"], "..: a graph is written as .toml."),
+    ],
+)
+def test_another_suffix_is_refused_with_those_that_can_be(name, suffixes, sentence):
+    with pytest.raises(FileError) as refused:
+        check_suffix(Path(name), "a graph", suffixes)
+    assert str(refused.value) == sentence
+
+
+def test_a_file_is_checked_before_anything_is_computed_for_it(tmp_path):
+    check_file(tmp_path / "x.SVG", "a graph", GRAPHS)
+    with pytest.raises(FileError, match="there is no folder"):
+        check_file(tmp_path / "none" / "x.svg", "a graph", GRAPHS)
+    (tmp_path / "x.svg").mkdir()
+    with pytest.raises(FileError, match="it is a folder"):
+        check_file(tmp_path / "x.svg", "a graph", GRAPHS)

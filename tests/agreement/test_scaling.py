@@ -102,7 +102,7 @@ def test_a_ring_is_known_from_three_archives_and_predicted_at_four_times_as_many
     [
         (["run-2.tit"], "name the machine that the traces ran on with --on"),
         (["run-2.tit", "t.csv", "--on", "old.toml"], "t.csv is a table of amounts; give it alone"),
-        (["t.csv", "--on", "old.toml"], "leave --on away"),
+        (["t.csv", "--on", "old.toml"], "leave out --on"),
         (["stencil2d", "--on", "old.toml"], "stencil2d is no recorded run"),
         (["run-2.tit", "run-2.tit", "--on", "old.toml"], "has 2 processes, as a run before it"),
         (["run-2.tit", "--on", "old.toml", "--hold-out", "8"], "--hold-out 8: there is no run"),

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from parcast.api import Registry
-from parcast.errors import (
-    InvalidPointError,
-    ParcastError,
-    SolveError,
-    UnsupportedError,
-)
+from parcast.errors import InvalidPointError, ParcastError, SolveError, UnsupportedError
 from parcast.model.machine import Machine
 from parcast.model.query import Assumption, Parts, Prediction, Query, Status
 from parcast.model.workload import Workload

@@ -80,6 +80,7 @@ class Registry(Catalog):
         solvers: str | Iterable[str] | None = None,
         mapping: Placed = "block",
         settings: Mapping[str, Any] | None = None,
+        over: Mapping[str, Sequence[Any]] | None = None,
         seed: int = 0,
         measured: Any = None,
         uncertainty: int = 0,
@@ -97,6 +98,7 @@ class Registry(Catalog):
             solvers=solvers,
             mapping=mapping,
             settings=settings,
+            over=over,
             seed=seed,
             measured=measured,
             uncertainty=uncertainty,
@@ -133,13 +135,5 @@ class Registry(Catalog):
         from parcast.comparison.compare import predict
 
         return predict(
-            self,
-            workload,
-            machine,
-            solver,
-            p=p,
-            d=d,
-            mapping=mapping,
-            settings=settings,
-            seed=seed,
+            self, workload, machine, solver, p=p, d=d, mapping=mapping, settings=settings, seed=seed
         )

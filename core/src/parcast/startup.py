@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 
-def lazily(room: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a room (PEP 562).
+def lazily(room: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a room (PEP 562), which imports a name when it is first used.
 
-    Parameters
-    ----------
-    room
-        The package's name.
-    modules
-        What each of its modules defines for others, names with blanks between them.
+    What type checkers read says where names are: the imports from its own modules that stand in
+    the source of the room, under ``if TYPE_CHECKING``.
     """
-    homes = {
-        name: f"{room}.{module}" for module, names in modules.items() for name in names.split()
-    }
 
     def attribute(name: str) -> Any:
-        home = homes.get(name)
+        home = None if name.startswith("__") else _homes(room).get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         value = getattr(import_module(home), name)
@@ -32,6 +27,20 @@ def lazily(room: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return attribute
+
+
+@cache
+def _homes(room: str) -> dict[str, str]:
+    """Return the module of each name that a room has from its own modules."""
+    loader: Any = sys.modules[room].__loader__
+    return {
+        alias.name: statement.module
+        for statement in ast.walk(ast.parse(loader.get_source(room)))
+        if isinstance(statement, ast.ImportFrom)
+        and statement.module is not None
+        and statement.module.startswith(f"{room}.")
+        for alias in statement.names
+    }
 
 
 def seldom_collect() -> None:

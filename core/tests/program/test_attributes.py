@@ -3,7 +3,11 @@ import pickle
 from parcast.program import For
 from parcast.program.reader import read_source
 from parcast.program.source.attributes import place
-from parcast.program.source.tree import operations
+from parcast.program.source.tree import Op, nested
+
+
+def operations(body):
+    return (statement for statement in nested(body) if isinstance(statement, Op))
 
 
 def read(*lines: str):

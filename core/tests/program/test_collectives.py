@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parcast.errors import FileError, InvalidPointError
 from parcast.program import Block, Operation, Request, Site, Unrolled
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
-from parcast.program.matching.deadlock import check
+from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
 
 from .calling import call
@@ -145,8 +145,8 @@ def test_every_algorithm_ends_at_any_limit_and_alone_sends_nothing(op, name, siz
     found = expand(native, algorithms(f"{op} {name}"))
     assert {block.op for block in found.blocks} <= {"send", "recv", "sendrecv"}
     assert len(found.blocks) > 0 or size == 1
-    check(found, 0, algorithms())
-    check(found, math.inf, algorithms())
+    match_unrolled(found, algorithms(), 0)
+    match_unrolled(found, algorithms(), math.inf)
 
 
 @pytest.mark.parametrize(("op", "name"), EVERY, ids=" ".join)
@@ -188,7 +188,7 @@ def test_processes_may_come_to_a_collective_by_different_lines():
         assert [plain(o) for o in listed] == [
             plain(o) for o in expand(whole, algorithms()).rank(rank)
         ]
-    check(split, 0, algorithms())
+    match_unrolled(split, algorithms(), 0)
 
 
 def test_the_kth_collective_of_each_process_is_one_though_one_block_holds_two_turns():
@@ -224,7 +224,7 @@ def program(rank, size):
     for listed in found.by_rank():
         assert listed[-1].op == "waitall"
         assert [listed[place].op for place in listed[-1].requests] == ["irecv", "isend"]
-    check(found, 0, algorithms())
+    match_unrolled(found, algorithms(), 0)
 
 
 def test_repeated_steps_keep_their_requests_through_an_expansion():
@@ -303,7 +303,7 @@ REFUSED = {
 def test_a_collective_that_processes_do_not_share_is_refused_with_lines_and_ranks(case):
     blocks, message = REFUSED[case]
     size = 2 if case == "files" else 8
-    for refuse in (lambda p: expand(p, algorithms()), lambda p: check(p, 0, algorithms())):
+    for refuse in (lambda p: expand(p, algorithms()), lambda p: match_unrolled(p, algorithms(), 0)):
         with pytest.raises(InvalidPointError) as error:
             refuse(program(size, *blocks))
         assert str(error.value).startswith(message)

@@ -16,7 +16,7 @@ from parcast.program.matching import prepare as ready
 from parcast.program.matching.channels import match
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
 from parcast.program.matching.columns import operation_columns
-from parcast.program.matching.deadlock import check, match_unrolled, needs
+from parcast.program.matching.deadlock import match_unrolled, needs
 from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import expand
 from parcast.program.matching.wavefront import _Front, stuck_in
@@ -30,7 +30,7 @@ LIMIT = 100
 
 def ends(unrolled, limit, chosen=None) -> bool:
     try:
-        check(unrolled, limit, chosen or algorithms())
+        match_unrolled(unrolled, chosen or algorithms(), limit)
     except InvalidPointError as error:
         assert "never ends" in str(error)  # noqa: PT017
         return False
@@ -170,7 +170,7 @@ def program(rank, size, n=1000):
 
 def message(source, size, limit, **parameters) -> str:
     with pytest.raises(InvalidPointError) as error:
-        check(call(source, size, **parameters), limit, algorithms())
+        match_unrolled(call(source, size, **parameters), algorithms(), limit)
     return str(error.value)
 
 
@@ -182,7 +182,7 @@ def test_a_deadlock_of_rendezvous_names_ranks_lines_and_the_limit():
         "network.eager_limit = 100 B waits for its receive: use sendrecv or isend, smaller "
         "messages or a larger network.eager_limit"
     )
-    check(call(EXCHANGE, 2), 1000, algorithms())
+    match_unrolled(call(EXCHANGE, 2), algorithms(), 1000)
 
 
 def test_a_long_cycle_names_four_ranks():
@@ -204,7 +204,7 @@ def test_a_process_alone_is_told_to_leave_its_messages_out():
         "for a process waits for itself: rank 0 in send to 0 (called.py); put messages under"
         in message(source, 1, 0)
     )
-    check(call(source, 1), 8, algorithms())
+    match_unrolled(call(source, 1), algorithms(), 8)
 
 
 def test_a_collective_in_a_cycle_goes_by_its_name():
@@ -215,7 +215,7 @@ def test_a_collective_in_a_cycle_goes_by_its_name():
     ]
     sites = (Site("recv", 3), Site("barrier", 4), Site("send", 5))
     with pytest.raises(InvalidPointError) as error:
-        check(Unrolled(2, blocks, sites, "x.py"), math.inf, algorithms())
+        match_unrolled(Unrolled(2, blocks, sites, "x.py"), algorithms(), math.inf)
     assert "rank 0 in recv from 1 (x.py:3), rank 1 in barrier (x.py:4); let" in str(error.value)
 
 
@@ -261,19 +261,19 @@ def program(rank, size):
 
 
 def test_a_wildcard_that_may_take_the_right_message_is_no_deadlock():
-    check(call(BY_TIME, 3), 0, algorithms())
+    match_unrolled(call(BY_TIME, 3), algorithms(), 0)
 
 
 def test_a_sender_that_no_wildcard_ever_lets_go_is_a_deadlock():
     source = "def program(rank, size):\n if rank:\n  send(0, 8, 1)\n  recv(0)\n"
     source += " else:\n  send(1, 8)\n  recv(ANY, 1)"
-    check(call(source, 2), 8, algorithms())
+    match_unrolled(call(source, 2), algorithms(), 8)
     assert "rank 0 in send to 1 (called.py), rank 1 in send to 0" in message(source, 2, 0)
 
 
 def test_a_deadlock_beside_wildcards_names_the_limit():
     source = BY_TIME + "    send((rank + 1) % size, 8, 6)\n    recv((rank - 1) % size, 6)\n"
-    check(call(source, 3), 8, algorithms())
+    match_unrolled(call(source, 3), algorithms(), 8)
     assert "a message above network.eager_limit = 0 B waits" in message(source, 3, 0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from parcast.errors import UnknownNameError
 from parcast.program import Operation
 from parcast.program.matching.collectives import algorithms
-from parcast.program.matching.deadlock import check
+from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.reader import read_source
 from parcast.testing import FEATURES, random_program
 
@@ -71,7 +71,7 @@ def _tasks(step, pools):
 def test_every_program_is_matched_and_can_run_to_its_end(eager_limit):
     for seed in range(60):
         made = random_program(seed, wildcards=True)
-        check(made.unrolled, eager_limit, algorithms(made.machine.network.collectives))
+        match_unrolled(made.unrolled, algorithms(made.machine.network.collectives), eager_limit)
 
 
 def shown(operation):

@@ -2,8 +2,9 @@ import pytest
 
 from parcast.api import Registry
 from parcast.errors import FileError
+from parcast.files.programs import read_program
 from parcast.program import Assign, For, If, Op
-from parcast.program.reader import read_file, read_function, read_source
+from parcast.program.reader import read_function, read_source
 from parcast.quantities.expressions import Call, Name, Num
 
 RING = '''"""Ring matrix multiplication: one block of rows
@@ -90,7 +91,7 @@ def test_source_is_never_executed(tmp_path):
     mark = tmp_path / "ran"
     trap.write_text(f"def program(rank, size, n=open({str(mark)!r}, 'w')):\n    pass\n")
     with pytest.raises(FileError, match="the default of 'n' must be a number"):
-        read_file(trap)
+        read_program(trap)
     assert not mark.exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 import parcast_emulator
 from parcast import Registry
 from parcast.cli import main
-from parcast_emulator.progress import shown
+from parcast_emulator.progress import simulation_progress
 
 REGISTRY = Registry([parcast_emulator])
 
@@ -92,7 +92,10 @@ WRONG = [
     (["what-if", "titan", "table3-machine", "-p", "0"], "greater than or equal to 1"),
     (["what-if", "titan", "table3-machine", "-p", "4", "--set", "rws=3"], "'rws'"),
     (["what-if", "titan", "table4-machine", "-p", "4"], "Did you mean 'table3-machine'?"),
-    (["timeline", "titan", "umd-sp2", "-p", "8", "-o", "x.svg"], "end the name in .json"),
+    (
+        ["timeline", "titan", "umd-sp2", "-p", "8", "-o", "x.svg"],
+        "is written as .json. Did you mean 'x.json'?",
+    ),
     (["timeline", "titan", "table3-machine", "-p", "128", "-o", "x.json"], "up to 100,000 reads"),
     (["timeline", "titan", "umd-sp2", "-p", "2", "-o", "no/x.json"], "cannot be written"),
     (
@@ -119,11 +122,11 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_shows_simulated_time_and_rate(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with shown() as tell:
+    with simulation_progress() as tell:
         tell(1234.5, 3e6)
     assert "1,234.5 s simulated" in terminal.getvalue()
     assert "M operations/s" in terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
-    with shown() as tell:
+    with simulation_progress() as tell:
         tell(1.0, 1.0)
     assert file.getvalue() == ""

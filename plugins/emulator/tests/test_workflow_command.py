@@ -44,7 +44,7 @@ def test_the_text_has_all_operations_and_dependencies(workload):
     ("workload", "output", "sentence"),
     [
         ("titan", "titan.jpg", "a graph is written as .svg, .png, .pdf or .dot"),
-        ("titan", "nowhere/titan.dot", "cannot be written: No such file or directory"),
+        ("titan", "nowhere/titan.dot", "cannot be written: there is no folder"),
         ("titn", "titan.svg", "Did you mean 'titan'?"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_bad_table_is_one_sentence_and_exit_code_2(run, table):
         ("work", ("--bound", "work=1e11.."), "work starts at 1e+10, outside its bounds"),
         ("work", ("--set", "work=1e9*p"), "work is free and cannot vary between"),
         ("work", ("--interval", "guess"), "must be 'profile' or 'bootstrap'"),
-        ("work", ("-o", "x.csv"), "x.csv: the file is TOML"),
+        ("work", ("-o", "x.csv"), "is written as .toml. Did you mean 'x.toml'?"),
         ("work", ("-o", "no/x.toml"), "there is no folder no"),
         ("work", ("-s", "ads"), "Did you mean 'adds'?"),
     ],

@@ -1,4 +1,4 @@
-"""Background jobs and processes that wait asleep, for real, but briefly."""
+"""Background jobs, for real, but briefly."""
 
 from __future__ import annotations
 
@@ -7,25 +7,12 @@ import os
 import numpy as np
 import pytest
 
-from parcast import Query
 from parcast.cli import main
-from parcast.errors import UnsupportedError
-from parcast.program.reader import read_source
 from parcast.quantities.distributions import Distribution
 from parcast_mpi.loading.generator import generate
-from parcast_mpi.loading.jobs import Job, random_jobs, read_jobs, to_text
-from parcast_mpi.loading.processes import team
-from parcast_mpi.running.plan import plan
+from parcast_mpi.loading.jobs import Job, random_jobs, read_jobs
 
 CORE = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-
-
-def plan_of(text, p):
-    from parcast import Registry
-
-    workload = read_source(text, "p.py", "p")
-    machine = Registry([]).machine({"name": "m", "processor": {"rate": 1}})
-    return plan(workload.content.at(Query(workload=workload, machine=machine, p=p)))
 
 
 def test_random_jobs_use_what_they_should_and_are_read_back():
@@ -34,7 +21,8 @@ def test_random_jobs_use_what_they_should_and_are_read_back():
     assert demands.sum() == pytest.approx(200, rel=0.06)
     assert (np.diff(arrivals) >= 0).all()
     assert np.diff(arrivals).std() == pytest.approx(0.04, rel=0.06)
-    assert read_jobs(to_text(jobs), "jobs") == jobs
+    text = "".join(f"{job.arrival!r} {job.demand!r}\n" for job in jobs)
+    assert read_jobs(text, "jobs") == jobs
 
 
 def test_every_job_burns_what_it_demands():
@@ -44,33 +32,6 @@ def test_every_job_burns_what_it_demands():
     finally:
         os.sched_setaffinity(0, allowed)
     assert 0.05 <= used < 0.4  # each process begins and ends besides
-
-
-def test_a_ring_of_processes_sends_what_it_should():
-    text = """def program(rank, size):
-    elapse(0.01)
-    sendrecv((rank + 1) % size, 4000, (rank - 1) % size)
-    if rank == 0:
-        send(1, 8)
-    if rank == 1:
-        recv(0)
-        elapse(0.02)
-"""
-    with team(plan_of(text, 2), [CORE, CORE]) as members:
-        assert members.run() >= 0.04  # both compute on one core
-        assert members.run() >= 0.04
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("def program(rank, size):\n    allreduce(8)\n", "allreduce is not run here"),
-        ("def program(rank, size):\n    sendrecv(rank, 99999, rank)\n", "99999 bytes is longer"),
-    ],
-)
-def test_what_is_not_run_is_refused(text, message):
-    with pytest.raises(UnsupportedError, match=message), team(plan_of(text, 2), [CORE, CORE]):
-        pass
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_a_full_disk_cuts_the_trace_and_not_the_program(
         ("trace -n 0 -o {} -- true", 2, "greater than or equal to 1"),
         ("trace -n 1 -o /proc/x -- true", 2, "/proc/x cannot be made"),
         ("trace -n 1 --mpiexec nompi -o {}/n -- true", 1, "'nompi' is no command"),
-        ("convert {}/old {}/x.csv", 2, "end the name in .json or .otf2"),
+        ("convert {}/old {}/x.csv", 2, "a trace is written as .json or .otf2"),
         ("convert {}/none {}/x.json", 2, "none is no folder with a trace"),
         ("convert {}/old /nowhere/x.json", 2, "there is no folder /nowhere"),
     ],

@@ -9,8 +9,9 @@ import pytest
 import parcast_pamela_compiler
 from parcast.cli import main
 from parcast.errors import FileError
+from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.reading import model_of
 from parcast_pamela_compiler.generating import generate
 
@@ -67,8 +68,8 @@ def test_slices_are_loops():
     loops = "for i in forall(1, N - 1):\n    V[i] = 0.5 * (V[i - 1] + V[i + 1])\n"
     second = program(loops + "for i in forall(1, N):\n    A[i, 0] -= C[i - 1, 2]")
     found, expected = (
-        enumerate_bounds(model_of(generate(one), machine="das1"), {"N": 12, "P": 3, **TIMES})
-        for one in (first, second)
+        bounds_at(model, bind(model, {"N": 12, "P": 3, **TIMES}))
+        for model in (model_of(generate(text), machine="das1") for text in (first, second))
     )
     assert found == expected
 
@@ -77,7 +78,7 @@ def test_an_element_is_fetched_once_and_each_element():
     text = program("for i in forall(1, N):\n    A[i, 0] = A[i - 1, 1] * A[i - 1, 1] + A[i - 1, 2]")
     model = model_of(generate(text), machine="das1")
     given_ = {"N": 12, "P": 3, "tc": 0, "tl0": 0, "tg": 1}
-    assert enumerate_bounds(model, given_).bound == 2
+    assert bounds_at(model, bind(model, given_)).bound == 2
 
 
 REFUSED = {

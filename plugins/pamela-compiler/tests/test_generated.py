@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import parcast_pamela
 import parcast_pamela_compiler
 from parcast import Registry
+from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.reading import model_of, read_model
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
@@ -150,7 +151,8 @@ def test_a_transpose_is_a_formula_in_n_and_p(kind):
         for times in (TIMES, {"tc": 1, "tl0": 5, "tg": 2}):  # each kind of move the dearer one
             if kind == "cyclic" or n % p == 0:
                 point = {"N": n, "P": p, **times}
-                found, expected = compiled.values(point), enumerate_bounds(compiled.model, point)
+                found = compiled.values(point)
+                expected = bounds_at(compiled.model, bind(compiled.model, point))
                 for name in ("critical_path", "contention", "bound", "upper"):
                     assert getattr(found, name) == getattr(expected, name), (name, point)
 
@@ -220,7 +222,7 @@ def programs(draw):
 def test_a_program_takes_what_its_loops_take(text, sizes):
     n, p = sizes
     model = model_of(generate(text), machine="das1")
-    found = enumerate_bounds(model, {"N": n, "P": p, **TIMES})
+    found = bounds_at(model, bind(model, {"N": n, "P": p, **TIMES}))
     assert found.bound == Run(text, p, N=n).whole().bound
 
 
@@ -231,7 +233,7 @@ def test_a_neighbor_is_fetched_where_it_is_anothers(kind, index):
     text += f"    for i in forall(3, N - 2):\n        W[i] = 2 * V[{index}]\n"
     model = model_of(generate(text), machine="das1")
     for n, p in ((12, 3), (8, 4), (12, 1), (12, 2)):
-        found = enumerate_bounds(model, {"N": n, "P": p, **TIMES})
+        found = bounds_at(model, bind(model, {"N": n, "P": p, **TIMES}))
         assert found.bound == Run(text, p, N=n).whole().bound
         assert {key[1][0]: time for key, time in found.demand.items() if time} == (
             Run(text, p, N=n).whole().demand

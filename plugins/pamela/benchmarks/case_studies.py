@@ -18,7 +18,6 @@ from parcast.quantities.units import format_seconds
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.language.reading import read_model
 from parcast_pamela.simulation.program import unfold
 from parcast_pamela.simulation.running import run
@@ -136,7 +135,7 @@ def costs() -> Iterator[str]:
         point = {**given, over: numbers[-1]}
         model = model_of(name, machine)
         compiling, compiled = timed(lambda m=model: compile_model(m), 10)
-        plain = compile_plainly(model)
+        plain = compile_model(model, simplify=False)
         before, expected = timed(lambda f=plain, p=point: f.values(p))
         bound = {n: _number(one) for n, one in bind(model, point).items()}
         function = compiled_function(compiled)

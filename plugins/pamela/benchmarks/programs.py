@@ -19,7 +19,6 @@ import parcast_pamela_compiler
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.language.reading import model_of
 from parcast_pamela_compiler.generating import generate
 
@@ -138,7 +137,7 @@ def row(title, name, paper, size, small, power):
     """Return the cells of one line of table 3, and the milliseconds of 1,000 points."""
     making, text = timed(lambda: model_text(name))
     compiling, compiled = timed(lambda: compile_model(model_of(text, name, machine="das1")))
-    plain = compile_plainly(linked(name))
+    plain = compile_model(linked(name), simplify=False)
     before, expected = timed(lambda: plain.values({"N": small, "P": 4}))
     assert expected.bound == compiled.values({"N": small, "P": 4}).bound, name
     bound = attrs.evolve(

@@ -13,7 +13,6 @@ from parcast import Registry
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.language.reading import read_model
 
 #: Model, machine, and N and P; the paper has larger N, which ST_1 grows with as N^2 or N^3
@@ -42,7 +41,7 @@ def main():
         model = read_model(Path(str(workloads[name].path)), machine)
         given = {"N": size, "P": processes}
         compiling, compiled = timed(lambda m=model: compile_model(m))
-        plain = compile_plainly(model)
+        plain = compile_model(model, simplify=False)
         first, expected = timed(lambda c=plain, g=given: c.values(g))
         function = compiled_function(compiled)
         bound = {

@@ -8,9 +8,10 @@ import pytest
 
 import parcast_pamela
 from parcast import Registry
+from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.reading import model_of, read_model
 
 REGISTRY = Registry([parcast_pamela])
@@ -120,7 +121,7 @@ def test_of_many_arms_those_that_another_covers_are_left_out(arms, formula):
         assert len(atom.arguments) == 20
     for c, m in ((0, 0), (1, 0), (0, 1), (2, 3), ("7/2", "1/3")):
         point = {"c": c, "m": m}
-        assert compiled.values(point).bound == enumerate_bounds(model, point).bound
+        assert compiled.values(point).bound == bounds_at(model, bind(model, point)).bound
 
 
 def test_of_many_numbers_the_largest_is_left():

@@ -146,7 +146,14 @@ WRONG = {
     ("compile", "{file}", "--bindings", "b.txt"): "bindings stand in a .json file",
     ("sweep", "{file}", "--over", "P=0..3"): "the range is empty or endless",
     ("sweep", "{file}", "--over", "Q=1..3"): "has no parameter 'Q'",
-    ("sweep", "{file}", "--over", "P=1..3", "--plot", "a.txt"): "a plot is a .svg, .png or .pdf",
+    (
+        "sweep",
+        "{file}",
+        "--over",
+        "P=1..3",
+        "--plot",
+        "a.txt",
+    ): "a plot is written as .svg, .png or .pdf",
     ("simulate", "{file}", "--arbitration", "best"): "must be fifo, lifo or random",
     ("simulate", "{file}", "--set", "N=10**12"): "too many to simulate",
 }

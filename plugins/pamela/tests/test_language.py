@@ -7,7 +7,7 @@ import pytest
 from parcast.errors import FileError, UnknownNameError
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.errors import ModelError, ModelValueError
 from parcast_pamela.language.reading import model_of, read_model
 
@@ -130,7 +130,7 @@ def test_a_wrong_point_is_refused_by_both(text, given):
         compiled.values(dict(given))
     assert POINTS[text, given] in str(caught.value)
     with pytest.raises(ModelValueError):
-        enumerate_bounds(model, dict(given))
+        bounds_at(model, bind(model, dict(given)))
 
 
 def test_an_unknown_parameter_is_refused():
@@ -141,7 +141,7 @@ def test_an_unknown_parameter_is_refused():
 def test_enumerating_too_much_names_the_bound():
     model = model_of("param N : int >= 1\nresource s\nL = seq (i = 1, N) use(s, 1)")
     with pytest.raises(ModelValueError, match=r"pamela\.bound has a formula"):
-        enumerate_bounds(model, {"N": 10**12})
+        bounds_at(model, bind(model, {"N": 10**12}))
     assert compile_model(model).values({"N": 10**12}).bound == 10**12
 
 
@@ -168,7 +168,7 @@ def test_lets_that_double_are_worked_out_once():
     lines += [f"let f{i}(x) = f{i - 1}(x) + f{i - 1}(x)" for i in range(1, 50)]
     model = model_of("\n".join([*lines, "L = if (f49(n) > 1) delay(f49(n))"]))
     assert compile_model(model).values({"n": 3}).bound == 3 * 2**49
-    assert enumerate_bounds(model, {"n": 3}).bound == 3 * 2**49
+    assert bounds_at(model, bind(model, {"n": 3})).bound == 3 * 2**49
 
 
 def test_warnings():
@@ -195,4 +195,4 @@ def test_units_are_exact(literal, value):
     from fractions import Fraction
 
     model = model_of(f"param t = {literal}\nL = delay(t)")
-    assert enumerate_bounds(model, {}).bound == Fraction(value)
+    assert bounds_at(model, bind(model, {})).bound == Fraction(value)

@@ -10,9 +10,10 @@ import pytest
 import parcast_pamela
 from parcast import Query, Registry, Status
 from parcast.testing import check_machine
+from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.errors import ModelError
 from parcast_pamela.language.reading import library, model_of, read_model
 from parcast_pamela.solvers.bound import Bound
@@ -54,7 +55,7 @@ def test_a_machine_implements_its_interface_whole(kind, machine):
     model = model_of(text, machine=machine)
     compiled = compile_model(model)
     for p in (1, 3, 4):
-        exact, found = enumerate_bounds(model, {"P": p}), compiled.values({"P": p})
+        exact, found = bounds_at(model, bind(model, {"P": p})), compiled.values({"P": p})
         assert (found.critical_path, found.contention, found.bound, found.upper) == (
             exact.critical_path, exact.contention, exact.bound, exact.upper
         )  # fmt: skip
@@ -72,7 +73,7 @@ def test_nothing_is_sent_to_oneself(machine):
 def test_loops_run_on_every_machine(workload, machine):
     model = linked(workload, machine)
     given = {"N": 12, "P": 3}
-    exact, found = enumerate_bounds(model, given), compile_model(model).values(given)
+    exact, found = bounds_at(model, bind(model, given)), compile_model(model).values(given)
     assert (found.bound, found.upper) == (exact.bound, exact.upper)
 
 
@@ -81,7 +82,7 @@ def test_loops_run_on_every_machine(workload, machine):
 def test_messages_run_on_every_machine(workload, machine):
     model = linked(workload, machine)
     given = {"N": 8, "P": 4, **({"steps": 2} if workload == "stencil" else {})}
-    exact, found = enumerate_bounds(model, given), compile_model(model).values(given)
+    exact, found = bounds_at(model, bind(model, given)), compile_model(model).values(given)
     assert (found.bound, found.upper) == (exact.bound, exact.upper)
 
 

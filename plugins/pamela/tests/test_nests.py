@@ -13,7 +13,6 @@ from parcast_pamela.algebra import extremes, forms, signs
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.language.errors import ModelError, ModelValueError, TooLargeError
 from parcast_pamela.language.model import link
 from parcast_pamela.language.parser import parse
@@ -104,11 +103,11 @@ FOUND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", [compile_model, compile_plainly])
+@pytest.mark.parametrize("simplify", [True, False])
 @pytest.mark.parametrize("name", FOUND)
-def test_what_was_wrong_in_a_nest(name, make):
+def test_what_was_wrong_in_a_nest(name, simplify):
     source, point, contention, bound = FOUND[name]
-    found = make(model_of(DECLARED + source)).values(point)
+    found = compile_model(model_of(DECLARED + source), simplify=simplify).values(point)
     assert (found.contention, found.bound) == (contention, bound)
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.reading import model_of
 
 CASES = {
@@ -51,7 +52,7 @@ def test_formulas_have_the_exact_values(name):
 @pytest.mark.parametrize("name", SMALL)
 def test_enumeration_has_the_exact_values(name):
     case = CASES[name]
-    found = enumerate_bounds(model_of(case["text"]), case["bindings"])
+    found = bounds_at(model_of(case["text"]), bind(model_of(case["text"]), case["bindings"]))
     for quantity, exact in expected(case).items():
         assert getattr(found, quantity) == exact, quantity
     named = {

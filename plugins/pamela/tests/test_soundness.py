@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
 from parcast_pamela.algebra.patterns import Patterns
+from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import compiled_function
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.compilation.conditions import Conditions
 from parcast_pamela.compilation.guards import Guards
-from parcast_pamela.enumeration import enumerate_bounds
+from parcast_pamela.enumeration import bounds_at
 from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.reading import model_of
 
@@ -42,7 +43,7 @@ def agree(text, points):
     compiled = compile_model(model)
     for point in points:
         try:
-            exact = enumerate_bounds(model, point)
+            exact = bounds_at(model, bind(model, point))
         except ModelValueError:
             with pytest.raises(ModelValueError):
                 compiled.values(point)
@@ -85,7 +86,10 @@ def test_what_is_not_reached_needs_no_value(text):
     function = compiled_function(compiled, "numpy")
     arrays = {"a": np.array([4.0, 2.0, 3.0])} if "a[" in text else {}
     for p, n in ((1, 1), (1, 5), (2, 4), (3, 7), (5, 2)):
-        exact, found = enumerate_bounds(model, {"P": p, "N": n}), compiled.values({"P": p, "N": n})
+        exact, found = (
+            bounds_at(model, bind(model, {"P": p, "N": n})),
+            compiled.values({"P": p, "N": n}),
+        )
         values = [getattr(exact, quantity) for quantity in QUANTITIES]
         assert [getattr(found, quantity) for quantity in QUANTITIES] == values
         with np.errstate(all="raise"):

@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_numbers(run, trace):
         (["--os-noise", "exp:1us", "--os-noise", "exp:2us"], "two distributions"),
         (["--policy", "clocked"], "--recorded-on"),
         (["--os-noise", "exp:1e308s"], "longer than any run"),
-        (["--perturbation", "p.json", "--latency", "3us"], "leave the other options"),
+        (["--perturbation", "p.json", "--latency", "3us"], "leave out the other options"),
         (["--recorded-on", "no-such-machine"], "no-such-machine"),
     ],
 )
@@ -180,7 +180,7 @@ def test_columns_are_saved_and_asked(run, trace, tmp_path):
         for file in (trace, tmp_path / "run.trace")
     )
     assert first == second
-    assert "end the name in .trace" in run("save", trace, "-o", tmp_path / "run.npz")
+    assert "written as .trace" in run("save", trace, "-o", tmp_path / "run.npz")
 
 
 def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
@@ -189,7 +189,7 @@ def test_what_may_be_taken_away_is_said(run, trace, tmp_path):
     machine.write_text('[network]\nstartup = "50 us"\nbandwidth = "1 MB/s"\noverhead = "10 us"\n')
     done = run("run", trace, "--latency=-60us", "--recorded-on", machine)
     assert "latency: " in done
-    assert "less was taken away than asked" in done
+    assert "less was subtracted than stated" in done
     at_most = run("run", trace, "--latency=-50us", "--recorded-on", machine, "--json")
     cut = run("run", trace, "--latency=-60us", "--recorded-on", machine, "--json")
     assert json.loads(at_most)["clockfree_final"] == json.loads(cut)["clockfree_final"]

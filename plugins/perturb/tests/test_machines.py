@@ -203,10 +203,10 @@ def test_noise_of_the_machine_is_drawn_as_in_compare(command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--overhead", "1us"], "leave --overhead away"),
-        (["--eager", "1kB"], "leave --eager away"),
-        (["--recorded-on", "bus.toml"], "leave --recorded-on away"),
-        (["--collectives", "butterfly"], "leave it away"),
+        (["--overhead", "1us"], "leave out --overhead"),
+        (["--eager", "1kB"], "leave out --eager"),
+        (["--recorded-on", "bus.toml"], "leave out --recorded-on"),
+        (["--collectives", "butterfly"], "leave it out"),
     ],
 )
 def test_options_that_contradict_a_machine_are_one_sentence(command, words, said):

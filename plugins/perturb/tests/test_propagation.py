@@ -254,7 +254,7 @@ def test_what_comes_in_time_interrupts_gaps_and_costs_less_together():
     assert mean[False, False] > 3 * mean[False, True]
     apart = trace_of({"ranks": ranks}, "apart")
     added = Perturbation(compute=(Addition(arrivals=attrs.evolve(strikes, together=True)),))
-    with pytest.raises(ParcastError, match="leave ',together' away"):
+    with pytest.raises(ParcastError, match="leave out ',together'"):
         propagate(apart, added, Recorded(), "upper")
 
 

@@ -226,7 +226,7 @@ def test_a_text_written_again_is_the_same(tmp_path):
 
 def test_what_is_there_or_cannot_be_written_is_left_alone(tmp_path):
     trace = random_trace(1)
-    with pytest.raises(FileError, match="no writer has the suffix"):
+    with pytest.raises(FileError, match="a trace is written as"):
         write_trace(trace, tmp_path / "a.xyz")
     with pytest.raises(FileError, match="cannot be written"):
         write_trace(trace, tmp_path / "nowhere" / "a.goal")

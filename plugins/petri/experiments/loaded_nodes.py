@@ -27,14 +27,14 @@ from typing import Any
 
 import attrs
 import numpy as np
+from processes import Team, team
 
 import parcast_petri
 from parcast import Query, Registry
 from parcast.program.reader import read_source
 from parcast.quantities.distributions import Distribution
 from parcast_mpi.host import processor_name, ticks
-from parcast_mpi.loading.jobs import Job, to_text
-from parcast_mpi.loading.processes import Team, team
+from parcast_mpi.loading.jobs import Job
 from parcast_mpi.running.plan import plan
 from parcast_petri.machine.laws import Law
 
@@ -130,7 +130,8 @@ def _drawn(law: Law, draw: np.random.Generator, count: int) -> Any:
 @contextmanager
 def load(case: Case, core: int, seed: int) -> Iterator[None]:
     """Load a core in the background."""
-    text = to_text(jobs(case, np.random.default_rng([seed, core])))
+    loading = jobs(case, np.random.default_rng([seed, core]))
+    text = "".join(f"{job.arrival!r} {job.demand!r}\n" for job in loading)
     command = [sys.executable, "-m", "parcast_mpi.loading.generator", str(core)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdin is not None

@@ -57,7 +57,7 @@ def transform(text, used, demand, s, *, idle):
 def summed(text, used, demand, t, *, idle, waves=20_000, a=20.0):
     """Return P(time beyond the demand <= t): waves of the whole transform but for its jumps.
 
-    Nothing is taken apart and nothing accelerated: the last sums are averaged, smoothly.
+    Nothing is split and nothing accelerated: the last sums are averaged, smoothly.
     """
     law = Law.read(text)
     start, phases = law.phases()

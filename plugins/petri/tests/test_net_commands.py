@@ -78,12 +78,12 @@ def test_a_page_without_graphviz_is_refused_and_the_terminal_named(
     ("asked", "message"),
     [
         (["net", "ring-of-nobody", "-o", "x.svg"], "ring-of-nobody"),
-        (["net", "{ring}", "-o", "x.jpg"], "end the name in .svg"),
+        (["net", "{ring}", "-o", "x.jpg"], "a net is written as .svg"),
         (["net", "{ring}", "-o", "/nowhere/x.dot"], "/nowhere/x.dot"),
         (["net", "{ring}", "-p", "999", "-o", "x.svg"], "more than a picture shows"),
         (["net", "{ring}", "-o", "x.svg", "--set", "petri.sharing=fair"], "fair"),
         (["net", "{ring}", "-o", "x.svg", "--set", "n=2"], "NAME=VALUE"),
-        (["animate", "{ring}", "-o", "x.gif"], "end the name in .html"),
+        (["animate", "{ring}", "-o", "x.gif"], "an animation is written as .html or .htm"),
     ],
 )
 def test_bad_input_is_a_sentence(ring, capsys, asked, message):

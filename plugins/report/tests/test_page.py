@@ -210,3 +210,21 @@ def test_no_time_at_all_is_a_page_with_reasons():
     assert "No solver gives a time" in made
     assert "<svg" not in made
     assert "there is no network" in made
+
+
+def test_an_interrupted_write_leaves_the_old_page(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("the old page")
+
+    def half(file, text, *_, **__):
+        with file.open("wb") as written:
+            written.write(text[:100] if isinstance(text, bytes) else text[:100].encode())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", half)
+    monkeypatch.setattr("pathlib.Path.write_text", half)
+    with pytest.raises(KeyboardInterrupt):
+        write_interactive(CURVE, path)
+    monkeypatch.undo()
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text() == "the old page"

@@ -224,7 +224,7 @@ def test_load_dependent_times_must_be_constant():
         ("TailStrategy", "HeadStrategy", "QueuePutStrategy is not"),
         ("EPSStrategy", "DPSStrategy", "PSStrategy is not"),
         ("<value>null</value>", "<value>x</value>", "Impatience is not"),
-        ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not followed"),
+        ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not supported"),
         ('random.Exponential"', 'random.Pareto"', "distribution 'Pareto'"),
         ('name="lambda"', 'name="mu"', "no parameter lambda"),
         ("<value>4.000000000000<", "<value>0<", "a rate of 0"),
@@ -332,7 +332,7 @@ def test_the_command_reads_and_writes(tmp_path):
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("net.pdf", "written as .json, .jmva, .jsimg"), ("none/net.jmva", "there is no folder")],
+    [("net.pdf", "written as .json, .jmva or .jsimg"), ("none/net.jmva", "there is no folder")],
 )
 def test_what_cannot_be_written_is_told_first(target, said, tmp_path):
     result = CliRunner().invoke(app, ["network", "none.json", "-o", str(tmp_path / target)])

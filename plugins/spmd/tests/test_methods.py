@@ -205,8 +205,8 @@ def test_what_a_method_cannot_take_is_a_reason(
     ("phase", "reason"),
     [
         ({"bursts": 0.5}, "a geometric number of bursts has a mean of 1 or more, not 0.5"),
-        ({"bursts": 1.5, "distribution": "uniform"}, "1.5 bursts in a cycle cannot be played"),
-        ({"cycles": 2.5, "io": "async"}, "2.5 cycles cannot be played as a whole"),
+        ({"bursts": 1.5, "distribution": "uniform"}, "1.5 bursts in a cycle cannot be simulated"),
+        ({"cycles": 2.5, "io": "async"}, "2.5 cycles cannot be simulated as a whole"),
     ],
 )
 def test_what_cannot_be_played_is_a_reason(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 import parcast_spmd
-from parcast import ParcastError, Registry, Row, Status
+from parcast import ParcastError, Registry, Row, SolverEntry, Status, hookimpl
 from parcast.cli import build, main
+from parcast.comparison import parse_over
 from parcast_spmd.surface.advice import (
     enough_disks,
     fastest,
@@ -18,7 +20,6 @@ from parcast_spmd.surface.advice import (
     limits,
     parse_budget,
 )
-from parcast_spmd.surface.over import combinations, parse_over
 from parcast_spmd.surface.picture import bottleneck_map, sample, speedup_table
 from parcast_spmd.surface.survey import survey
 
@@ -49,58 +50,6 @@ MACHINE = {
 
 def row(p, d, time, speedup=None, **more):
     return Row(workload="w", machine="m", solver="s", p=p, d=d, time=time, speedup=speedup, **more)
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("processor.rate=60..480*2 MFLOP/s", ["60 MFLOP/s", "120 MFLOP/s", "240 MFLOP/s",
-                                              "480 MFLOP/s"]),
-        ("n=64, 102,162", ["64", "102", "162"]),
-        ("w=0..0.3+0.1", ["0", "0.1", "0.2", "0.3"]),
-        ("n=1..3", ["1", "2", "3"]),
-        ("n=5..5*2", ["5"]),
-        ("x=1e3..4e3*2 B", ["1000 B", "2000 B", "4000 B"]),
-        ("spmd.passages=one,each", ["one", "each"]),
-        ("n=1,1.0,1e0,2", ["1", "2"]),
-    ],
-)  # fmt: skip
-def test_values_of_over(text, values):
-    assert list(parse_over(text).values) == values
-
-
-def test_numbers_of_over_are_in_base_units():
-    assert parse_over("processor.rate=60,120 MFLOP/s").number == (60e6, 120e6)
-    assert parse_over("n=64,1.5").number == (64, 1.5)
-    assert parse_over("spmd.passages=one,each").number == ("one", "each")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("n=3..1", "empty or endless"),
-        ("n=1..9*1", "empty or endless"),
-        ("n=1..9+0", "empty or endless"),
-        ("n=0..9*2", "empty or endless"),
-        ("n=1..x", "is no range"),
-        ("n=1,,2", "missing between commas"),
-        ("n=1 2 3", "then one unit"),
-        ("n=1..100000", "more than 1000 values"),
-        ("n", "no NAME=VALUE"),
-        ("n=p,2", "neither a number nor a word"),
-        ("n=2*p", "a formula of p and d is for --set"),
-    ],
-)
-def test_over_refuses(text, said):
-    with pytest.raises(ParcastError, match=said):
-        parse_over(text)
-
-
-def test_every_combination_is_asked_and_none_twice():
-    found = combinations([parse_over("a=1,2"), parse_over("b=3,4")])
-    assert found == [{"a": a, "b": b} for a in "12" for b in "34"]
-    with pytest.raises(ParcastError, match="given twice"):
-        combinations([parse_over("a=1"), parse_over("a=2")])
 
 
 def test_rows_are_those_of_the_comparison_with_efficiency_and_bounds():
@@ -143,6 +92,14 @@ def test_a_survey_refuses(asked, said):
     asked = {"p": (1, 2), **asked, "over": [parse_over(one) for one in asked.get("over", ())]}
     with pytest.raises(ParcastError, match=said):
         survey(REGISTRY, WORKLOAD, MACHINE, **asked)
+
+
+def test_options_of_other_families_do_not_vary_a_surface():
+    entry = SolverEntry("other.one", "phases", "parcast_spmd:None", "A test.")
+    other = SimpleNamespace(__name__="other", parcast_solvers=hookimpl(lambda: [entry]))
+    registry = Registry([parcast_spmd, other])
+    with pytest.raises(ParcastError, match=r"other\.runs: it is an option of no solver of spmd"):
+        survey(registry, WORKLOAD, MACHINE, p=(1, 2), over=[parse_over("other.runs=1,2")])
 
 
 def test_the_fastest_and_the_fastest_within_a_budget():

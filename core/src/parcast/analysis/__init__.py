@@ -10,18 +10,6 @@ if TYPE_CHECKING:
     from parcast.analysis.advice import Advice, advise, disagreement
     from parcast.analysis.explanation import Explanation, explain
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "advice": "Advice advise disagreement",
-            "explanation": "Explanation explain",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Advice",
-    "Explanation",
-    "advise",
-    "disagreement",
-    "explain",
-]
+__all__ = ["Advice", "Explanation", "advise", "disagreement", "explain"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,6 +21,7 @@ from parcast.comparison import inputs
 from parcast.comparison.compare import compare
 from parcast.comparison.grid import Placed, Scenario, listed
 from parcast.comparison.settings import Settings, set_values
+from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status
 from parcast.quantities.units import format_seconds
@@ -83,24 +85,23 @@ class _Point:
     mapping: Placed
     seed: int
     without: frozenset[str] = frozenset()
-    _answers: dict[tuple[frozenset[str], str], Row] = attrs.field(factory=dict)
+    answers: Answers = attrs.field(factory=partial(Answers, 100))  #: whatever is left out
 
     def ask(self, solver: str) -> Row:
         """Return a solver's answer; the same question is asked once."""
-        key = (self.without, solver)
-        if key not in self._answers:
-            (self._answers[key],) = compare(
-                self.registry,
-                self.workload,
-                self.machine,
-                p=self.p,
-                d=self.d,
-                solvers=[solver],
-                mapping=self.mapping,
-                settings=self.settings,
-                seed=self.seed,
-            ).rows
-        return self._answers[key]
+        make = partial(
+            compare,
+            self.registry,
+            self.workload,
+            self.machine,
+            p=self.p,
+            d=self.d,
+            solvers=[solver],
+            mapping=self.mapping,
+            settings=self.settings,
+            seed=self.seed,
+        )
+        return self.answers.once((solver, *sorted(self.without)), make).rows[0]
 
     def with_values(self, values: Mapping[str, Any], **others: Any) -> _Point:
         """Return the point with these values of the machine, and of its own fields."""

@@ -15,18 +15,12 @@ if TYPE_CHECKING:
         print_table,
         print_text,
     )
-    from parcast.cli.terminal import progress_stream, show_progress
+    from parcast.cli.progress import Progress, show_progress
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "app": "build main run",
-            "output": "check_output output_option print_json print_table print_text",
-            "terminal": "progress_stream show_progress",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
+    "Progress",
     "build",
     "check_output",
     "main",
@@ -34,7 +28,6 @@ __all__ = [
     "print_json",
     "print_table",
     "print_text",
-    "progress_stream",
     "run",
     "show_progress",
 ]

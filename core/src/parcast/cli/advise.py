@@ -11,7 +11,7 @@ import typer
 from parcast.api import Registry
 from parcast.cli.options import Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.terminal import show_progress
+from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
 from parcast.model.query import Status

@@ -65,13 +65,17 @@ Setting = Annotated[
         help="A workload parameter, a machine value or a solver option; may be a formula of p, d.",
     ),
 ]
+OverSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="NAME=VALUES",
+        help="A setting to vary: 'processor.rate=60..480*2 MFLOP/s' or n=64,102,162.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Output = Annotated[
-    Path | None,
-    output_option("Write a file; its suffix is the format."),
-]
+Output = Annotated[Path | None, output_option("Write a file; its suffix is the format.")]
 Uncertainty = Annotated[
-    int,
-    typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N"),
+    int, typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N")
 ]

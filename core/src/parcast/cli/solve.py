@@ -19,6 +19,7 @@ from parcast.cli.options import (
     Machines,
     Mapping,
     Output,
+    OverSettings,
     Processes,
     Seed,
     Setting,
@@ -35,9 +36,9 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
-from parcast.cli.terminal import show_progress
+from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
-from parcast.errors import InvalidPointError, UncertaintyError
+from parcast.errors import InvalidPointError, ParcastError, UncertaintyError
 from parcast.model.query import Status
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
@@ -62,6 +63,7 @@ def compare(
     d: Disks = None,
     mapping: Mapping = "block",
     settings: Setting = None,
+    over: OverSettings = None,
     seed: Seed = 0,
     measured: Annotated[
         Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
@@ -84,6 +86,8 @@ def compare(
     registry: Registry = context.obj
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
+    if explain and over:
+        raise ParcastError("--explain and --over exclude each other; give --set instead of --over")
     workloads, machines = workload.split(","), machine.split(",")
     question = _question(p, d, mapping, settings, seed)
     results = _compare(
@@ -91,6 +95,7 @@ def compare(
         workloads,
         machines,
         solvers=",".join(solver) if solver else None,
+        over=_varied(over),
         measured=measured,
         uncertainty=uncertainty,
         **question,
@@ -109,6 +114,15 @@ def compare(
                 print_text(("\n" if index == 0 else "") + str(sentence))
     code = _exit_code(results)
     return code if measured is None else max(code, check_errors(results, limit))
+
+
+def _varied(over: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """Return the values of settings that vary, by name."""
+    if not over:
+        return {}
+    from parcast.comparison.over import read_overs
+
+    return {name: setting.values for name, setting in read_overs(over).items()}
 
 
 def predict(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +22,7 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
-from parcast.cli.terminal import printable, progress_stream
+from parcast.cli.progress import show_progress
 from parcast.errors import ParcastError
 from parcast.model.query import Status
 from parcast.quantities.units import format_seconds
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
 
 #: With more rows than this, they are counted, not shown.
 MOST_SHOWN = 100
-
-#: On terminals with fewer columns a study shows the finished points and the time left, no bar.
-_WIDE = 80
 
 
 def study(
@@ -94,12 +89,12 @@ def _answers(
         warned = True
         print(f"parcast: warning: {sentence}", file=sys.stderr)
 
-    with _progress(grid) as tell:
+    with show_progress("points") as tell:
 
         def count(points: int) -> None:
             nonlocal finished
             finished += points
-            tell(points)
+            tell(grid.name, finished, len(grid))
 
         try:
             return registry.study(
@@ -118,37 +113,6 @@ def _answers(
                 file=sys.stderr,
             )
             return None
-
-
-@contextmanager
-def _progress(grid: Study) -> Iterator[Callable[[int], None]]:
-    """Show a bar with rate and time left on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(file=progress_stream())
-    counted, rate, left = MofNCompleteColumn(), "{task.fields[rate]}", TimeRemainingColumn()
-    name = TextColumn(printable(grid.name), markup=False)
-    wide = name, BarColumn(), counted, TextColumn(rate), left
-    columns = wide if console.width >= _WIDE else (counted, left)
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=len(grid), rate="")
-
-        def tell(points: int) -> None:
-            bar.advance(task, points)
-            speed = bar.tasks[0].speed
-            bar.update(task, rate=f"{speed:,.0f} points/s" if speed else "")
-
-        yield tell
 
 
 @attrs.define

@@ -11,32 +11,26 @@ if TYPE_CHECKING:
     from parcast.comparison.inputs import MachineLike, WorkloadLike
     from parcast.comparison.lowering import lower
     from parcast.comparison.measurements import Measurement, read_measured, read_table
+    from parcast.comparison.over import Over, parse_over, read_overs
     from parcast.comparison.settings import Settings, set_values, split_assignment
     from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "grid": "Scenario",
-            "inputs": "MachineLike WorkloadLike",
-            "lowering": "lower",
-            "measurements": "Measurement read_measured read_table",
-            "settings": "Settings set_values split_assignment",
-            "solving": "Outcome Task Tell resolve silent solve_all",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "MachineLike",
     "Measurement",
     "Outcome",
+    "Over",
     "Scenario",
     "Settings",
     "Task",
     "Tell",
     "WorkloadLike",
     "lower",
+    "parse_over",
     "read_measured",
+    "read_overs",
     "read_table",
     "resolve",
     "set_values",

@@ -40,6 +40,7 @@ def compare(
     solvers: str | Iterable[str] | None = None,
     mapping: Placed = "block",
     settings: Mapping[str, Any] | None = None,
+    over: Mapping[str, Sequence[Any]] | None = None,
     seed: int = 0,
     measured: Any = None,
     uncertainty: int = 0,
@@ -63,6 +64,9 @@ def compare(
     settings
         Workload parameters, machine values and solver options by name; a text may be a
         formula of p and d.
+    over
+        Settings that take several values: every combination is asked, the last varying
+        fastest. A solver that none of them concerns is asked once.
     seed
         For solvers that draw random numbers.
     measured
@@ -75,8 +79,8 @@ def compare(
     Returns
     -------
     Results
-        A row for each combination, in the order workload, machine, p, d, solver; what a
-        solver cannot take is a row with its status and reason.
+        A row for each combination, in the order workload, machine, ``over``, p, d, solver;
+        what a solver cannot take is a row with its status and reason.
 
     Raises
     ------
@@ -87,26 +91,44 @@ def compare(
     machines = [inputs.machine(registry, item) for item in listed(machine)]
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
-    chosen = Settings.sort(settings or {}, registry, workloads)
     times = None if measured is None else read_measured(measured)
     if times is not None:
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
+    combined: Iterable[tuple[dict[str, Any], list[str]]] = [({}, [])]
+    if over:
+        from parcast.comparison.over import combinations
+
+        combined = combinations(over, settings or {})
+    chosen = [
+        (Settings.sort({**(settings or {}), **values}, registry, workloads), others)
+        for values, others in combined
+    ]
     scenarios = [
-        Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+        (
+            Scenario(workload=work, machine=mach, settings=setting, mapping=mapping, seed=seed),
+            [
+                solver
+                for solver in solvers
+                if all(setting.concerns(name, work, solver) for name in others)
+            ],
+        )
         for work in workloads
         for mach in machines
+        for setting, others in chosen
     ]
     if not scenarios:
         raise UnknownNameError("No workload or no machine was given")
-    questions = _questions(registry, scenarios, p, d, solvers)
+    questions = _questions(registry, scenarios, p, d)
     if uncertainty:
-        _check_uncertainty(uncertainty, registry, scenarios)
+        _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
     rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):
             registry.point_done(question.query, row.prediction)
     origin = provenance(registry, workloads, machines, settings or {}, seed)
+    if over:
+        origin["over"] = {name: list(values) for name, values in over.items()}
     if times is not None:
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
@@ -114,12 +136,13 @@ def compare(
 
 
 def _questions(
-    registry: Catalog, scenarios: Sequence[Scenario], p: Any, d: Any, solvers: Iterable[str]
+    registry: Catalog, scenarios: Iterable[tuple[Scenario, list[str]]], p: Any, d: Any
 ) -> list[Question]:
     """Return all questions; raise the first error where none of them has a query."""
     questions = [
         question
-        for scenario in scenarios
+        for scenario, solvers in scenarios
+        if solvers
         for processes in scenario.processes(p)
         for disks in scenario.disks(d, processes)
         for question in scenario.questions(registry, processes, disks, solvers)

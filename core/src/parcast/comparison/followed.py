@@ -87,7 +87,7 @@ def not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> Iterato
                 yield f"the workload states no {feature.lacking}, so {limit}"
     for name, choice in words:
         if choice and name not in entry.follows:
-            yield f"the machine's {name} ({choice}) is not followed"
+            yield f"the machine's {name} ({choice}) is not modeled"
 
 
 def _uses(query: Query) -> Mapping[str, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,6 +19,7 @@ from parcast.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
@@ -43,7 +45,7 @@ class Scenario:
     settings: Settings
     mapping: Placed = "block"
     seed: int = 0
-    _machines: dict[Any, Machine] = attrs.field(factory=dict, init=False, repr=False, eq=False)
+    answers: Answers = attrs.field(factory=partial(Answers, 1_000), repr=False, eq=False)
 
     def processes(self, p: Any) -> tuple[int, ...]:
         """Return the p that are asked about: those given, the workload's own, or powers of 2."""
@@ -62,12 +64,9 @@ class Scenario:
             If a setting has no value there.
         """
         values = self.settings.machine_values(p, d)
-        key = tuple(values.items())
-        if key not in self._machines:
-            self._machines[key] = set_values(self.machine, registry, values)
-        return self._query(
-            p, d, self._machines[key], self.settings.parameters_at(self.workload, p, d)
-        )
+        change = partial(set_values, self.machine, registry, values)
+        machine = self.answers.once((self.machine, *values, *values.values()), change)
+        return self._query(p, d, machine, self.settings.parameters_at(self.workload, p, d))
 
     def questions(
         self, registry: Catalog, p: int, d: int, solvers: Iterable[str]

@@ -30,9 +30,11 @@ def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Low
 
 
 def lower(
-    lowerings: Mapping[str, Lowering], query: Query, goal: str
+    lowerings: Mapping[str, Lowering], query: Query, goal: str, asked: Query | None = None
 ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
     """Return the query with a workload of kind ``goal``, the steps taken and their notes.
+
+    ``asked`` is the query that this one came of; it has what was made of it for other solvers.
 
     Raises
     ------
@@ -48,12 +50,13 @@ def lower(
             f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
         )
     notes: tuple[str, ...] = ()
-    lowered, names = query.lowered, tuple(step.name for step in steps)
-    for count, step in enumerate(steps, 1):
-        key = (names[:count], repr(query.options))  # several solvers take what one way leads to
-        if key not in lowered:
-            lowered[key] = load(step.target)(query.workload, query)
-        workload, step_notes = lowered[key]
+    asked, names = asked or query, tuple(step.name for step in steps)
+    for step in steps:
+        key = (step.name, id(query.workload), repr(query.options))
+        workload, step_notes = asked.once(
+            key,
+            lambda _: load(step.target)(query.workload, query),  # noqa: B023  (called at once)
+        )
         query = attrs.evolve(query, workload=workload)
         notes += tuple(step_notes)
     return query, names, notes

@@ -179,14 +179,14 @@ def _measurement(position: str, row: Mapping[str, Any], quantity: str) -> Measur
 
 def _measured(value: Any, dimension: str) -> float:
     """Return what was measured; a spread that is stated with it is left out."""
-    quantity = _one(value)
+    quantity = _one(value, dimension)
     check_dimension(quantity.dimension, dimension, value)
     return quantity.value
 
 
-def _one(value: Any) -> Quantity:
+def _one(value: Any, dimension: str = "") -> Quantity:
     """Return a number that is neither an interval nor a law."""
-    quantity = parse_quantity(_number(value))
+    quantity = parse_quantity(_number(value), dimension)
     if quantity.law != "normal" or ":" in str(value):
         raise ValueError("it must be one number, no interval or law; give what was measured")
     return quantity

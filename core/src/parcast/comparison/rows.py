@@ -13,6 +13,7 @@ from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
+from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.entries import load
@@ -22,8 +23,8 @@ from parcast.results.row import Row
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
 
-#: More times than this with one process and one disk are not remembered.
-MOST_KNOWN = 10_000
+#: Times with one process and one disk that are remembered.
+MOST_ALONE = 10_000
 
 
 @attrs.frozen
@@ -42,39 +43,10 @@ class Alone:
         return cls(prediction.time, prediction.message if kind else "", kind)
 
 
-@attrs.frozen
-class References:
-    """Times with one process and one disk, by all that such a time depends on."""
-
-    _times: dict[Any, Alone] = attrs.field(factory=dict, repr=False)
-    _alive: dict[Any, Any] = attrs.field(factory=dict, repr=False)  # so that no id comes twice
-
-    def key(self, task: Task | Prediction, query: Query) -> Any:
-        """Return what the reference of a task depends on, or None where it has none."""
-        if isinstance(task, Prediction) or query.workload.processes is not None:
-            return None
-        whole = (query.workload, query.machine, task.query.options)
-        ids = tuple(map(id, whole))
-        self._alive.setdefault(ids, whole)
-        parameters = tuple(sorted(query.parameters.items())) if query.parameters else ()
-        return (task.entry.name, *ids, parameters, query.seed, _first(query.mapping))
-
-    def known(self) -> dict[Any, Alone]:
-        """Return the times by key."""
-        return {None: Alone(), **self._times}
-
-    def learn(self, times: Mapping[Any, Alone]) -> None:
-        """Remember these times, and forget all where there is too much to remember."""
-        self._times.update({key: alone for key, alone in times.items() if not alone.kind})
-        if len(self._times) + len(self._alive) > MOST_KNOWN:
-            self._times.clear()
-            self._alive.clear()
-
-
 def answer(
     registry: Catalog,
     questions: Sequence[Question],
-    references: References | None = None,
+    answers: Answers | None = None,
     uncertainty: int = 0,
     tell: Tell = silent,
 ) -> list[Row]:
@@ -86,19 +58,19 @@ def answer(
         Where solvers are looked up.
     asked
         The questions.
-    references
+    answers
         Times with one process and one disk that are known; new ones are added.
     uncertainty
         How often to draw the uncertain numbers of each point.
     tell
         Hears what is being done.
     """
-    references = references or References()
+    answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
     several = len({question.query.machine.name for question in questions}) > 1
     tasks = [_task(question, resolve_task, tell, several=several) for question in questions]
     outcomes = solve_all(registry, tasks, tell)
-    alone = _references(registry, references, questions, tasks, outcomes, tell)
+    alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if not uncertainty:
         return rows
@@ -126,31 +98,42 @@ def _task(
 
 def _references(
     registry: Catalog,
-    references: References,
+    answers: Answers,
     questions: Sequence[Question],
     tasks: Sequence[Task | Prediction],
     outcomes: Sequence[Outcome],
     tell: Tell,
 ) -> list[Alone]:
     """Return each task's time with one process and one disk, solving what is not known."""
-    keys = [
-        references.key(task, question.query)
-        for question, task in zip(questions, tasks, strict=True)
-    ]
-    times = references.known()
+    sources = list(map(_sources, questions, tasks))
+    keys = list(map(key_of, sources))
+    distinct = dict(zip(keys, sources, strict=True))
+    times: dict[Any, Any] = {key: answers.get(facts) for key, facts in distinct.items()}
+    times[()] = Alone()
     for question, outcome, key in zip(questions, outcomes, keys, strict=True):
-        if question.query.p == question.query.d == 1:
-            times.setdefault(key, Alone.of(outcome))
+        if times[key] is None and question.query.p == question.query.d == 1:
+            times[key] = Alone.of(outcome)
     alone: dict[Any, Task | Prediction] = {}
     for question, task, key in zip(questions, tasks, keys, strict=True):
-        if isinstance(task, Task) and key not in times and key not in alone:
+        if isinstance(task, Task) and times[key] is None and key not in alone:
             query = attrs.evolve(question.query, p=1, d=1, mapping=_first(question.query.mapping))
             alone[key] = resolve(registry, task.entry.name, query, question.settings)
     solved = solve_all(registry, list(alone.values()), tell)
     for key, outcome in zip(alone, solved, strict=True):
         times[key] = Alone.of(outcome)
-    references.learn(times)
+    for key, facts in distinct.items():
+        if not times[key].kind:
+            answers.once(facts, partial(times.get, key))
     return [times[key] for key in keys]
+
+
+def _sources(question: Question, task: Task | Prediction) -> Sources:
+    """Return all that a task's time with one process depends on; nothing where it has none."""
+    query = question.query
+    if isinstance(task, Prediction) or query.workload.processes is not None:
+        return ()
+    point = (query.workload, query.machine, query.seed, _first(query.mapping))
+    return (task.entry.name, task.query.options, *point, *sorted(query.parameters.items()))
 
 
 def _first(mapping: str | tuple[int, ...]) -> str | tuple[int, ...]:

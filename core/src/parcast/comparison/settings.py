@@ -93,6 +93,12 @@ class Settings:
             {name: values[name] for name in self.options},
         )
 
+    def concerns(self, name: str, workload: Workload, solver: str) -> bool:
+        """Tell whether a setting can change what a solver or family says of a workload."""
+        if name in self.options:
+            return name.partition(".")[0] == solver.partition(".")[0]
+        return name not in self.parameters or name in workload.parameters
+
     def only(self, name: str, value: Any) -> Settings:
         """Return settings of which one alone is set, to this value."""
         groups = (self.parameters, self.machine, self.options)
@@ -156,12 +162,12 @@ class Settings:
         if entry.options is None:
             return None
         if not self.options:
-            return _options(entry.options, entry.name, ())
+            return _options(entry.options, entry.name)
         load_class(entry.options)  # or say what is wrong with it
         self._refuse_uncertain_options(entry)
         names = self._names_of_options(entry)
         values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
-        return _options(entry.options, entry.name, tuple(values.items()))
+        return _options(entry.options, entry.name, **values)
 
     def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
         names = self._names_of_options(entry)
@@ -186,9 +192,9 @@ class Settings:
         }
 
 
-@lru_cache(maxsize=256)
-def _options(target: str, solver: str, items: tuple[tuple[str, Any], ...]) -> Any:
-    return structure(dict(items), load_class(target), "option", solver)
+@lru_cache(maxsize=256, typed=True)  # 1 is not true, nor 1.0 a whole number
+def _options(target: str, solver: str, /, **values: Any) -> Any:
+    return structure(values, load_class(target), "option", solver)
 
 
 def _option_names(registry: Catalog, family: str | None = None) -> set[str]:

@@ -90,7 +90,7 @@ def resolve(
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
             query = query.with_options(options)
-        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind)
+        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind, original)
         steps, notes = steps + more_steps, notes + more_notes
         ways = [registry.lowerings[step] for step in steps]
         reason = (solver_of or registry.solver)(entry.name).supports(query)

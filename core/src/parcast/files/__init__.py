@@ -9,26 +9,27 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
-    from parcast.files.tables import ORIGINS, read_data, read_text, workload_from_data
-    from parcast.files.writing import check_folder, toml_value, whole_file, write_lines, write_text
+    from parcast.files.table_writing import table_text
+    from parcast.files.tables import read_data, read_text, workload_from_data
+    from parcast.files.writing import (
+        check_file,
+        check_folder,
+        check_suffix,
+        whole_file,
+        write_bytes,
+        write_lines,
+        write_text,
+    )
     from parcast.files.xml import read_xml
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "graphs": "DARK GRAPHS digraph graph_svg quoted write_graph",
-            "structuring": "structure",
-            "tables": "ORIGINS read_data read_text workload_from_data",
-            "writing": "check_folder toml_value whole_file write_lines write_text",
-            "xml": "read_xml",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "DARK",
     "GRAPHS",
-    "ORIGINS",
+    "check_file",
     "check_folder",
+    "check_suffix",
     "digraph",
     "graph_svg",
     "quoted",
@@ -36,9 +37,10 @@ __all__ = [
     "read_text",
     "read_xml",
     "structure",
-    "toml_value",
+    "table_text",
     "whole_file",
     "workload_from_data",
+    "write_bytes",
     "write_graph",
     "write_lines",
     "write_text",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from parcast.errors import FileError, HostError, shorten
-from parcast.files.writing import whole_file
+from parcast.files.writing import check_suffix, write_bytes
 
 #: How names of files with graphs end.
 GRAPHS = (".svg", ".png", ".pdf", ".dot")
@@ -86,16 +86,14 @@ def write_graph(text: str, path: Path) -> None:
         If the suffix is another, or the picture cannot be drawn or written.
     """
     suffix, instead = path.suffix.lower(), f"write {path.with_suffix('.dot').name}"
-    if suffix not in GRAPHS:
-        raise FileError(f"{path}: a graph is written as {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}")
+    check_suffix(path, "a graph", GRAPHS)
     if suffix == ".dot":
         data = text.encode()
     elif suffix == ".svg":
         data = graph_svg(text, instead).encode()
     else:
         data = _picture(text, suffix[1:], instead)
-    with whole_file(path) as part:
-        part.write_bytes(data)
+    write_bytes(path, data)
 
 
 def _picture(text: str, form: str, instead: str) -> bytes:

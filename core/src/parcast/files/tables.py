@@ -16,15 +16,12 @@ from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.files.structuring import structure
 from parcast.html import flatten
 from parcast.model.machine import Machine
-from parcast.model.workload import Workload
+from parcast.model.workload import ORIGINS, Workload
 from parcast.plugins.entries import KindEntry, PartEntry, load_class
 from parcast.quantities.expressions import Value
 from parcast.quantities.formulas import Formula, parse_quantity
 
 T = TypeVar("T")
-
-#: How a number may have been obtained; every entry of ``[sources]`` starts with one of these.
-ORIGINS = ("published", "measured", "fitted", "assumed")
 
 #: A larger text is another file, given by mistake.
 _MOST_BYTES = 128 << 20

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from parcast.errors import FileError
+from parcast.errors import FileError, did_you_mean
 
 
 @contextmanager
@@ -63,25 +62,48 @@ def write_text(path: Path, text: str) -> None:
     FileError
         If it cannot be written.
     """
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_bytes(path, text.encode())
 
 
-def toml_value(value: str | float) -> str:
-    """Return a text, a number or a truth value as TOML writes it.
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes to a file; nothing is left of one that cannot be written whole.
 
     Raises
     ------
     FileError
-        If a text has half a character, which no file can hold.
+        If it cannot be written.
     """
-    if not isinstance(value, str):
-        return json.dumps(value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise FileError(f"{value!r} has half a character, which no file can hold") from None
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    with whole_file(path) as part:
+        part.write_bytes(content)
+
+
+def check_file(path: Path, what: str, suffixes: Collection[str]) -> None:
+    """Refuse a file that could not be written, before anything is computed for it.
+
+    Raises
+    ------
+    FileError
+        As `check_suffix` and `check_folder` say.
+    """
+    check_suffix(path, what, suffixes)
+    check_folder(path)
+
+
+def check_suffix(path: Path, what: str, suffixes: Collection[str]) -> None:
+    """Refuse a file of another suffix than those that ``what``, such as ``"a graph"``, can have.
+
+    Raises
+    ------
+    FileError
+        If it has another suffix; a likely one is suggested.
+    """
+    suffix, known = path.suffix.lower(), list(suffixes)
+    if suffix not in known:
+        names = known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+        hint = did_you_mean(suffix, known)
+        if len(known) == 1 and path.stem.strip("."):
+            hint = f" Did you mean {path.with_suffix(known[0]).name!r}?"
+        raise FileError(f"{path}: {what} is written as {names}.{hint}")
 
 
 def check_folder(path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.following import WHOLE_NETWORK, check_network
@@ -15,27 +16,16 @@ if TYPE_CHECKING:
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
-    from parcast.model.workload import Workload
+    from parcast.model.workload import ORIGINS, Workload
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "costs": "Costs",
-            "fabric": "Fabric Ports Topology port_name star",
-            "following": "WHOLE_NETWORK check_network",
-            "machine": "Bandwidth Count Machine Nodes Seconds",
-            "messages": "Wiring",
-            "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
-            "placement": "Placement place",
-            "query": "Parts Prediction Query Status is_lower_bound",
-            "workload": "Workload",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
+    "ORIGINS",
     "WHOLE_NETWORK",
+    "Answers",
     "Bandwidth",
     "Costs",
     "Count",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar
 
 import attrs
@@ -165,6 +166,8 @@ class Cost:
     power: Annotated[float, Unit("W")] | None = None  #: of a node in use
 
 
+_reader = cache(attrgetter)  # of the number at a key path
+
 #: What counts for a core part that a machine does not state.
 _UNSTATED: Mapping[type, Any] = {
     kind: kind() for kind in (Processor, Nodes, Network, Storage, Cost)
@@ -182,7 +185,6 @@ class Machine:
     sources: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     data: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)  #: as read
     where: str = ""  #: the file or the plugin it came from
-    _needed: dict[str, float] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     def processor(self) -> Processor:
@@ -229,15 +231,14 @@ class Machine:
         UnsupportedError
             If the machine does not state it.
         """
-        if path not in self._needed:
+        try:
+            value = _reader(path)(self)
+        except AttributeError:  # no part of the core
             part, field = path.split(".")
-            value = getattr(getattr(self, part, None) or self.parts.get(part), field, None)
-            if value is None:
-                raise UnsupportedError(
-                    f"machine {self.name!r} states no {path}, which {reason} needs"
-                )
-            self._needed[path] = float(value)
-        return self._needed[path]
+            value = getattr(self.parts.get(part), field, None)
+        if value is None:
+            raise UnsupportedError(f"machine {self.name!r} states no {path}, which {reason} needs")
+        return float(value)
 
     def __str__(self) -> str:
         return self.name

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Literal
 
 import attrs
 
 from parcast.errors import InvalidPointError
+from parcast.model.answers import Answers
 from parcast.model.query import Query
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.formulas import Formula, Unit
@@ -75,6 +77,12 @@ class Phase:
     )  #: of the computation in a burst; only its shape counts
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
 
+    @cached_property
+    def law(self) -> Distribution:
+        """The distribution with a mean of 1."""
+        law = self.distribution
+        return law if law.mean == 1 else law.scaled(1 / law.mean)
+
 
 @attrs.frozen(kw_only=True)
 class PhaseValues:
@@ -99,7 +107,7 @@ class PhaseValues:
     pattern: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)  # what it has not is found out twice as fast
 class Phases:
     """The content of a ``phases`` workload."""
 
@@ -134,54 +142,21 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        if query.workload.content is self:
-            return query.once(Phases, self._evaluate)
-        return self._evaluate(query)
+        return _EVALUATED.once(
+            (self, query.p, *[query.values.get(name) for name in self._names]),
+            lambda: tuple(_at(phase, index, query) for index, phase in enumerate(self.phase)),
+        )
 
-    def _evaluate(self, query: Query) -> tuple[PhaseValues, ...]:
-        memory = _evaluated_phases(self)
-        key: tuple[Any, ...] = (query.p,)
-        if memory.names:
-            key += tuple((value, type(value)) for value in map(query.values.get, memory.names))
-        values = memory.points.get(key)
-        if values is None:
-            values = tuple(_at(phase, index, query) for index, phase in enumerate(self.phase))
-            if len(memory.points) >= _MOST_CACHED:
-                memory.points.clear()
-            memory.points[key] = values
-        return values
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """What the formulas read, p left out."""
+        formulas = [value for phase in self.phase for value in attrs.astuple(phase, recurse=False)]
+        names = {name for f in formulas if isinstance(f, Formula) for name in f.names}
+        return tuple(sorted(names - {"p"}))
 
 
-#: More points than this are not remembered.
-_MOST_CACHED = 100_000
-
-
-@attrs.frozen
-class _Evaluated:
-    """The numbers of one workload's phases, by what its formulas read."""
-
-    content: Phases
-    names: tuple[str, ...]
-    points: dict[Any, tuple[PhaseValues, ...]]
-
-
-_latest: list[_Evaluated] = []
-
-
-def _evaluated_phases(content: Phases) -> _Evaluated:
-    """Return what is remembered of this workload; of another than the latest one it is nothing.
-
-    A grid asks for the same numbers again and again: where no formula reads d, at every d,
-    and whenever a solver is first asked whether it can answer and then for the answer.
-    """
-    for memory in _latest:
-        if memory.content is content:
-            return memory
-    formulas = [value for phase in content.phase for value in attrs.astuple(phase, recurse=False)]
-    names = {name for formula in formulas if isinstance(formula, Formula) for name in formula.names}
-    memory = _Evaluated(content, tuple(sorted(names - {"p"})), {})
-    _latest[:] = [memory]
-    return memory
+#: The numbers of phases at each point: where no formula reads d, they are those of every d.
+_EVALUATED = Answers(10_000)
 
 
 def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
@@ -203,13 +178,9 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
         group=1 if alone else _group(number("group"), index, query),
         io=phase.io,
         io_bytes=number("io_bytes"),
-        distribution=_of_mean_one(phase.distribution),
+        distribution=phase.law,
         pattern=phase.pattern,
     )
-
-
-def _of_mean_one(law: Distribution) -> Distribution:
-    return law if law.mean == 1 else law.scaled(1 / law.mean)
 
 
 def _group(c: float, index: int, query: Query) -> int:

@@ -45,13 +45,12 @@ class Query:
     parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
     options: Any = None
     seed: int = 0
+    #: what was made of this query, and goes with it; one evolved from it starts without
     _computed: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
-    #: what lowerings made of it, by their names and the options, for all that ask the same
-    lowered: dict[Any, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     def with_options(self, options: Any) -> Query:
         """Return the same question with a solver's options."""
-        query = Query(
+        return Query(  # quicker than attrs.evolve
             workload=self.workload,
             machine=self.machine,
             p=self.p,
@@ -61,8 +60,6 @@ class Query:
             options=options,
             seed=self.seed,
         )
-        object.__setattr__(query, "lowered", self.lowered)
-        return query
 
     def once(self, key: Any, make: Callable[[Query], T]) -> T:
         """Return ``make(self)``, computed once for this query; ``key`` says what it is."""

@@ -9,6 +9,9 @@ import attrs
 
 from parcast.quantities.expressions import Value
 
+#: How a number may have been obtained; every entry of ``sources`` starts with one of these.
+ORIGINS = ("published", "measured", "fitted", "assumed")
+
 
 @attrs.frozen(kw_only=True)
 class Workload:

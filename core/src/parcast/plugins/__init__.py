@@ -17,13 +17,7 @@ if TYPE_CHECKING:
         kernel_cache,
     )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "entries": "COST_FEATURES MEMORY_FEATURES load load_class",
-            "kernels": "Kernel cached_kernels call_once compile_kernel kernel kernel_cache",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "COST_FEATURES",

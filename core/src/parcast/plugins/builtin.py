@@ -24,7 +24,8 @@ def parcast_kinds() -> Iterator[KindEntry]:
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
     """Add the formats that the core reads beside TOML and JSON."""
-    yield Reader(".py", "parcast.program.reader:read_file", "A program, read and never executed.")
+    target = "parcast.files.programs:read_program"
+    yield Reader(".py", target, "A program, read and never executed.")
 
 
 @hookimpl

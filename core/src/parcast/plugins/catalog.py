@@ -235,5 +235,7 @@ class Catalog:
         for start in range(len(suffixes)):
             if writer := self.writers.get("".join(suffixes[start:])):
                 return writer
-        last, formats = "".join(suffixes[-1:]), ", ".join(self.writers)
-        raise FileError(f"{path}: no writer for {last!r} files. Known: {formats}.")
+        last = "".join(suffixes[-1:])
+        hint = did_you_mean(last, self.writers)
+        formats = ", ".join(self.writers)
+        raise FileError(f"{path}: no writer for {last!r} files.{hint} Known: {formats}.")

@@ -49,7 +49,7 @@ class SolverEntry:
     the law of bursts", to the values of options. `parcast.analysis.explanation` leaves them out.
     ``follows`` names what the solver obeys of that which not every solver does: parts of machines
     that have a ``choice``, and `parcast.comparison.followed.FEATURES`. Where a machine states
-    others that matter to the workload, rows say that they are not followed.
+    others that matter to the workload, rows say that they are not modeled.
     """
 
     name: str

@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from parcast.program.unroll.blocks import Block, Operation, Request, Unrolled
     from parcast.program.workload import Program
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "reader": "parsed read_source",
-            "source.operations": "ANY OPERATIONS",
-            "source.tree": "Assign For If Op Site Statement Tree",
-            "summary": "tally",
-            "unroll.blocks": "Block Operation Request Unrolled",
-            "workload": "Program",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "ANY",

@@ -7,12 +7,10 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 from parcast.errors import FileError, FormulaError, did_you_mean
-from parcast.files.tables import ORIGINS, read_text
-from parcast.model.workload import Workload
+from parcast.model.workload import ORIGINS, Workload
 from parcast.program.source.statements import RESERVED, Reader
 from parcast.program.source.tree import Tree
 from parcast.program.workload import Program
@@ -22,11 +20,6 @@ from parcast.quantities.expressions import Value, deeper, evaluate, from_ast, na
 _DEEPEST = 120
 
 _SOURCE = re.compile(r"^(\w+): (.+(?:\n[ \t]+.+)*)\n?", re.MULTILINE)
-
-
-def read_file(path: str | Path) -> Workload:
-    """Return the workload of a ``.py`` file (see `read_source`)."""
-    return read_source(read_text(Path(path)), str(path), Path(path).stem)
 
 
 def read_function(function: Callable[..., Any]) -> Workload:

@@ -41,19 +41,7 @@ if TYPE_CHECKING:
     )
     from parcast.quantities.units import UNITS, format_seconds, is_number, unit_factor
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "distributions": "Distribution LAWS",
-            "expressions": (
-                "BINARY Call Expr Name Num Value describe evaluate from_ast names_in parse spell"
-            ),
-            "formulas": "Formula Unit Whole is_quantity parse_quantity to_base",
-            "ranges": "parse_numbers",
-            "replications": "Estimate Replications generator paired replicate student_t",
-            "units": "UNITS format_seconds is_number unit_factor",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "BINARY",

@@ -44,10 +44,7 @@ def _log_scale(mean: float, std: float) -> tuple[float, float]:
 
 LAWS: Mapping[str, Law] = {
     "const": Law(
-        ("value",),
-        lambda value: value,
-        lambda _: 0.0,
-        lambda _, size, value: _full(size, value),
+        ("value",), lambda value: value, lambda _: 0.0, lambda _, size, value: _full(size, value)
     ),
     "exp": Law(
         ("mean",),
@@ -190,7 +187,7 @@ class Distribution:
 
 def _number(text: str, dimension: str | None) -> float:
     """Return a parameter in base units; None takes a plain number for what it is."""
-    quantity = parse_number(text)
+    quantity = parse_number(text, dimension or "")
     if dimension is not None:
         check_dimension(quantity.dimension, dimension, text)
     return quantity.value

@@ -87,7 +87,7 @@ class Formula:
         if isinstance(value, str) and unit.preset and (spelled := unit.preset(value)):
             text = spelled
         if not isinstance(value, str) or is_quantity(text):
-            quantity = parse_quantity(value)
+            quantity = parse_quantity(value, unit.dimension)
             check_dimension(quantity.dimension, unit.dimension, value)
             return cls(str(value), parse(repr(unit.check(quantity.value, value))))
         check_spread(text)
@@ -120,7 +120,7 @@ def _split_unit(text: str, unit: Unit) -> tuple[str, float]:
     words = text.rsplit(maxsplit=1)
     if len(words) < 2 or _OPEN.search(words[0]) or not _UNIT.fullmatch(words[1]):
         return text, 1.0
-    dimension, factor = unit_factor(words[1])
+    dimension, factor = unit_factor(words[1], unit.dimension)
     check_dimension(dimension, unit.dimension, text)
     return words[0], factor
 
@@ -147,7 +147,7 @@ def is_uncertain(value: object) -> bool:
         return True
 
 
-def parse_quantity(value: object) -> Quantity:
+def parse_quantity(value: object, wanted: str = "") -> Quantity:
     """Return the quantity a file states: a plain number in base units, or text with a unit.
 
     Parameters
@@ -156,6 +156,8 @@ def parse_quantity(value: object) -> Quantity:
         ``27e6``, ``"27 MB/s"`` or, with its uncertainty, ``"27 +- 1 MB/s"`` (a standard
         deviation; ``±`` and ``+/-`` mean the same), ``"25 to 29 MB/s"`` (anything between) or
         ``"lognormal:27MB/s,3MB/s"``.
+    wanted
+        The dimension it should have, whose units are named where that of ``value`` is unknown.
 
     Raises
     ------
@@ -164,14 +166,15 @@ def parse_quantity(value: object) -> Quantity:
     """
     if isinstance(value, str) and _names_a_law(value):
         check_spread(value)
-        return _distributed(value)
-    return parse_number(value)
+        return _distributed(value, wanted)
+    return parse_number(value, wanted)
 
 
-def _distributed(text: str) -> Quantity:
+def _distributed(text: str, wanted: str) -> Quantity:
     name, _, numbers = text.strip().partition(":")
     dimension = next(
-        (unit for number in numbers.split(",") if (unit := parse_number(number).dimension)), ""
+        (unit for number in numbers.split(",") if (unit := parse_number(number, wanted).dimension)),
+        "",
     )
     try:
         law = Distribution.read(text.strip(), dimension)
@@ -188,6 +191,6 @@ def to_base(value: object, dimension: str) -> float:
     UnitError
         If the unit is of another dimension, or `parse_quantity` refuses the value.
     """
-    quantity = parse_quantity(value)
+    quantity = parse_quantity(value, dimension)
     check_dimension(quantity.dimension, dimension, value)
     return quantity.value

@@ -97,28 +97,43 @@ class Quantity:
     parameters: tuple[float, ...] = ()
 
 
-def unit_factor(unit: str) -> tuple[str, float]:
+def unit_factor(unit: str, wanted: str = "") -> tuple[str, float]:
     """Return the dimension of a unit such as ``MB/s`` and its size in base units.
 
     Raises
     ------
     UnitError
-        If the unit is unknown; a likely unit is named.
+        If the unit is unknown; a likely unit is named, or all of the dimension ``wanted``.
     """
     if unit in UNITS:
         return UNITS[unit]
     over, slash, under = unit.partition("/")
-    numerator = _simple(over, unit)
+    wanted_over, _, wanted_under = wanted.partition("/") if slash else (wanted, "", "")
+    numerator = _simple(over, unit, wanted_over)
     if not slash:
         return numerator
-    denominator = _simple(under, unit)
+    denominator = _simple(under, unit, wanted_under)
     return f"{numerator[0]}/{denominator[0]}", numerator[1] / denominator[1]
 
 
-def _simple(name: str, whole: str) -> tuple[str, float]:
+def _simple(name: str, whole: str, wanted: str) -> tuple[str, float]:
     if name in UNITS:
         return UNITS[name]
-    raise UnitError(f"{whole!r} is not a known unit.{_unit_hint(name, whole)}")
+    hint = _unit_hint(name, whole)
+    if not hint:
+        place = "" if name in {whole, ""} else f" in place of {name!r}"
+        names = known_units(wanted) or ("B", "bit", "FLOP", "s", "min", "h", "d", "W", "EUR", "%")
+        hint = f" Known{place}: {', '.join(names)}."
+    raise UnitError(f"{whole!r} is not a known unit.{hint}")
+
+
+def known_units(dimension: str) -> tuple[str, ...]:
+    """Return the units of a dimension such as ``s`` or ``B/s``, the smallest first."""
+    units = {name: size for name, (of, size) in UNITS.items() if of == dimension if name.isascii()}
+    over, slash, under = dimension.partition("/")
+    if slash and not units:
+        return tuple(f"{name}/{under}" for name in known_units(over))
+    return tuple(sorted(units, key=units.__getitem__))
 
 
 def _unit_hint(name: str, whole: str) -> str:
@@ -181,29 +196,30 @@ def _without_percent(match: re.Match[str]) -> str:
     return f"it is not clear what the percent are of; write {meant} or {both}"
 
 
-def parse_number(value: object) -> Quantity:
+def parse_number(value: object, wanted: str = "") -> Quantity:
     """Return a number in base units, or text with a unit, a spread or bounds.
 
     Raises
     ------
     UnitError
-        If it is neither, is not finite, or has an unknown unit.
+        If it is neither, is not finite, or has an unknown unit; those of the dimension
+        ``wanted`` are then named.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise UnitError(f"{value!r} is not a number")
     if isinstance(value, str):
-        return _parse_text(value)
+        return _parse_text(value, wanted)
     return Quantity(_finite(value, value), "")
 
 
-def _parse_text(text: str) -> Quantity:
+def _parse_text(text: str, wanted: str) -> Quantity:
     check_spread(text)
     match = _QUANTITY.fullmatch(text)
     if match is None and (interval := _INTERVAL.fullmatch(text)):
-        return _between(interval, text)
+        return _between(interval, text, wanted)
     if match is None:
         raise UnitError(f"{text!r} is not a number with a unit")
-    dimension, factor = _unit_of(match["unit"], text)
+    dimension, factor = _unit_of(match["unit"], text, wanted)
     value = _finite(float(match["exact"] or match["number"]) * factor, text)
     spread = _finite(float(match["spread"] or 0) * factor, text)
     if spread < 0:
@@ -211,16 +227,16 @@ def _parse_text(text: str) -> Quantity:
     return Quantity(value, dimension, spread)
 
 
-def _unit_of(unit: str | None, text: str) -> tuple[str, float]:
+def _unit_of(unit: str | None, text: str, wanted: str) -> tuple[str, float]:
     try:
-        return unit_factor(unit) if unit else ("", 1.0)
+        return unit_factor(unit, wanted) if unit else ("", 1.0)
     except UnitError as error:
         raise UnitError(f"{text!r}: {error}") from None
 
 
-def _between(match: re.Match[str], text: str) -> Quantity:
-    dimension, factor = _unit_of(match["unit"], text)
-    first = _unit_of(match["first"] or match["unit"], text)
+def _between(match: re.Match[str], text: str, wanted: str) -> Quantity:
+    dimension, factor = _unit_of(match["unit"], text, wanted)
+    first = _unit_of(match["first"] or match["unit"], text, wanted)
     if first[0] != dimension:
         raise UnitError(f"{text!r}: both bounds need a unit of the same kind")
     least = _finite(float(match["least"]) * first[1], text)

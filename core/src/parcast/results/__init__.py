@@ -11,20 +11,6 @@ if TYPE_CHECKING:
     from parcast.results.row import SCHEMA, plain
     from parcast.results.texts import merge_similar
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "columns": "GRID axes short",
-            "row": "SCHEMA plain",
-            "texts": "merge_similar",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
-__all__ = [
-    "GRID",
-    "SCHEMA",
-    "axes",
-    "merge_similar",
-    "plain",
-    "short",
-]
+__all__ = ["GRID", "SCHEMA", "axes", "merge_similar", "plain", "short"]

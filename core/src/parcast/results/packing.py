@@ -113,9 +113,18 @@ def _column(cells: list[Any]) -> Column:
     if kinds == {tuple} and cells.count(first) == len(cells) and all(type(x) is str for x in first):
         return {"same": list(first)}
     cells = _plain(cells, kinds)
-    if len(kinds) == 1 and cells.count(cells[0]) == len(cells):
-        return {"same": cells[0]}
-    return {"each": cells}
+    return {"same": cells[0]} if cells and _are_the_same(cells) else {"each": cells}
+
+
+def _are_the_same(cells: list[Any]) -> bool:
+    """Return whether JSON values are written alike: 1, 1.0 and True, or 0.0 and -0.0, are not."""
+    first = cells[0]
+    if cells.count(first) < len(cells) or len(set(map(type, cells))) > 1:
+        return False
+    parts = first if isinstance(first, list) else [first]
+    if all(part is None or isinstance(part, str) for part in parts) or isinstance(first, int):
+        return True
+    return len(set(map(repr, cells))) == 1
 
 
 def _plain(cells: list[Any], kinds: set[type]) -> list[Any]:
@@ -130,8 +139,7 @@ def _joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
     """Return one column of several, in the form they share, or else each value."""
     forms = {next(iter(column)) for column in columns}
     first = columns[0]
-    kinds = {type(column.get("same")) for column in columns}
-    if forms == {"same"} and len(kinds) == 1 and all(column == first for column in columns):
+    if forms == {"same"} and _are_the_same([column["same"] for column in columns]):
         return first
     if forms == {"keys"} and all(c["keys"].keys() == first["keys"].keys() for c in columns):
         inner = {key: [column["keys"][key] for column in columns] for key in first["keys"]}

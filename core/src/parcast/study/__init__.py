@@ -12,20 +12,6 @@ if TYPE_CHECKING:
     from parcast.study.plan import Plan
     from parcast.study.reading import Study, read_study
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "answering": "study",
-            "digest": "digest_of_installed",
-            "plan": "Plan",
-            "reading": "Study read_study",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Plan",
-    "Study",
-    "digest_of_installed",
-    "read_study",
-    "study",
-]
+__all__ = ["Plan", "Study", "digest_of_installed", "read_study", "study"]

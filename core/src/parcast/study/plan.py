@@ -49,10 +49,7 @@ class Plan:
 
     def _values(self, workload: Workload) -> Iterator[tuple[Any, ...]]:
         for name, values in self.settings.items():
-            of_another = name in self.kinds.parameters and name not in workload.parameters
-            family, own_family = name.partition(".")[0], self.solver.partition(".")[0]
-            of_another |= name in self.kinds.options and family != own_family
-            yield values[:1] if of_another else values
+            yield values if self.kinds.concerns(name, workload, self.solver) else values[:1]
 
     @cached_property
     def _processes(self) -> tuple[tuple[int, ...], ...]:

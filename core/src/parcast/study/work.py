@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pickle
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from threading import current_thread, main_thread
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.comparison.rows import References, answer
+from parcast.comparison.rows import MOST_ALONE, answer
 from parcast.comparison.solving import PASSING
 from parcast.errors import ParcastError
+from parcast.model.answers import Answers
 from parcast.results.packing import Pack
 from parcast.study.plan import Plan
 from parcast.study.store import Block, Store, block_key, blocks, encode
@@ -33,7 +33,7 @@ class Opened:
 
     registry: Catalog
     plan: Plan
-    references: References = attrs.field(factory=References)
+    answers: Answers = attrs.field(factory=partial(Answers, MOST_ALONE))
 
 
 @attrs.frozen
@@ -120,8 +120,6 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[FinishedBloc
     opened = job.content
     if isinstance(opened, bytes):
         opened = _unpickled(opened)
-    if current_thread() is not main_thread():
-        opened = attrs.evolve(opened, references=References())  # threads share none
     started, finished = time.perf_counter(), []
     for block in blocks(batch.start, batch.stop, size):
         relative = Block(block.start - batch.start, block.stop - batch.start)
@@ -134,7 +132,7 @@ def work(job: Job, batch: Block, size: int, digests: bytes) -> list[FinishedBloc
 def _answer(job: Job, opened: Opened, block: Block, key: str) -> FinishedBlock:
     start = time.perf_counter()
     questions = opened.plan.questions(opened.registry, block.start, block.stop)
-    rows = answer(opened.registry, questions, opened.references, opened.plan.uncertainty)
+    rows = answer(opened.registry, questions, opened.answers, opened.plan.uncertainty)
     content = encode(Pack.of(rows))
     if any(PASSING in row.details for row in rows):  # asked again, there may be an answer
         return FinishedBlock(block, "", content, "", time.perf_counter() - start)

@@ -26,11 +26,7 @@ _BINDING = (None, "processor", "network", "storage", "synchronization")
 
 
 def check_solver(
-    registry: Registry,
-    name: str,
-    queries: Iterable[Query] | None = None,
-    *,
-    absolute: str = "",
+    registry: Registry, name: str, queries: Iterable[Query] | None = None, *, absolute: str = ""
 ) -> list[Prediction]:
     """Check all that a solver promises, and return the predictions for what it could take.
 
@@ -125,13 +121,21 @@ def _check_prediction(entry: SolverEntry, query: Query, prediction: Prediction) 
     )
     if prediction.status in {Status.REFUSED, Status.INVALID}:
         return
-    time, parts, ci = (
-        prediction.time,
-        prediction.parts,
-        prediction.ci or (prediction.time, prediction.time),
-    )
+    for promise, holds in _promises(prediction).items():
+        expect(holds, f"{who}: {promise}, in {prediction}")
+    with promised(f"{who}: details must pickle and be JSON values"):
+        row = _row(entry, query, prediction)
+        json.dumps(prediction.details, default=lambda value: value.tolist())  # numpy's are welcome
+        whole = _row(entry, query, pickle.loads(pickle.dumps(prediction))) == row  # noqa: S301
+    expect(whole, f"{who}: the prediction must pickle whole")
+
+
+def _promises(prediction: Prediction) -> dict[str, bool]:
+    """Return what an answer with a time must keep, and whether it does."""
+    time, parts = prediction.time, prediction.parts
+    ci = prediction.ci or (time, time)
     levels = sorted(prediction.quantiles)
-    promises = {
+    return {
         "time must be finite and 0 or more": time is not None and 0 <= time < math.inf,
         "parts must be 0 or more and sum to time": parts is None or (
             min(parts.values()) >= 0 and math.isclose(parts.total, time or 0, rel_tol=TOLERANCE)
@@ -147,13 +151,6 @@ def _check_prediction(entry: SolverEntry, query: Query, prediction: Prediction) 
         ),
         "status must not be failed": prediction.status is not Status.FAILED,
     }  # fmt: skip
-    for promise, holds in promises.items():
-        expect(holds, f"{who}: {promise}, in {prediction}")
-    with promised(f"{who}: details must pickle and be JSON values"):
-        row = _row(entry, query, prediction)
-        json.dumps(prediction.details, default=lambda value: value.tolist())  # numpy's are welcome
-        whole = _row(entry, query, pickle.loads(pickle.dumps(prediction))) == row  # noqa: S301
-    expect(whole, f"{who}: the prediction must pickle whole")
 
 
 def _check_compared(

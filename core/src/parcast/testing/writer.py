@@ -222,10 +222,7 @@ class _Writer:
         if "sendrecv" in self.features:
             ways.append([f"sendrecv({right}, {amount}, {left}{tag})"])
         if "requests" in self.features:
-            started = [
-                f"{first} = isend({right}, {amount}{tag})",
-                f"{second} = irecv({left}{tag})",
-            ]
+            started = [f"{first} = isend({right}, {amount}{tag})", f"{second} = irecv({left}{tag})"]
             waits = [f"wait({first})", f"wait({second})"]
             between = self.compute() if "compute" in self.features else []
             ways += [

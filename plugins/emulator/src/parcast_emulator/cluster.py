@@ -51,10 +51,8 @@ class Cluster(NamedTuple):
     hardware: Hardware
 
 
-def make_cluster(
-    bus_of: Sequence[Sequence[int]], hardware: Hardware, speed: Sequence[float] | None = None
-) -> Cluster:
-    """Return a cluster.
+def make_cluster(bus_of: Sequence[Sequence[int]], hardware: Hardware) -> Cluster:
+    """Return a cluster of nodes of speed 1.
 
     Parameters
     ----------
@@ -62,8 +60,6 @@ def make_cluster(
         For each node, for each of its disks the bus that it is on, counted in the node.
     hardware
         What everything costs.
-    speed
-        Of each node; 1 where not given.
     """
     disks = np.concatenate([[0], np.cumsum([len(node) for node in bus_of])])
     buses = np.concatenate([[0], np.cumsum([max(node, default=-1) + 1 for node in bus_of])])
@@ -74,6 +70,6 @@ def make_cluster(
         buses.astype(np.int64),
         node.astype(np.int32),
         (buses[node] + local).astype(np.int32),
-        np.ones(len(bus_of)) if speed is None else np.asarray(speed, np.float64),
+        np.ones(len(bus_of)),
         hardware,
     )

@@ -98,11 +98,11 @@ def what_if(
     """Predict what more disks, faster parts or another layout would change, one at a time."""
     from attrs import asdict
 
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
     from parcast_emulator.what_if import variants as variants_of
 
     query = _query(context.obj, workload, machine, p, d, settings, seed)
-    with shown() as progress:
+    with simulation_progress() as progress:
         variants = list(variants_of(query, progress))
     if as_json:
         typer.echo(json.dumps([asdict(variant) for variant in variants], allow_nan=False))
@@ -130,25 +130,23 @@ def timeline(
     seed: Seed = 0,
 ) -> None:
     """Write when every server does what, as a trace that ui.perfetto.dev shows."""
-    from parcast.errors import FileError, UnsupportedError
-    from parcast.files import whole_file
+    from parcast.errors import UnsupportedError
+    from parcast.files import check_file, write_text
     from parcast_emulator.hardware import cluster_of
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
     from parcast_emulator.simulation import simulate
     from parcast_emulator.timeline import few, timeline
 
+    check_file(output, "a timeline", [".json"])
     query = _query(context.obj, workload, machine, p, d, settings, seed)
     cluster = cluster_of(query)
     if cluster.hardware.fair_bus or cluster.hardware.fair_ports:
         raise UnsupportedError("a timeline shows one thing after another, and shares are no spans")
-    with shown() as progress:
+    with simulation_progress() as progress:
         epochs = few(query.workload.content.epochs(query, cluster))
         outcome = simulate(cluster, epochs, record=True, progress=progress)
     trace = timeline(cluster, outcome, mirrored=query.workload.content.writes)
-    if output.suffix.lower() != ".json":
-        raise FileError(f"{output}: a trace is written as JSON; end the name in .json")
-    with whole_file(output) as part:
-        part.write_text(json.dumps(trace, allow_nan=False))
+    write_text(output, json.dumps(trace, allow_nan=False))
 
 
 @app.command()
@@ -162,9 +160,10 @@ def workflow(
     ],
 ) -> None:
     """Draw what happens to one block of an application, and what waits for what."""
-    from parcast.files import write_graph
+    from parcast.files import GRAPHS, check_file, write_graph
     from parcast_emulator.workflow import dot
 
+    check_file(output, "a graph", GRAPHS)
     content = _application(context.obj, workload).content
     write_graph(dot(content.emulator.workflow), output)
 
@@ -222,10 +221,10 @@ def _outcome(
 ) -> Outcome:
     from parcast.errors import UnsupportedError
     from parcast_emulator import simulation
-    from parcast_emulator.progress import shown
+    from parcast_emulator.progress import simulation_progress
 
     if not verify:
-        with shown() as progress:
+        with simulation_progress() as progress:
             return simulation.simulate(
                 spec.cluster,
                 spec.epochs,

@@ -92,7 +92,7 @@ def _refuse_columns(parquet: Any, where: str) -> None:
         if isinstance(column, Mapping) and column.get("read") is False:
             raise UnsupportedError(
                 f"{where}: dataset.parquet.columns reads some columns only (not "
-                f"{column.get('name')!r}); only whole records are followed"
+                f"{column.get('name')!r}); only whole records are modeled"
             )
 
 

@@ -66,7 +66,7 @@ def why_not_compiled(query: Query) -> str | None:
 def run(query: Query, polling: float, progress: Progress = lambda _time, _done: None) -> Run:
     """Run the query's program to its end, by the engine that is sooner done; times are the same.
 
-    Few operations are played by processes, many by the compiled kernels where they can.
+    Few operations are simulated by processes, many by the compiled kernels where they can.
     """
     many = matched_program(query, pools=True).unrolled.count() > MOST_INTERPRETED
     engine = compiled_run if many and why_not_compiled(query) is None else process_run

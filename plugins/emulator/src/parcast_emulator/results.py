@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast import Prediction, Query
+from parcast import Assumption, Prediction, Query
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import BUSY, SERVED, WAITED, Record
@@ -26,7 +26,7 @@ SERVERS = {
 _NETWORK = (
     "links and topology of the network take no time: messages contend at the ports of nodes only"
 )
-
+NO_CACHE = Assumption("no block is cached: what is read twice comes from its disk twice")
 
 #: Hot to mean, below which nothing is gained by equal shares.
 _EVEN = 1.01
@@ -83,13 +83,16 @@ def prediction(
         lower=None if shared or fit else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
         notes=(_note(bound, by_class[bound]), *shared, *open_),
-        assumptions=(
-            *assumptions,
-            _NETWORK,
-            *content.notes,
-        ),
+        assumptions=(*assumptions, _NETWORK, *content.notes),
         details=_details(query, outcome, by_class),
     )
+
+
+def application_assumptions(query: Query) -> Iterator[Assumption]:
+    """Yield what an emulated application takes for granted, beside what an answer says itself."""
+    if query.machine.network.contention == "bus":
+        yield Assumption("messages meet at the ports of nodes only", "the network is one bus")
+    yield NO_CACHE
 
 
 def _sharing(query: Query) -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from typing import Any
 
 import attrs
 import numpy as np
-import tomlkit
 
 from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
-from parcast.files import write_text
+from parcast.files import check_suffix, table_text, write_text
 from parcast.quantities import parse_quantity
 from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
 
@@ -113,33 +112,29 @@ class Scaling:
             If a formula is missing, no column is a phase's, or the file cannot be written.
         """
         path = Path(path)
-        if path.suffix.lower() != ".toml":
-            raise FileError(f"{path}: a workload is TOML; name it {path.stem}.toml")
+        check_suffix(path, "a workload", [".toml"])
         lacking = next((amount for amount in self.amounts if amount.formula is None), None)
         if lacking is not None:
             raise FileError(f"{path}: {lacking.column} has no formula, so nothing is written")
         fields = [amount for amount in self.amounts if amount.field is not None]
         if not fields:
             raise FileError(f"{path}: no column is one of a phase: {', '.join(FIELDS)}")
-        write_text(path, tomlkit.dumps(self._workload(path.stem, fields)))
+        write_text(path, table_text(self._workload(path.stem, fields)))
 
-    def _workload(self, name: str, fields: list[Amount]) -> tomlkit.TOMLDocument:
+    def _workload(self, name: str, fields: list[Amount]) -> dict[str, Any]:
         span = f"{self.source}, p = {', '.join(map(str, self.p))}"
-        document = tomlkit.document()
-        document["name"] = name
-        document["summary"] = f"Amounts per process as formulas of p, from {span}"
-        phase, sources = tomlkit.table(), tomlkit.table()
+        phase, sources = {}, {}
         for key in dict.fromkeys(str(amount.field) for amount in fields):
             parts = [amount for amount in fields if amount.field == key]
             nonzero = [amount for amount in parts if amount.formula != "0"] or parts[:1]
             phase[key] = " + ".join(str(amount.formula) for amount in nonzero)
             sources[f"phase[0].{key}"] = f"fitted: {span}; {_errors(nonzero)}"
-        phase["distribution"] = "constant"
-        phases = tomlkit.aot()
-        phases.append(phase)
-        document["phase"] = phases
-        document["sources"] = sources
-        return document
+        return {
+            "name": name,
+            "summary": f"Amounts per process as formulas of p, from {span}",
+            "phase": [{**phase, "distribution": "constant"}],
+            "sources": sources,
+        }
 
 
 def scaling(

@@ -12,7 +12,7 @@ import tomlkit
 from tomlkit import TOMLDocument
 
 from parcast.errors import FileError, UnitError
-from parcast.files import write_text
+from parcast.files import check_suffix, write_text
 from parcast.model import Machine, Workload
 from parcast.quantities import parse_quantity
 from parcast_fit.estimates import Estimate
@@ -44,8 +44,7 @@ class Calibrated:
             If the workload is no table, or the file cannot be written.
         """
         path = Path(path)
-        if path.suffix.lower() != ".toml":
-            raise FileError(f"{path}: a calibrated file is TOML; name it {path.stem}.toml")
+        check_suffix(path, "a calibrated machine or workload", [".toml"])
         kinds = [kind for kind in ("machine", "workload") if any(self._of(kind))]
         files = []
         for kind in kinds:

@@ -15,7 +15,7 @@ from parcast.comparison import Settings
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.model import Machine, Workload
 from parcast.quantities import format_seconds
-from parcast_fit.design import candidates, next_point
+from parcast_fit.design import Candidate, candidates, next_point
 from parcast_fit.estimates import describe_estimate, solve
 from parcast_fit.observations import Observations, observe
 from parcast_fit.parameters import read_parameters
@@ -114,25 +114,15 @@ def _solver(registry: Registry, name: str | None) -> str:
 
 
 def _describe(
-    solution: Solution,
-    workload: Workload,
-    machine: Machine,
-    settings: Mapping[str, Any],
-    seed: int,
+    solution: Solution, workload: Workload, machine: Machine, settings: Mapping[str, Any], seed: int
 ) -> Fit:
     """Say everything about where a search ended."""
     problem, best = solution.problem, solution.best
     model, observations = problem.model, problem.observations
     names = [parameter.name for parameter in problem.parameters]
     grid = candidates(problem, best.inner)
-    suggested = next_point(
-        grid,
-        solution.rank,
-        problem.relative(best.inner),
-        solution.scatter,
-        names,
-        problem.stuck(best.inner),
-    )
+    relative, stuck = problem.relative(best.inner), problem.stuck(best.inner)
+    suggested = next_point(grid, solution.rank, relative, solution.scatter, names, stuck)
     return Fit(
         workload=workload,
         machine=machine,
@@ -149,21 +139,26 @@ def _describe(
         repeatability=_repeatability(observations),
         interval=solution.kind,
         held_out=leave_largest_out(problem, solution.measured.rank),
-        identifiability=Identifiability(
-            rank=solution.measured.rank,
-            parameters=len(names),
-            singular_values=tuple(solution.measured.singular_values.tolist()),
-            threshold=solution.measured.threshold,
-            scale=_scale(problem) if model.anchored else "",
-            directions=describe_directions(problem, best, solution.rank, grid),
-            combinations=describe_combinations(
-                problem, best, solution.rank, solution.scatter, solution.spare
-            ),
-            exact_derivatives=solution.exact,
-        ),
+        identifiability=_identifiability(solution, grid),
         suggestion=None if suggested is None or solution.spare <= 0 else attrs.asdict(suggested),
         settings=settings,
         seed=seed,
+    )
+
+
+def _identifiability(solution: Solution, grid: Sequence[Candidate]) -> Identifiability:
+    problem, best, measured = solution.problem, solution.best, solution.measured
+    return Identifiability(
+        rank=measured.rank,
+        parameters=len(problem.parameters),
+        singular_values=tuple(measured.singular_values.tolist()),
+        threshold=measured.threshold,
+        scale=_scale(problem) if problem.model.anchored else "",
+        directions=describe_directions(problem, best, solution.rank, grid),
+        combinations=describe_combinations(
+            problem, best, solution.rank, solution.scatter, solution.spare
+        ),
+        exact_derivatives=solution.exact,
     )
 
 

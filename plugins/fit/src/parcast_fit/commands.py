@@ -10,8 +10,8 @@ import typer
 
 from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.comparison import split_assignment
-from parcast.errors import FileError, SolveError, UnsupportedError
-from parcast.files import check_folder
+from parcast.errors import SolveError, UnsupportedError
+from parcast.files import check_file
 
 if TYPE_CHECKING:
     from parcast_fit.estimates import Estimate
@@ -63,7 +63,8 @@ def fit(
     """
     from parcast_fit.calibration import fit as calibrate
 
-    check_output(output)
+    if output is not None:
+        check_file(output, "a calibrated machine or workload", [".toml"])
     try:
         result = calibrate(
             context.obj,
@@ -91,15 +92,6 @@ def fit(
     if output is not None:
         _write(result, output)
     return 0
-
-
-def check_output(output: Path | None) -> None:
-    """Say what is wrong with a file before anything is computed for it."""
-    if output is None:
-        return
-    if output.suffix.lower() != ".toml":
-        raise FileError(f"{output}: the file is TOML; name it {output.stem}.toml")
-    check_folder(output)
 
 
 def _write(result: Fit, output: Path) -> None:

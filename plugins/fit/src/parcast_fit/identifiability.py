@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-4
 
 @attrs.frozen(kw_only=True)
 class Rank:
-    """The Jacobian taken apart."""
+    """The rank of the Jacobian, and what follows from its singular values."""
 
     rank: int
     singular_values: Floats  #: of the scaled Jacobian, largest first

@@ -202,8 +202,8 @@ def _agree(name: str, values: Iterable[float]) -> float:
     distinct = set(values)
     if len(distinct) > 1:
         raise ParcastError(
-            f"{name} is free and cannot vary between the measured points; take its column or "
-            "its formula of p and d away"
+            f"{name} is free and cannot vary between the measured points; take out its "
+            "column or its formula of p and d"
         )
     return float(distinct.pop())
 

@@ -9,8 +9,9 @@ import typer
 
 from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
+from parcast.files import check_file
 from parcast.quantities import parse_numbers
-from parcast_fit.commands import Json, check_output
+from parcast_fit.commands import Json
 
 if TYPE_CHECKING:
     from parcast_fit.amounts import Amount, LeftOut, Scaling
@@ -49,7 +50,8 @@ def scaling(
     """
     from parcast_fit.amounts import scaling as find
 
-    check_output(output)
+    if output is not None:
+        check_file(output, "a workload", [".toml"])
     try:
         table, where = _table(context, runs, on)
     except UnsupportedError as error:
@@ -83,7 +85,7 @@ def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any
     tables = [run for run in runs if run.lower().endswith((".csv", ".tsv"))]
     if tables and len(runs) == 1:
         if on is not None:
-            raise ParcastError(f"--on {on}: {tables[0]} is a table of amounts; leave --on away")
+            raise ParcastError(f"--on {on}: {tables[0]} is a table of amounts; leave out --on")
         return tables[0], None
     if tables:
         raise ParcastError(f"{tables[0]} is a table of amounts; give it alone, or traces alone")

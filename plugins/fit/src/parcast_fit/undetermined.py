@@ -14,12 +14,7 @@ from parcast_fit.intervals import CONFIDENCE
 from parcast_fit.problem import Problem
 from parcast_fit.result import Combination, Direction
 from parcast_fit.search import SearchResult
-from parcast_fit.wording import (
-    combination_text,
-    combination_value,
-    dimension,
-    direction_sentence,
-)
+from parcast_fit.wording import combination_text, combination_value, dimension, direction_sentence
 
 
 def describe_directions(

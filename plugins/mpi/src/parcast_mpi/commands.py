@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli import output_option
-from parcast.files import check_folder, write_text
+from parcast.cli import output_option, show_progress
+from parcast.files import check_file, write_text
 
 if TYPE_CHECKING:
     from parcast_traces.tracer.runs import Run
@@ -71,7 +71,7 @@ def measure(
     from parcast_mpi.measuring.measure import MeasurementPlan
     from parcast_mpi.measuring.measure import measure as measured
 
-    _check_output(output)
+    check_file(output, "a machine", [".toml"])
     if directory is not None and not directory.is_dir():
         raise FileError(f"--directory: there is no folder {directory}")
     plan = MeasurementPlan(
@@ -82,7 +82,7 @@ def measure(
         anyway=anyway,
         parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
-    with _exit_1(UnsupportedError, SolveError), _progress() as tell:
+    with _exit_1(UnsupportedError, SolveError), show_progress() as tell:
         text = measured(plan, tell)
     write_text(output, text)
     print(f"{output}: see parcast show {output}")
@@ -163,14 +163,12 @@ def convert(
     output: Annotated[Path, typer.Argument(help="A .json file, or a new folder ending in .otf2.")],
 ) -> None:
     """Write a trace as neutral JSON, or as an OTF2 archive."""
-    from parcast.errors import FileError, UnsupportedError
+    from parcast.errors import UnsupportedError
     from parcast_traces.readers.tracer import trace_of
     from parcast_traces.tracer.runs import read_run
     from parcast_traces.writers import write_trace
 
-    if output.suffix not in {".json", ".otf2"}:
-        raise FileError(f"{output}: end the name in .json or .otf2")
-    check_folder(output)
+    check_file(output, "a trace", [".json", ".otf2"])
     run = read_run(folder)
     with _exit_1(UnsupportedError):
         losses = write_trace(trace_of(run, str(folder), checked=False), output)
@@ -203,38 +201,9 @@ def _say(text: str) -> None:
     print(f"parcast: {text}", file=sys.stderr)
 
 
-def _check_output(path: Path) -> None:
-    from parcast.errors import FileError
-
-    if path.suffix != ".toml":
-        raise FileError(f"{path}: a machine file is TOML; end the name in .toml")
-    check_folder(path)
-
-
 def _check_kernel(name: str | None) -> str | None:
     from parcast.errors import FileError
 
     if name is not None and not all(name.partition(":")):
         raise FileError(f"--kernel {name!r}: write MODULE:FUNCTION, such as mykernels:solve")
     return name
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Show what is being measured on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _number, _count, _name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from parcast.cli import progress_stream
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=progress_stream()), transient=True) as bar:
-        task = bar.add_task("starting")
-
-        def tell(number: int, count: int, name: str) -> None:
-            bar.update(task, completed=number, total=count, description=name)
-
-        yield tell

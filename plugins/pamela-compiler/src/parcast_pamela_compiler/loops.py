@@ -145,11 +145,7 @@ def _within(statements: Sequence[ast.stmt], scope: Scope, header: Header) -> Sco
 
 
 def _looped(
-    header: Header,
-    inner: Scope,
-    statements: Sequence[ast.stmt],
-    scope: Scope,
-    test: Process = (),
+    header: Header, inner: Scope, statements: Sequence[ast.stmt], scope: Scope, test: Process = ()
 ) -> Parts:
     parts = body_process(statements, inner)
     scope.names.update(dict.fromkeys(_assigned_names(statements), None))

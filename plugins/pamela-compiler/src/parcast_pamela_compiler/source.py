@@ -33,7 +33,7 @@ _WANTED = "a data-parallel program is one function, 'def program(P, N=1024):'"
 
 @attrs.frozen(eq=False)
 class Source:
-    """A program's text, taken apart; ``annotations`` go by line."""
+    """A program's text, parsed; ``annotations`` go by line."""
 
     where: str
     function: ast.FunctionDef

@@ -108,7 +108,9 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model's bounds over a parameter's range, and say where the regime changes."""
+    from parcast.files import check_file, check_folder
     from parcast_pamela.sweeping import (
+        PLOTS,
         changes,
         plot_sweep,
         simulate_points,
@@ -116,6 +118,10 @@ def sweep(
         write_csv,
     )
 
+    if csv is not None:
+        check_folder(csv)
+    if plot is not None:
+        check_file(plot, "a plot", PLOTS)
     name, numbers = _sweep_values(over)
     compiled = _compiled(context, file, machine_model)
     parameters = _parameter_values(settings, bindings)

@@ -12,7 +12,6 @@ from typing import Any
 
 import attrs
 
-from parcast_pamela.bindings import bind
 from parcast_pamela.evaluation import MOST_STEPS, Evaluator, Local
 from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.errors import ModelValueError
@@ -32,8 +31,8 @@ from parcast_pamela.language.tree import (
 )
 
 Instance = tuple[str, tuple[int, ...]]
-#: So many parts are remembered, one for each value of the names that it depends on.
-_REMEMBERED = 1000
+#: So many parts are cached, one for each value of the names that it depends on.
+_MOST_CACHED = 1000
 
 
 @attrs.frozen
@@ -62,12 +61,8 @@ class _Part:
     load: Exact = 0  #: the sum of all demands per server
 
 
-def enumerate_bounds(
-    model: Model,
-    parameters: Mapping[str, Any],
-    *,
-    step_limit: int = MOST_STEPS,
-    transfers: str = "",
+def bounds_at(
+    model: Model, bound: Mapping[str, Bound], *, step_limit: int = MOST_STEPS, transfers: str = ""
 ) -> Bounds:
     """Return phi, delta, omega, T^l and T^u of a model.
 
@@ -75,7 +70,7 @@ def enumerate_bounds(
     ----------
     model
         Without missing equations.
-    parameters
+    bound
         Values of parameters; see `parcast_pamela.bindings.bind`.
     step_limit
         How many steps it may take.
@@ -87,13 +82,6 @@ def enumerate_bounds(
     ModelValueError
         If the model has no value there, or takes more steps.
     """
-    return bounds_at(model, bind(model, parameters), step_limit=step_limit, transfers=transfers)
-
-
-def bounds_at(
-    model: Model, bound: Mapping[str, Bound], *, step_limit: int = MOST_STEPS, transfers: str = ""
-) -> Bounds:
-    """Return the same at parameters that are bound already."""
     enumeration = _Enumeration(model, Evaluator(model, bound, step_limit), transfers)
     whole = enumeration.part(model.equations[model.root].body, {})
     return Bounds(
@@ -142,7 +130,7 @@ class _Enumeration:
                 values = [self.evaluator.value(argument, local) for argument in node.arguments]
                 equation = self.model.equations[node.name]
                 inner = dict(zip(equation.formals, values, strict=True))
-                part = self._remembered(equation.body, inner, tuple(values))
+                part = self._cached(equation.body, inner, tuple(values))
                 transfer = node.name == self.transfers
                 return attrs.evolve(part, path=part.bound) if transfer else part
 
@@ -155,16 +143,16 @@ class _Enumeration:
         outer = {name: value for name, value in local.items() if name in names}
         values = tuple(outer.values())
         if node.index not in names:
-            return [self._remembered(node.body, outer, values)] * len(span) if span else []
+            return [self._cached(node.body, outer, values)] * len(span) if span else []
         if len(outer) == len(local):
             return [self.part(node.body, {**local, node.index: i}) for i in span]
-        return [self._remembered(node.body, {**outer, node.index: i}, (*values, i)) for i in span]
+        return [self._cached(node.body, {**outer, node.index: i}, (*values, i)) for i in span]
 
-    def _remembered(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
+    def _cached(self, node: Process, local: Local, values: tuple[Any, ...]) -> _Part:
         key = id(node), values
         part = self._parts.get(key)
         if part is None:
-            if len(self._parts) >= _REMEMBERED:
+            if len(self._parts) >= _MOST_CACHED:
                 self._parts.clear()
             part = self._parts[key] = self.part(node, local)
         return part

@@ -8,12 +8,7 @@ from typing import Any
 
 from parcast_pamela.language.arrays import Bound
 from parcast_pamela.language.errors import ModelValueError
-from parcast_pamela.language.functions import (
-    FUNCTIONS,
-    ArithmeticRefusedError,
-    Exact,
-    exact,
-)
+from parcast_pamela.language.functions import FUNCTIONS, ArithmeticRefusedError, Exact, exact
 from parcast_pamela.language.model import Model
 from parcast_pamela.language.positions import Position
 from parcast_pamela.language.tree import (
@@ -32,8 +27,8 @@ from parcast_pamela.language.tree import (
 MOST_STEPS = 20_000_000
 #: Lets within lets deeper than this have no end.
 DEEPEST_CALLS = 60
-#: So many values of lets are remembered.
-_REMEMBERED = 1000
+#: So many values of lets are cached.
+_MOST_CACHED = 1000
 
 Local = Mapping[str, Exact]
 
@@ -189,7 +184,7 @@ class Evaluator:
             value: Exact = evaluate(let.body, dict(zip(let.formals, values, strict=True)))
         finally:
             self.calls -= 1
-        if len(self._lets) >= _REMEMBERED:
+        if len(self._lets) >= _MOST_CACHED:
             self._lets.clear()
         self._lets[key] = value
         return value
@@ -257,11 +252,7 @@ class Evaluator:
             )
 
     def servers(
-        self,
-        name: str,
-        indices: tuple[Expression, ...],
-        local: Local,
-        position: Position | None,
+        self, name: str, indices: tuple[Expression, ...], local: Local, position: Position | None
     ) -> Exact:
         """Return how many servers a resource has at these indices; 0 stands for no limit."""
         resource = self.model.resources[name]

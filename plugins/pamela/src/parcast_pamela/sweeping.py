@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from parcast.cells import defused
-from parcast.errors import FileError, ParcastError
-from parcast.files import whole_file
+from parcast.errors import ParcastError
+from parcast.files import check_suffix, whole_file
 from parcast.quantities import format_seconds
 from parcast_pamela.algebra.exact import ExactValues
 from parcast_pamela.bindings import bind
@@ -20,6 +20,9 @@ from parcast_pamela.compilation.analysis import active_branch
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.solvers.bound import binds
+
+#: Suffixes of plots.
+PLOTS = (".svg", ".png", ".pdf")
 
 #: A plot has a mark for each value up to so many, and a logarithmic axis of times that differ by
 #: more than the second, with marks at powers of ten alone from the third.
@@ -163,8 +166,7 @@ def plot_sweep(points: Sequence[Point], title: str, path: Path) -> None:
 
     Times that differ much are on a logarithmic axis, and so are values that are not evenly spaced.
     """
-    if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
-        raise FileError(f"{path}: a plot is a .svg, .png or .pdf file")
+    check_suffix(path, "a plot", PLOTS)
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import FileError, UnknownNameError, UnsupportedError, did_you_mean
-from parcast.files import ORIGINS, read_text
-from parcast.model import Query, Workload
+from parcast.files import read_text
+from parcast.model import ORIGINS, Query, Workload
 
 if TYPE_CHECKING:
     from parcast_pamela.language.model import Model

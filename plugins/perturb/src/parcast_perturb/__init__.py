@@ -6,23 +6,17 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import (
-    FamilyEntry,
-    Lowering,
-    PartEntry,
-    Resource,
-    SolverEntry,
-    hookimpl,
-)
+from parcast import FamilyEntry, Lowering, PartEntry, Query, Resource, SolverEntry, hookimpl
 from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
     import typer
 
+#: What the solver of each policy is, and says.
 _SOLVERS = {
-    "clocked": "Exact, where the clocks of all ranks are one; so for every program.",
-    "upper": "Not below the perturbed time, without comparing clocks.",
-    "lower": "Not above the perturbed time, without comparing clocks.",
+    "clocked": ("Clocked", "Exact, where the clocks of all ranks are one; so for every program."),
+    "upper": ("upper_bound", "Not below the perturbed time, without comparing clocks."),
+    "lower": ("lower_bound", "Not above the perturbed time, without comparing clocks."),
 }
 
 
@@ -40,18 +34,26 @@ def parcast_parts() -> Iterator[PartEntry]:
 @hookimpl
 def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add propagation under each policy."""
-    for name, summary in _SOLVERS.items():
+    for name, (target, summary) in _SOLVERS.items():
         yield SolverEntry(
             f"perturb.{name}",
             "trace",
-            f"parcast_perturb.solvers:{name.capitalize()}",
+            f"parcast_perturb.solvers:{target}",
             summary,
             options="parcast_perturb.solvers:Options",
             follows=("noise", *COST_FEATURES),
         )
     yield FamilyEntry(
-        "perturb", "parcast_perturb.solvers:choose", "clocked where it can, or upper.", kind="trace"
+        "perturb", "parcast_perturb:choose", "clocked where it can, or upper.", kind="trace"
     )
+
+
+def choose(query: Query) -> str:
+    """Return ``perturb.clocked`` where the clocks of all ranks are one, else ``perturb.upper``."""
+    content = query.workload.content
+    trace = content.trace
+    one_clock = content.added is not None or trace.comparable or not trace.timed
+    return "perturb.clocked" if one_clock else "perturb.upper"
 
 
 @hookimpl

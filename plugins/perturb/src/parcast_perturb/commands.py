@@ -169,12 +169,11 @@ def save(
     output: Annotated[Path, output_option("The new file: NAME.trace.")],
 ) -> None:
     """Write a trace as columns, which load at once and need little memory."""
-    from parcast.errors import FileError
+    from parcast.files import check_file
     from parcast_perturb.formats import read_trace
     from parcast_traces.readers.columnar import write
 
-    if output.suffix != ".trace":
-        raise FileError(f"{output}: end the name in .trace")
+    check_file(output, "a trace in columns", [".trace"])
     write(read_trace(file), output)
 
 

@@ -50,10 +50,12 @@ def convert(
 ) -> None:
     """Write a trace as X.otf2, .goal, .tit or .trace, or as X.perfetto.json: before and after."""
     from parcast.errors import ParcastError
+    from parcast.files import check_suffix
     from parcast_perturb.options import MachineOptions, PerturbationOptions
     from parcast_perturb.traced_run import read_run
-    from parcast_traces.writers import write_trace
+    from parcast_traces.writers import SUFFIXES, write_trace
 
+    check_suffix(output, "a trace", SUFFIXES)
     options = PerturbationOptions(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
         compute_noise=compute_noise or (),
@@ -103,9 +105,11 @@ def graph(
     output: Output,
 ) -> None:
     """Draw the message graph of a small trace: X.svg, .png, .pdf, .dot or .graphml."""
+    from parcast.files import check_file
     from parcast_perturb.formats import read_trace
-    from parcast_perturb.graph import write
+    from parcast_perturb.graph import SUFFIXES, write
 
+    check_file(output, "a graph", SUFFIXES)
     write(read_trace(file), output)
 
 

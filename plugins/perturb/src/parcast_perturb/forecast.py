@@ -96,7 +96,7 @@ def forecast(
     }  # fmt: skip
     main = delays[policies[0]]
     clipped = tuple(
-        f"{name}: {count:,} times less was taken away than asked, as nothing gets shorter than 0"
+        f"{name}: in {count:,} cases less was subtracted than stated, as no time falls below 0"
         for name, count in main.clipped.items()
     )
     return Forecast(
@@ -117,7 +117,7 @@ def _check(trace: Trace, semantics: Semantics) -> None:
     if trace.modeled and semantics.collectives == "butterfly":
         raise UnsupportedError(
             "--collectives butterfly: on a machine collectives are messages of its algorithms "
-            "(network.collectives), whose stages wait for each other as it is; leave it away"
+            "(network.collectives), whose stages wait for each other anyway; leave it out"
         )
     if semantics.rules == "equation-2" and trace.count > MOST_PATH:
         raise UnsupportedError(

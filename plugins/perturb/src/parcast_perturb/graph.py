@@ -11,14 +11,17 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parcast.errors import FileError, UnsupportedError
-from parcast.files import GRAPHS, digraph, quoted, write_graph, write_lines
+from parcast.errors import UnsupportedError
+from parcast.files import GRAPHS, check_suffix, digraph, quoted, write_graph, write_lines
 from parcast_traces.trace.calls import ALL, EXSCAN, FROM_ROOT, NONBLOCKING, SSEND, TO_ROOT
 from parcast_traces.trace.columns import NONE, Trace
 from parcast_traces.trace.decoding import Called, completions, decoded, pairs, received
 
 if TYPE_CHECKING:
     import networkx as nx
+
+#: Of files that a graph is written to.
+SUFFIXES = (*GRAPHS, ".graphml")
 
 #: A larger picture is no picture.
 MOST_EVENTS = 1000
@@ -140,9 +143,7 @@ def write(trace: Trace, path: Path) -> None:
     UnsupportedError
         If the trace is too long, or networkx is missing.
     """
-    suffix = path.suffix.lower()
-    if suffix not in (*GRAPHS, ".graphml"):
-        raise FileError(f"{path}: a graph is written as {', '.join(GRAPHS)} or .graphml")
+    check_suffix(path, "a graph", SUFFIXES)
     try:
         import networkx as nx
     except ImportError:
@@ -150,7 +151,7 @@ def write(trace: Trace, path: Path) -> None:
             "graphs need networkx: pip install 'parcast-perturb[graph]'"
         ) from None
     graph = message_graph(trace)
-    if suffix == ".graphml":
+    if path.suffix.lower() == ".graphml":
         write_lines(path, nx.generate_graphml(graph))
     else:
         write_graph(dot(graph, trace.size), path)

@@ -35,7 +35,7 @@ def read_perturbation(
     if options != PerturbationOptions() or machine != MachineOptions():
         raise ParcastError(
             "--perturbation says everything that is added and what the machine was; leave "
-            "the other options about these away"
+            "out the other options about these"
         )
     data = load(path)
     if not isinstance(data, dict):

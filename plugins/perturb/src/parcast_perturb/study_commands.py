@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast_perturb.command_options import (
-    Eager,
-    Json,
-    Overhead,
-    RecordedOn,
-    TimedOn,
-    TraceFile,
-)
+from parcast_perturb.command_options import Eager, Json, Overhead, RecordedOn, TimedOn, TraceFile
 
 if TYPE_CHECKING:
     from parcast_perturb.slow_ranks import Slowness

@@ -94,7 +94,7 @@ def read_run(registry: Registry, file: Path, options: MachineOptions) -> TracedR
         if value is not None:
             raise ParcastError(
                 f"{option} {value}: --machine {options.machine} says what calls and messages cost; "
-                f"leave {option} away, or change the machine"
+                f"leave out {option}, or change the machine"
             )
     return run_on_machine(trace, registry.machine(options.machine))
 

@@ -15,11 +15,10 @@ from parcast.quantities import replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import kernel_arrays
-from parcast_petri.programs.background_net import BackgroundNet
+from parcast_petri.programs.background_net import BackgroundNet, build_warm_up
 from parcast_petri.programs.net_builder import OUTSET, NetBuilder
 from parcast_petri.programs.nodes import build_node, computing_load, process_speed
 from parcast_petri.programs.round_robin import build_slots, build_turns, core_place
-from parcast_petri.programs.warm_up import build_warm_up
 from parcast_petri.solvers.replay import Beginnings, Replay, untouched
 from parcast_petri.solvers.sampled import core_of, no_closed_form
 from parcast_petri.theory.spread import standard_deviation

@@ -10,15 +10,7 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast.model import Query
 from parcast_petri import choose
-from parcast_petri.options import (
-    Memory,
-    Options,
-    Sends,
-    Servers,
-    Sharing,
-    Startup,
-    sampled_options,
-)
+from parcast_petri.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled_options
 from parcast_petri.solvers.explicit import Explicit
 from parcast_petri.solvers.mean import Mean
 

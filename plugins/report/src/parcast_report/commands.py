@@ -18,12 +18,10 @@ def report(
     context: typer.Context,
     results: Annotated[Path, typer.Argument(help="Results: a .json or .jsonl file of parcast's.")],
     output: Annotated[
-        Path | None,
-        output_option("The file to write; beside the results as .html if not given."),
+        Path | None, output_option("The file to write; beside the results as .html if not given.")
     ] = None,
     interactive: Annotated[
-        bool,
-        typer.Option("--interactive", help="Plots to zoom into; parcast-report[interactive]."),
+        bool, typer.Option("--interactive", help="Plots to zoom into; parcast-report[interactive].")
     ] = False,
 ) -> None:
     """Write the report of results: HTML, a picture, Markdown or LaTeX, by the suffix."""

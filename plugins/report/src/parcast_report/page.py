@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast import Results
+from parcast.files import write_text
 from parcast.results import plain
 from parcast_report import content
 from parcast_report.choosing import visible
@@ -61,7 +62,7 @@ def write_interactive(results: Results, path: Path) -> None:
     ParcastError
         If plotly is not installed.
     """
-    path.write_text(page(results, interactive=True), encoding="utf-8")
+    write_text(path, page(results, interactive=True))
 
 
 def page(results: Results, *, interactive: bool = False) -> str:

@@ -194,10 +194,7 @@ def _casing(width: float) -> list[Any]:
 
 
 def _draw_map(
-    axes: Axes,
-    grid: Mapping[tuple[int, int], Row],
-    processes: Sequence[int],
-    disks: Sequence[int],
+    axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequence[int], disks: Sequence[int]
 ) -> None:
     """Color every point by what binds there; equal neighbors along p are one rectangle."""
     widths, heights = _edges(processes), _edges(disks)

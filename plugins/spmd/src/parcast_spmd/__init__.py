@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, SolverEntry, hookimpl
+from parcast import FamilyEntry, Query, SolverEntry, hookimpl
 from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
     """Add one solver for each of the paper's models, and the choice between them."""
     yield FamilyEntry(
         "spmd",
-        "parcast_spmd.solvers.choice:choose",
+        "parcast_spmd:choose",
         "The queuing model that fits the workload's I/O and the machine's layout.",
         kind="phases",
     )
@@ -31,7 +31,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         ),
         ("mixed:mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
         ("bounds:bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
-        ("sim:sim", "SimOptions", "All three models played event by event, with intervals."),
+        ("sim:sim", "SimOptions", "All three models simulated event by event, with intervals."),
     ):
         name = target.partition(":")[2]
         law = {"law of bursts": {"method": "fixed-cycles"}} if name == "sio" else {}
@@ -44,6 +44,14 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             choices=law,
             follows=("network.saturation", *MEMORY_FEATURES),
         )
+
+
+def choose(query: Query) -> str:
+    """Return the name of the solver that fits all phases of a ``phases`` workload."""
+    from parcast_spmd.models.demands import model_of
+
+    models = {model_of(phase, query) for phase in query.workload.content.phase}
+    return f"spmd.{models.pop()}" if len(models) == 1 else "spmd.mixed"
 
 
 @hookimpl

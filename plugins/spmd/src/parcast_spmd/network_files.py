@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast.files import check_folder, read_xml, write_text
+from parcast.files import check_file, read_xml, write_text
 from parcast_spmd.mva.closed_network import ClosedNetwork
 from parcast_spmd.mva.json_files import read_network
 
@@ -40,9 +40,7 @@ def read(path: Path) -> ClosedNetwork:
 
 def check_writable(path: Path) -> None:
     """Refuse a file that `write` could not write, before anything is computed."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise FileError(f"{path}: a network is written as {', '.join(SUFFIXES)}.")
-    check_folder(path)
+    check_file(path, "a network", SUFFIXES)
 
 
 def write(network: ClosedNetwork, path: Path) -> None:

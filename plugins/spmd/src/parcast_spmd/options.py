@@ -28,7 +28,7 @@ class SampledOptions(Options):
 
     #: Half width of the 95 % interval over the mean
     tolerance: Annotated[float, Unit("1", positive=True)] = 0.01
-    #: Bursts played at the most, of all processes and runs together
+    #: Bursts simulated at the most, of all processes and runs together
     most: Annotated[int, Whole(1)] = 20_000_000
     #: Law of one passage of the network, and of one access to a disk that is queued for, of
     #: which only the shape counts; where not given exponential, and constant where bursts are
@@ -80,7 +80,7 @@ class SimOptions(SampledOptions):
     #: drawn by itself, startup and transfer constant. ``auto`` is geometric where the
     #: workload's bursts are exponential and its processes equal.
     bursts: Literal["auto", "geometric", "fixed"] = "auto"
-    #: Asynchronous phases in steady state, as the paper has them, or played as a whole with the
+    #: Asynchronous phases in steady state, as the paper has them, or simulated as a whole with the
     #: wait for the last process; ``auto`` is steady where processes are equal.
     span: Literal["auto", "steady", "whole"] = "auto"
 

@@ -9,14 +9,6 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.program.lowerings.to_phases import Counts, count
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "to_phases": "Counts count",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Counts",
-    "count",
-]
+__all__ = ["Counts", "count"]

@@ -20,18 +20,7 @@ if TYPE_CHECKING:
     )
     from parcast.program.matching.prepare import matched_program
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "blockwise": "ends_in_block_order",
-            "channels": "NOTHING TIMING",
-            "collectives": "algorithms groups",
-            "columns": "CODE Columns NONE OPS operation_columns",
-            "deadlock": "Matched match_unrolled",
-            "expansion": "expand find_collectives groups_and_bytes is_collective",
-            "prepare": "matched_program",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "CODE",

@@ -44,8 +44,10 @@ class Matched:
         return match(self.columns)
 
 
-def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str]) -> None:
-    """Refuse a program that has no end at these messages' limit.
+def match_unrolled(
+    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
+) -> Matched:
+    """Return a program's messages; refuse one that has no end at this limit of eager messages.
 
     Raises
     ------
@@ -53,13 +55,6 @@ def check(unrolled: Unrolled, eager_limit: float, algorithms: Mapping[str, str])
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
-    match_unrolled(unrolled, algorithms, eager_limit)
-
-
-def match_unrolled(
-    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
-) -> Matched:
-    """Return a program's messages, checked as `check` does."""
     calls = find_collectives(unrolled)
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
@@ -106,12 +101,7 @@ def needs(table: Columns, matching: Matching, eager_limit: float) -> Needs:
     leave = np.flatnonzero(table.among({"send", "sendrecv"}) & late)
     receives, sends = kinds == CODE["irecv"], (kinds == CODE["isend"]) & late[requests]
     met = matching.received_from, matching.sent_to
-    needed = [
-        met[0][arrive],
-        met[0][requests[receives]],
-        met[1][leave],
-        met[1][requests[sends]],
-    ]
+    needed = [met[0][arrive], met[0][requests[receives]], met[1][leave], met[1][requests[sends]]]
     waiting = [arrive, waits[receives], leave, waits[sends]]
     rendezvous = np.repeat([False, False, True, True], [len(part) for part in needed])
     return Needs(np.concatenate(waiting), np.concatenate(needed), rendezvous)

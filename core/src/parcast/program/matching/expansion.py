@@ -224,9 +224,7 @@ def _together(call: Collective, name: str) -> Any:
 
 
 def expand(
-    unrolled: Unrolled,
-    algorithms: Mapping[str, str],
-    calls: Sequence[Collective] | None = None,
+    unrolled: Unrolled, algorithms: Mapping[str, str], calls: Sequence[Collective] | None = None
 ) -> Unrolled:
     """Return the program with its collectives put as messages between two processes.
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from parcast.errors import InvalidPointError, UnsupportedError
+from parcast.model.answers import Answers
 from parcast.model.query import Query
 from parcast.program.matching.collectives import algorithms
 from parcast.program.matching.deadlock import Matched, match_unrolled
 
-#: How many programs are kept; several solvers are asked about each in turn.
-_CACHED = 2
-
-_prepared: dict[Any, Matched | InvalidPointError] = {}
+#: The latest programs; several solvers are asked about each in turn.
+_PREPARED = Answers(2)
 
 
 def matched_program(query: Query, *, pools: bool = False) -> Matched:
@@ -30,19 +28,9 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
         If the program has no meaning at this point; ranks and lines are named.
     """
     program, network = query.workload.content, query.machine.network
-    # by their text: 1 and 1.0 are equal, but no program takes one for the other
-    values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
-    key = (program, query.p, values, network.collectives, network.eager_limit)
-    prepared = _prepared.get(key)
-    if prepared is None:
-        for old in list(_prepared)[: 1 - _CACHED]:  # before memory is needed for the next
-            _prepared.pop(old, None)
-        limit = math.inf if network.eager_limit is None else network.eager_limit
-        try:
-            prepared = match_unrolled(program.at(query), algorithms(network.collectives), limit)
-        except InvalidPointError as error:
-            prepared = error.with_traceback(None)  # no frame keeps what was unrolled
-        _prepared[key] = prepared
+    values = tuple(item for item in query.values.items() if item[0] != "d")
+    sources = (program, query.p, values, network.collectives, network.eager_limit)
+    prepared = _PREPARED.once(sources, lambda: _prepare(query))
     if isinstance(prepared, InvalidPointError):
         raise InvalidPointError(*prepared.args)
     if prepared.native.pools and not pools:
@@ -52,3 +40,14 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
             "free, which this solver does not model; use another family or assign them in order"
         )
     return prepared
+
+
+def _prepare(query: Query) -> Matched | InvalidPointError:
+    """Return the program, or why it has no meaning here, which takes as long to find out."""
+    network = query.machine.network
+    limit = math.inf if network.eager_limit is None else network.eager_limit
+    try:
+        unrolled = query.workload.content.at(query)
+        return match_unrolled(unrolled, algorithms(network.collectives), limit)
+    except InvalidPointError as error:
+        return error.with_traceback(None)  # no frame keeps what was unrolled

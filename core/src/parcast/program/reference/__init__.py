@@ -15,13 +15,7 @@ if TYPE_CHECKING:
         latest_end,
     )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "fixed_order": "frozen",
-            "instants": "SAME_INSTANT by_arrival end_of_instant latest_end",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "SAME_INSTANT",

@@ -27,14 +27,7 @@ if TYPE_CHECKING:
         nested,
     )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "attributes": "assigned attributes_of place",
-            "operations": "ANY COLLECTIVES RECEIVES SENDS VECTOR_COLLECTIVES",
-            "tree": "Argument Assign For If Op Site Statement Tree nested",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "ANY",

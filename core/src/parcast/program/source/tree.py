@@ -99,11 +99,6 @@ def nested(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from nested(otherwise)
 
 
-def operations(body: tuple[Statement, ...]) -> Iterator[Op]:
-    """Yield every operation of a body, in the order of the text."""
-    return (statement for statement in nested(body) if isinstance(statement, Op))
-
-
 @attrs.frozen
 class Site:
     """Where an operation stands in the source, or what stands for it in a recorded run."""

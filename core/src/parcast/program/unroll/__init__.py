@@ -10,18 +10,6 @@ if TYPE_CHECKING:
     from parcast.program.unroll.blocks import Block, Pool, Request, Unrolled
     from parcast.program.unroll.unrolling import unroll
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "blocks": "Block Pool Request Unrolled",
-            "unrolling": "unroll",
-        },
-    )
+    __getattr__ = lazily(__name__)
 
-__all__ = [
-    "Block",
-    "Pool",
-    "Request",
-    "Unrolled",
-    "unroll",
-]
+__all__ = ["Block", "Pool", "Request", "Unrolled", "unroll"]

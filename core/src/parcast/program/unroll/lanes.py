@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.model.answers import Answers, Sources
 from parcast.program.unroll.arithmetic import LaneError, apply, fits
 from parcast.program.unroll.blocks import Ranks
 from parcast.quantities.expressions import Call, Expr, Name, Num, Value
@@ -217,28 +218,18 @@ def _chain(word: str, args: Sequence[Expr], scope: Scope) -> Any:
 class Memo:
     """Values made before, a few for each place that makes them, known by what they depend on.
 
-    Numbers and text are compared by value, all else by identity, so that what does not change
-    round a loop is made once and shared. Whatever is known by its identity is held here: the
-    identity of what is gone may be another's.
+    So what does not change round a loop is made once and shared.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._entries: dict[Any, tuple[Any, dict[Any, tuple[Any, Any]]]] = {}
+        self._places: dict[Any, tuple[object, Answers]] = {}
 
     def get(
-        self, where: object, sources: tuple[Any, ...], make: Callable[[], Any], use: object = ""
+        self, where: object, sources: Sources, make: Callable[[], Any], use: object = ""
     ) -> Any:
         """Return what ``make`` gives, or what it gave here for the same sources and use."""
-        _, entries = self._entries.setdefault((id(where), use), (where, {}))
-        key = tuple([(type(s), s) if type(s) in _BY_VALUE else id(s) for s in sources])
-        entry = entries.get(key)
-        if entry is None:
-            value = make()
-            if len(entries) >= self._limit:
-                entries.clear()
-            entry = entries[key] = (value, sources)
-        return entry[0]
-
-
-_BY_VALUE = frozenset({int, float, bool, str, tuple})
+        place = self._places.get((id(where), use))
+        if place is None:
+            place = self._places[id(where), use] = where, Answers(self._limit)
+        return place[1].once(sources, make)

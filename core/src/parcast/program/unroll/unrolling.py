@@ -102,14 +102,7 @@ class _Run:
     def _fail(self, line: int, sentence: str) -> NoReturn:
         raise InvalidPointError(f"{self.where}:{line}: at p={self.p} {sentence}")
 
-    def _value(
-        self,
-        expr: Expr,
-        scope: Scope,
-        line: int,
-        finish: _Finish,
-        use: str = "",
-    ) -> Any:
+    def _value(self, expr: Expr, scope: Scope, line: int, finish: _Finish, use: str = "") -> Any:
         """Return what ``finish`` makes of an expression's value, made once for equal sources."""
 
         def make() -> Any:

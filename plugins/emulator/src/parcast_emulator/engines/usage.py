@@ -31,7 +31,7 @@ class Usage(NamedTuple):
         return cls(*(np.zeros((3, count)) for count in counts))
 
 
-#: Hears how far a run is: its time, and the share of its work that is done.
+#: Hears how far a run is: its time, and how many operations are done.
 Progress = Callable[[float, float], None]
 
 

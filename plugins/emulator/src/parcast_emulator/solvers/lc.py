@@ -9,10 +9,10 @@ import attrs
 from parcast import Prediction, Query, UnsupportedError
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.progress import shown
-from parcast_emulator.results import prediction
+from parcast_emulator.progress import simulation_progress
+from parcast_emulator.results import application_assumptions, prediction
 from parcast_emulator.simulation import simulate, verify
-from parcast_emulator.solvers import advice
+from parcast_emulator.solvers import costs
 
 _ASSUMPTIONS = (
     "reads, sends and computations are asynchronous, and every server takes first what came first",
@@ -31,8 +31,7 @@ class Options:
 class LooselyCoupled:
     """Predicts an emulated application on nodes with disks, buses and ports."""
 
-    cost = staticmethod(advice.of_blocks)
-    assumptions = staticmethod(advice.assumptions)
+    assumptions = staticmethod(application_assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""
@@ -47,6 +46,11 @@ class LooselyCoupled:
             return str(error)
         return None
 
+    def cost(self, query: Query) -> float | None:
+        """Return the seconds that simulating all blocks takes; None where they are very many."""
+        count = costs.count_operations(query)
+        return None if count is None else costs.LOADED + costs.COMPILED * count
+
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         cluster, content = cluster_of(query), query.workload.content
@@ -54,7 +58,7 @@ class LooselyCoupled:
         if options.verify:
             outcome = verify(cluster, lambda: content.epochs(query, cluster))
         else:
-            with shown() as progress:
+            with simulation_progress() as progress:
                 outcome = simulate(
                     cluster,
                     content.epochs(query, cluster),

@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast import Parts, Prediction, Query, UnsupportedError
+from parcast import Assumption, Parts, Prediction, Query, UnsupportedError
 from parcast.model import Count
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
 from parcast_emulator.hardware import cluster_of
-from parcast_emulator.progress import shown
-from parcast_emulator.results import prediction
+from parcast_emulator.progress import simulation_progress
+from parcast_emulator.results import NO_CACHE, application_assumptions, prediction
 from parcast_emulator.simulation import simulate
-from parcast_emulator.solvers import advice
+from parcast_emulator.solvers import costs
 
-#: Operations that are played unasked: one by one by processes, or by compiled kernels.
+#: Operations that are simulated by default: one by one by processes, or by compiled kernels.
 _INTERPRETED, _COMPILED = 100_000, 50_000_000
 
 _BINDING = ("processor", "network", "storage", "synchronization")
@@ -35,9 +35,6 @@ class Options(Coupling):
 
 class TightlyCoupled:
     """Predicts emulated applications, and any program, by running their processes."""
-
-    cost = staticmethod(advice.of_calls)
-    assumptions = staticmethod(advice.assumptions)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or which part of the machine is missing or contradicts another."""
@@ -58,6 +55,28 @@ class TightlyCoupled:
             return str(error)
         return None
 
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what servers in line take for granted, beside what an answer says itself."""
+        if not isinstance(query.workload.content, Processes):
+            yield from application_assumptions(query)
+            return
+        yield Assumption("every server takes first what came first")
+        yield NO_CACHE
+
+    def cost(self, query: Query) -> float | None:
+        """Return the seconds that simulating all calls takes; None where they are very many."""
+        content = query.workload.content
+        if not isinstance(content, Processes):
+            count = costs.count_operations(query)
+            return None if count is None else costs.INTERPRETED * count
+        from parcast.program.matching import matched_program
+        from parcast_emulator.program_run import why_not_compiled
+
+        program_query = content.as_program(query)
+        compiled = why_not_compiled(program_query) is None
+        count = matched_program(program_query, pools=True).unrolled.count()
+        return costs.LOADED + (costs.COMPILED if compiled else costs.INTERPRETED) * count
+
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         options: Options = query.options or Options()
@@ -65,7 +84,7 @@ class TightlyCoupled:
         if isinstance(content, Processes):
             return _program(content.as_program(query), options)
         cluster = cluster_of(query)
-        with shown() as progress:
+        with simulation_progress() as progress:
             outcome = simulate(
                 cluster,
                 _some(content.epochs(query, cluster), options.most_operations or _INTERPRETED),
@@ -114,7 +133,7 @@ def _program(query: Query, options: Options) -> Prediction:
     if count > limit:
         why = "" if slow is None else f" as {slow}"
         raise UnsupportedError(_too_many(f"{count:,}", why))
-    with shown() as progress:
+    with simulation_progress() as progress:
         finished = run(query, options.polling, progress)
     parts = sum(finished.parts, Parts()) * (1 / query.p)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))

@@ -1,1 +1,1 @@
-"""A core that others use too, for real: background jobs, and processes that wait asleep."""
+"""A core that others use too, for real: background jobs."""

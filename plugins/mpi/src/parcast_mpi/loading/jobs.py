@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import attrs
@@ -72,8 +71,3 @@ def random_jobs(demand: Distribution, utilization: float, seconds: float, seed: 
     arrivals = sorted((seconds * draw.random(count)).tolist())
     demands = demand.sample(draw, count).tolist()
     return [Job(*pair) for pair in zip(arrivals, demands, strict=True)]
-
-
-def to_text(jobs: Iterable[Job]) -> str:
-    """Return jobs as `read_jobs` reads them."""
-    return "".join(f"{job.arrival!r} {job.demand!r}\n" for job in jobs)

@@ -219,9 +219,9 @@ def interruptions(lost: Floats, quantum: float) -> Interruptions | None:
     return Interruptions(computed / len(struck), float(struck.mean()))
 
 
-def thin(values: Any, count: int = 200) -> list[float]:
-    """Return at most so many values with the same quantiles, smallest and largest kept."""
+def thin(values: Any) -> list[float]:
+    """Return at most 200 values with the same quantiles, smallest and largest kept."""
     ordered = np.sort(np.asarray(values, float))
-    if len(ordered) <= count:
+    if len(ordered) <= 200:
         return [float(value) for value in ordered]
-    return [float(v) for v in np.quantile(ordered, np.linspace(0, 1, count), method="nearest")]
+    return [float(v) for v in np.quantile(ordered, np.linspace(0, 1, 200), method="nearest")]

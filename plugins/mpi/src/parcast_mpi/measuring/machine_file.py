@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.files import toml_value
+from parcast.files import table_text
 from parcast_mpi.measuring.estimates import (
     LEAST_LOSS,
     Estimate,
@@ -41,11 +41,11 @@ _NOTED = 0.01
 
 @attrs.frozen
 class Value:
-    """A line of the file: the key, its value as TOML, and where the number is from."""
+    """A line of the file: the key, its value, and where the number is from."""
 
     part: str
     key: str
-    text: str
+    value: str | float
     source: str = ""
 
 
@@ -80,20 +80,18 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
     source = f"{name} on {busy_cores}"
     if kernel is not None:
         source += f"; POLY1, {quantity(_rates(answers, 'rate')[0], 'FLOP/s')}"
-    yield Value("processor", "rate", toml_value(quantity(rate, "FLOP/s")), source)
+    yield Value("processor", "rate", quantity(rate, "FLOP/s"), source)
     if cores > 1:
         source = f"{name}, {quantity(alone, 'FLOP/s')} on one core while all others idle"
-        yield Value("processor", "boost", toml_value(quantity(alone.over(rate), "")), source)
-    yield Value("nodes", "count", "1", "this host")
-    yield Value("nodes", "cores", str(cores), "as the operating system counts them")
+        yield Value("processor", "boost", quantity(alone.over(rate), ""), source)
+    yield Value("nodes", "count", 1, "this host")
+    yield Value("nodes", "cores", cores, "as the operating system counts them")
     rounds = zip(*(samples["memory"] for samples in answers), strict=True)
     total = quantity(of_samples([sum(rates) for rates in rounds]), "B/s")
     source = "read and written in place, 64 MiB a core, "
-    yield Value("nodes", "memory_bandwidth", toml_value(total), source + busy_cores)
+    yield Value("nodes", "memory_bandwidth", total, source + busy_cores)
     alone = of_samples(answers[0]["memory alone"])
-    yield Value(
-        "nodes", "core_bandwidth", toml_value(quantity(alone, "B/s")), source + "one core alone"
-    )
+    yield Value("nodes", "core_bandwidth", quantity(alone, "B/s"), source + "one core alone")
 
 
 def _rates(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:
@@ -118,22 +116,22 @@ def _network(answers: Answers) -> Iterator[Value]:
     if split.scaled_down:
         calls += "; scaled down: both take longer than a whole message of the ping-pong"
     left = f"{pong}; less both overheads"
-    yield Value("network", "startup", toml_value(quantity(split.startup, "s")), left)
-    yield Value("network", "bandwidth", toml_value(quantity(fitted.bandwidth, "B/s")), pong)
-    yield Value("network", "overhead", toml_value(quantity(split.overhead, "s")), calls)
+    yield Value("network", "startup", quantity(split.startup, "s"), left)
+    yield Value("network", "bandwidth", quantity(fitted.bandwidth, "B/s"), pong)
+    yield Value("network", "overhead", quantity(split.overhead, "s"), calls)
     receive = quantity(split.overhead_receive, "s")
-    yield Value("network", "overhead_receive", toml_value(receive), calls)
+    yield Value("network", "overhead_receive", receive, calls)
     limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
     if limit is not None:
         method = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
-        yield Value("network", "eager_limit", toml_value(f"{limit} B"), method)
+        yield Value("network", "eager_limit", f"{limit} B", method)
     total = of_samples(first["saturation"])
     source = f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}"
     if total.value >= fitted.bandwidth.value:
-        yield Value("network", "saturation", toml_value(quantity(total, "B/s")), source)
+        yield Value("network", "saturation", quantity(total, "B/s"), source)
     else:
         source += ", less than one message alone has"
-        yield Value("network", "contention_level", "1.0", source)
+        yield Value("network", "contention_level", 1.0, source)
 
 
 def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
@@ -145,20 +143,20 @@ def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
         f"writes to stable storage, {sizes} {writes.worst:.0%} at most; reads have "
         f"{quantity(reads.bandwidth, 'B/s')} after {quantity(reads.startup, 's')}"
     )
-    yield Value("storage", "bandwidth", toml_value(quantity(writes.bandwidth, "B/s")), source)
-    yield Value("storage", "startup", toml_value(quantity(writes.startup, "s")), source)
+    yield Value("storage", "bandwidth", quantity(writes.bandwidth, "B/s"), source)
+    yield Value("storage", "startup", quantity(writes.startup, "s"), source)
     reading = f"reads of what was dropped from memory, {sizes} {reads.worst:.0%} at most"
-    yield Value("disk", "bandwidth", toml_value(quantity(reads.bandwidth, "B/s")), reading)
-    yield Value("disk", "overhead", toml_value(quantity(reads.startup, "s")), reading)
+    yield Value("disk", "bandwidth", quantity(reads.bandwidth, "B/s"), reading)
+    yield Value("disk", "overhead", quantity(reads.startup, "s"), reading)
     yield Value(
-        "disk", "write_bandwidth", toml_value(quantity(writes.bandwidth, "B/s")),
+        "disk", "write_bandwidth", quantity(writes.bandwidth, "B/s"),
         "as storage.bandwidth",
     )  # fmt: skip
     copying = f"reads of what is in memory, {sizes} {copies.worst:.0%} at most"
-    yield Value("bus", "bandwidth", toml_value(quantity(copies.bandwidth, "B/s")), copying)
-    yield Value("bus", "latency", toml_value(quantity(copies.startup, "s")), copying)
+    yield Value("bus", "bandwidth", quantity(copies.bandwidth, "B/s"), copying)
+    yield Value("bus", "latency", quantity(copies.startup, "s"), copying)
     mode = "the time of a read holds that of its copy"
-    yield Value("bus", "mode", toml_value("cut-through"), mode)
+    yield Value("bus", "mode", "cut-through", mode)
 
 
 def _variability(answers: Answers) -> Iterator[Value]:
@@ -172,7 +170,7 @@ def _variability(answers: Answers) -> Iterator[Value]:
             f"; {faster:.1%} of the quanta did over 1.2 times as much as most: the core is faster "
             "at times, which counts as no loss of the others"
         )
-    yield Value("variability", "quantum", toml_value(f"{1e3 * QUANTUM:g} ms"))
+    yield Value("variability", "quantum", f"{1e3 * QUANTUM:g} ms")
     yield Value("variability", "lost", _sampled(lost.tolist()), source)
     if len(answers) > 1:
         short = answers[0]["messages"]["short"]
@@ -192,27 +190,19 @@ def _noise(lost: Floats) -> Iterator[Value]:
         "processor.rate was measured among them, and is that much too low for a program beside "
         "this noise"
     )
-    yield Value("noise", "computation", toml_value(text), source)
+    yield Value("noise", "computation", text, source)
 
 
 def _sampled(seconds: Sequence[float]) -> str:
-    return toml_value("sampled:" + ",".join(f"{1e6 * value:.3g}us" for value in thin(seconds)))
+    return "sampled:" + ",".join(f"{1e6 * value:.3g}us" for value in thin(seconds))
 
 
 def file_text(name: str, summary: str, values: Sequence[Value], host: Mapping[str, Any]) -> str:
     """Return the whole file."""
-    lines = [
-        f"name = {toml_value(name)}",
-        f"summary = {toml_value(summary)}",
-        'source = "parcast mpi measure"',
-        "",
-        "# Behind +- is a standard deviation: twice as much to either side holds 95 %.",
-    ]
-    for part in dict.fromkeys(value.part for value in values):
-        lines += ["", f"[{part}]", *(f"{v.key} = {v.text}" for v in values if v.part == part)]
-    lines += ["", "[host]", *(f"{key} = {toml_value(value)}" for key, value in host.items())]
-    lines += ["", "[sources]"]
-    lines += [
-        f'"{v.part}.{v.key}" = {toml_value("measured: " + v.source)}' for v in values if v.source
-    ]
-    return "\n".join([*lines, ""])
+    data: dict[str, Any] = {"name": name, "summary": summary, "source": "parcast mpi measure"}
+    for value in values:
+        data.setdefault(value.part, {})[value.key] = value.value
+    sources = {f"{v.part}.{v.key}": f"measured: {v.source}" for v in values if v.source}
+    spread = "Behind +- is a standard deviation: twice as much to either side holds 95 %."
+    parts = [value.part for value in values[:1]]
+    return table_text({**data, "host": host, "sources": sources}, {(p,): spread for p in parts})

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from parcast import Machine, UnsupportedError
+from parcast.cli import Progress
 from parcast_mpi import library
 from parcast_mpi.host import Load, identity, load, processor_name
 from parcast_mpi.jobs import Job, new_folder, new_job, run_python
@@ -20,9 +21,6 @@ MOST_BUSY, MOST_STEAL = 0.10, 0.05
 
 #: Seconds for which the host is watched first, and that a measurement may take.
 _WATCHED, _LIMIT = 2.0, 600.0
-
-#: Called with the stage's number, how many of stages and its name.
-Progress = Callable[[int, int, str], None]
 
 
 @attrs.frozen(kw_only=True)
@@ -38,7 +36,7 @@ class MeasurementPlan:
     parts: Container[str] | None = None  #: of machines that are known; None: all that is measured
 
 
-def measure(plan: MeasurementPlan, progress: Progress = lambda _number, _count, _name: None) -> str:
+def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
     """Return the machine file of this host.
 
     Raises
@@ -62,7 +60,7 @@ def measure(plan: MeasurementPlan, progress: Progress = lambda _number, _count, 
     with new_job() as job, new_folder(plan.directory) as folder:
         job.tell({"kernel": plan.kernel, "directory": folder, "effort": attrs.asdict(plan.effort)})
         answers = run_python(
-            mpi, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, progress)
+            mpi, job, cores, "parcast_mpi.measuring.worker", _LIMIT, _watcher(job, tell)
         )
     lines = [
         value
@@ -77,11 +75,11 @@ def too_busy(watched: Load | None) -> bool:
     return watched is not None and (watched.busy > MOST_BUSY or watched.steal > MOST_STEAL)
 
 
-def _watcher(job: Job, progress: Progress) -> Callable[[], None]:
+def _watcher(job: Job, tell: Progress) -> Callable[[], None]:
     def watch() -> None:
         path = job.folder / "stage"
         if path.exists() and len(words := path.read_text().split(maxsplit=2)) == 3:
-            progress(int(words[0]), int(words[1]), words[2])
+            tell(words[2], int(words[0]), int(words[1]))
 
     return watch
 

@@ -18,14 +18,7 @@ from mpi4py import MPI
 
 from parcast_mpi.jobs import Job
 from parcast_mpi.measuring import kernels
-from parcast_mpi.measuring.sampling import (
-    EAGER_SIZES,
-    FILE_SIZES,
-    LATE,
-    QUANTUM,
-    SIZES,
-    Effort,
-)
+from parcast_mpi.measuring.sampling import EAGER_SIZES, FILE_SIZES, LATE, QUANTUM, SIZES, Effort
 from parcast_mpi.running.files import Files
 from parcast_mpi.running.kernel import ELEMENTS
 

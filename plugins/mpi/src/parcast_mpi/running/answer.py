@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,8 +85,8 @@ def _notes(measured: MeasuredRun) -> list[str]:
     return notes
 
 
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Return an interval that holds the median with at least this confidence.
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return an interval that holds the median with a confidence of 0.95 at least.
 
     The order statistics whose binomial tails are small enough (Hahn & Meeker, Statistical
     Intervals, 1991, section 5.2); all of the values where there are too few.
@@ -95,15 +94,8 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
     ordered = sorted(values)
     n, k = len(ordered), 0
     tail = 0.5**n
-    while k < n // 2 and 2 * tail <= 1 - confidence:
+    while k < n // 2 and 2 * tail <= 0.05:
         k += 1
         tail += math.comb(n, k) * 0.5**n
     k = max(k, 1)
     return ordered[k - 1], ordered[n - k]
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return the half width of the median's interval relative to the median."""
-    low, high = median_interval(values)
-    median = statistics.median(values)
-    return (high - low) / 2 / median if median else 0.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from parcast import Assumption, Prediction, Query, Unit, UnsupportedError, Whole
 from parcast.errors import HostError
-from parcast.model import place
+from parcast.model import Answers, place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks
@@ -36,7 +36,7 @@ _WATCHED = 0.2
 _MOST_MEMORY = 0.25
 
 #: Runs of this process: the same query has the same answer.
-_measured: dict[str, MeasuredRun] = {}
+_MEASURED = Answers(1_000)
 
 #: Held while ranks run: of two runs at once each would measure the other.
 _ALONE = threading.Lock()
@@ -111,9 +111,8 @@ class Run:
         _check_memory(run_plan)
         key = _key(query, run_plan, options)
         with _ALONE:
-            if key not in _measured:
-                _measured[key] = measure(run_plan, query.p, options)
-        return prediction(_measured[key])
+            run = _MEASURED.once((key,), lambda: measure(run_plan, query.p, options))
+        return prediction(run)
 
 
 def _why_not_here(query: Query) -> str | None:

@@ -206,11 +206,7 @@ class Kernel:
         return result
 
     def _substitute_term(
-        self,
-        monomial: Monomial,
-        coefficient: Exact,
-        values: Mapping[Symbol, Polynomial],
-        make: Any,
+        self, monomial: Monomial, coefficient: Exact, values: Mapping[Symbol, Polynomial], make: Any
     ) -> Polynomial:
         moved = [pair for pair in monomial if not pair[0].free.isdisjoint(values)]
         if not moved:
@@ -264,9 +260,7 @@ class Kernel:
         return order
 
     def _from_ordered(
-        self,
-        terms: tuple[tuple[Monomial, Exact], ...],
-        free: frozenset[Symbol] | None = None,
+        self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol] | None = None
     ) -> Polynomial:
         """Return the polynomial of terms that are in order."""
         key = terms if len(terms) < 2 else frozenset(terms)

@@ -90,11 +90,7 @@ class Nests:
         return Demand(demand.resource, indices, time, tuple(loops))
 
     def _independent(
-        self,
-        outer: Symbol,
-        inner: list[Symbol],
-        indices: tuple[Polynomial, ...],
-        time: Polynomial,
+        self, outer: Symbol, inner: list[Symbol], indices: tuple[Polynomial, ...], time: Polynomial
     ) -> tuple[list[Symbol], tuple[Polynomial, ...], Polynomial] | None:
         """Return inner loops over ranges free of an outer index, their brackets in the time.
 

@@ -45,10 +45,7 @@ class Patterns:
             return smaller
         head = size - self.rules.modulo(first, size)
         return self.rules.maximum(
-            [
-                self.rules.minimum([count, head]),
-                self.rules.minimum([size, count - head]),
-            ]
+            [self.rules.minimum([count, head]), self.rules.minimum([size, count - head])]
         )
 
     def largest_class_time(

@@ -122,10 +122,7 @@ class Polynomial:
     __slots__ = ("free", "kernel", "terms")
 
     def __init__(
-        self,
-        kernel: Arithmetic,
-        terms: tuple[tuple[Monomial, Exact], ...],
-        free: frozenset[Symbol],
+        self, kernel: Arithmetic, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
     ) -> None:
         self.kernel, self.terms, self.free = kernel, terms, free
 

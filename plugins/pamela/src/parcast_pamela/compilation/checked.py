@@ -6,7 +6,6 @@ import attrs
 
 from parcast.errors import ParcastError
 from parcast_pamela.compilation.compiler import Compiled, compile_model
-from parcast_pamela.compilation.plain import compile_plainly
 from parcast_pamela.compilation.points import Point, points
 from parcast_pamela.enumeration import Bounds, bounds_at
 from parcast_pamela.language.errors import ModelError, TooLargeError, TooManyStepsError
@@ -95,7 +94,9 @@ def _rows(values: object | Bounds) -> list[object]:
 
 def _plain(model: Model, note: str, transfers: str, point: Point | None = None) -> Compiled:
     try:
-        compiled = attrs.evolve(compile_plainly(model, transfers), notes=(note,))
+        compiled = attrs.evolve(
+            compile_model(model, simplify=False, transfers=transfers), notes=(note,)
+        )
     except ArithmeticError:
         raise ModelError(f"{model.name}: an expression of it divides by zero") from None
     for candidate in (point,) if point is not None else points(model, 2, 0):

@@ -118,10 +118,12 @@ def _refuse_missing(model: Model) -> None:
 def compile_model(
     model: Model, *, simplify: bool = True, transfers: str = "", kernel: Kernel | None = None
 ) -> Compiled:
-    """Return the formulas of a model; see `parcast_pamela.compilation.plain` for ``simplify``.
+    """Return the formulas of a model.
 
-    On the critical path a call of the equation ``transfers`` takes its own T^l. ``kernel`` does
-    the arithmetic, parcast's own by default.
+    Unless they ``simplify``, sums, maxima and demands stay as the equations have them: the values
+    are the same, and evaluating takes as long as going through every loop (ST_1 of the paper's
+    table 3). On the critical path a call of the equation ``transfers`` takes its own T^l.
+    ``kernel`` does the arithmetic, parcast's own by default.
 
     Raises
     ------

@@ -11,18 +11,8 @@ from parcast_pamela.algebra.nests import Demand, merge_demands
 from parcast_pamela.algebra.polynomials import Polynomial, Symbol
 from parcast_pamela.compilation.expressions import Lowering
 from parcast_pamela.compilation.scope import Scope
-from parcast_pamela.language.tree import (
-    Call,
-    Delay,
-    If,
-    Loop,
-    Parallel,
-    Process,
-    Use,
-)
-from parcast_pamela.language.tree import (
-    Sequence as InSequence,
-)
+from parcast_pamela.language.tree import Call, Delay, If, Loop, Parallel, Process, Use
+from parcast_pamela.language.tree import Sequence as InSequence
 
 
 @attrs.frozen

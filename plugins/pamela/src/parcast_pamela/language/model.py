@@ -57,10 +57,7 @@ Load = Callable[[Import], tuple[list[Declaration], list[str], "Load"]]
 
 
 def link(
-    name: str,
-    declared: Iterable[Declaration],
-    load: Load,
-    warnings: Iterable[str] = (),
+    name: str, declared: Iterable[Declaration], load: Load, warnings: Iterable[str] = ()
 ) -> Model:
     """Return the model of a file's declarations and of all that it imports.
 

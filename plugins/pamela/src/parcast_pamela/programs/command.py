@@ -29,8 +29,7 @@ def generate(
     context: typer.Context,
     program: Annotated[str, typer.Argument(help="A program: a name or a .py file.")],
     machine: Annotated[
-        str | None,
-        typer.Argument(help="The machine of a program of messages: a name or a file."),
+        str | None, typer.Argument(help="The machine of a program of messages: a name or a file.")
     ] = None,
     *,
     p: Annotated[
@@ -45,10 +44,7 @@ def generate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of either.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        output_option("A .pam file."),
-    ] = None,
+    output: Annotated[Path | None, output_option("A .pam file.")] = None,
 ) -> None:
     """Print a program as a model.
 

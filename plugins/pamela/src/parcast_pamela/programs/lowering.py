@@ -104,7 +104,6 @@ def model(
             )
         return _in_numbers(workload, query, stated=stated), {}
     unrolled = _unrolled(workload, query)
-    itself = _to_itself(unrolled)
     charges = _charges(workload, query, form)
     if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
         raise UnsupportedError(
@@ -123,14 +122,13 @@ def model(
         where = workload.content.tree.where or workload.name
         lines = Barrier(charges, names, where).text(substituted.body)
     else:
-        free = Free(charges, names, _aligned(unrolled), itself)
         values = parameters | {"size": query.p}
-        lines = free.text(cut(substituted.body, _joins(charges), lambda loop: _runs(loop, values)))
+        lines = _without_waits(unrolled, charges, names, substituted.body, values)
     assumed = [f"assume {truth(test, names)}" for test in substituted.assumed]
     equations = "\n".join([*assumed, *lines])
-    parameter_values = {names[name]: value for name, value in parameters.items()} | machine
+    numbers = {names[name]: value for name, value in parameters.items()} | machine
     parameter_values = {
-        name: value for name, value in parameter_values.items() if _mentions(equations, name)
+        name: value for name, value in numbers.items() if _mentions(equations, name)
     }
     belonging = [names[name] for name in substituted.derived if names[name] in parameter_values]
     head = [
@@ -139,6 +137,18 @@ def model(
         *_declarations(query.p, parameter_values, belonging, stated=stated),
     ]
     return "\n".join([*head, "", equations, ""]), parameter_values
+
+
+def _without_waits(
+    unrolled: Unrolled,
+    charges: Charges,
+    names: Mapping[str, str],
+    body: tuple[Statement, ...],
+    values: Mapping[str, int | float],
+) -> Iterator[str]:
+    """Return the lines of the form free, which leaves out waits for single messages."""
+    free = Free(charges, names, _aligned(unrolled), _to_itself(unrolled))
+    return free.text(cut(body, _joins(charges), lambda loop: _runs(loop, values)))
 
 
 def _declarations(

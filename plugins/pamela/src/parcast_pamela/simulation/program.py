@@ -24,15 +24,7 @@ from parcast_pamela.language.tree import (
     Use,
     walk,
 )
-from parcast_pamela.simulation.kernel import (
-    CHOICE,
-    DELAY,
-    FORK,
-    PARALLEL,
-    REPEAT,
-    SEQUENCE,
-    USE,
-)
+from parcast_pamela.simulation.kernel import CHOICE, DELAY, FORK, PARALLEL, REPEAT, SEQUENCE, USE
 
 #: Models that take more services and delays, or have more at once, are refused.
 MOST_EVENTS, MOST_AT_ONCE = 100_000_000, 20_000_000

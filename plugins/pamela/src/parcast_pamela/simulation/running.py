@@ -13,11 +13,7 @@ from parcast.quantities import generator
 from parcast_pamela.simulation import kernel
 from parcast_pamela.simulation.program import Simulation
 
-POLICIES: Mapping[str, int] = {
-    "fifo": kernel.FIFO,
-    "lifo": kernel.LIFO,
-    "random": kernel.RANDOM,
-}
+POLICIES: Mapping[str, int] = {"fifo": kernel.FIFO, "lifo": kernel.LIFO, "random": kernel.RANDOM}
 
 
 @attrs.frozen

@@ -8,19 +8,18 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast.errors import InvalidPointError, ParcastError
+from parcast.errors import InvalidPointError
 from parcast.model import Prediction, Query
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled, Values, theta_data
 from parcast_pamela.language.tree import Apply, walk
-from parcast_pamela.solvers import advice
+from parcast_pamela.solvers.preparation import formula_cost, refusal, waits_assumption
 from parcast_pamela.workload import (
     PROCESSES,
     Content,
     Pamela,
-    linked_model,
     machine_of,
     parameter_at,
     parameters_of,
@@ -41,16 +40,9 @@ class Options:
 class Bound:
     """The lower bound T^l; its formula is compiled once and evaluated exactly at each point."""
 
-    cost = staticmethod(advice.of_formulas)
-    assumptions = staticmethod(advice.of_bound)
-
-    def supports(self, query: Query) -> str | None:
-        """Return None, or what keeps the model from having a formula."""
-        try:
-            linked_model(query)
-        except ParcastError as error:
-            return str(error)
-        return None
+    supports = staticmethod(refusal)
+    assumptions = staticmethod(waits_assumption)
+    cost = staticmethod(formula_cost)
 
     def solve(self, query: Query) -> Prediction:
         """Return the bound at a query."""

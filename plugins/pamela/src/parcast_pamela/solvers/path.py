@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import attrs
 
-from parcast.errors import FileError, ParcastError, did_you_mean
+from parcast import Assumption
+from parcast.errors import FileError, did_you_mean
 from parcast.model import Prediction, Query
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import Compiled
-from parcast_pamela.solvers import advice
+from parcast_pamela.language.tree import Use, walk
+from parcast_pamela.solvers.preparation import formula_cost, refusal, waits_assumption
 from parcast_pamela.workload import Content, linked_model, machine_of, parameters_of
 
 _WITHOUT = "contention is left out: the time is too low where anything waits for a resource"
@@ -31,16 +34,17 @@ class Options:
 class Path:
     """phi, equation (2)."""
 
-    cost = staticmethod(advice.of_formulas)
-    assumptions = staticmethod(advice.of_path)
+    supports = staticmethod(refusal)
+    cost = staticmethod(formula_cost)
 
-    def supports(self, query: Query) -> str | None:
-        """Return None, or what keeps the model from having a formula."""
-        try:
-            linked_model(query)
-        except ParcastError as error:
-            return str(error)
-        return None
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what the critical path takes for granted."""
+        yield from waits_assumption(query)
+        used = _used(query)
+        yield Assumption(
+            "no contention: nothing waits for a resource",
+            f"contention for {', '.join(used)} is left out" if used else "",
+        )
 
     def solve(self, query: Query) -> Prediction:
         """Return the critical path, which is a lower bound too."""
@@ -60,6 +64,13 @@ class Path:
             notes=(note,),
             details={"formula": repr(compiled.critical_path)},
         )
+
+
+def _used(query: Query) -> list[str]:
+    """Return the resources that the model uses."""
+    trees = [equation.body for equation in linked_model(query).equations.values()]
+    uses = [node for tree in trees for node in walk(tree) if isinstance(node, Use)]
+    return sorted({use.resource for use in uses})
 
 
 @lru_cache(maxsize=32)

@@ -33,7 +33,7 @@ def interruptions(
     if arrivals.together and not trace.comparable:
         raise ParcastError(
             f"{trace.where}: the clocks of its ranks are not known to be one, so noise cannot "
-            "strike them together; leave ',together' away"
+            "strike them together; leave out ',together'"
         )
     rows, values = [np.empty(0, np.int64)], [np.empty((0, replications))]
     for rank in ranks.tolist():

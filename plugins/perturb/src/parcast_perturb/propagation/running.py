@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
+from parcast.cli import show_progress
 from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
-from parcast_perturb.progress import event_progress
 from parcast_perturb.propagation.buffers import grow_records, initial_state
 from parcast_perturb.propagation.deadlock import deadlock_error
 from parcast_perturb.propagation.deltas import deltas_of
@@ -55,7 +55,7 @@ class Delays:
 
     [site, then rank; absorbed or made], a mean over replications.
     """
-    clipped: Mapping[str, int]  #: how often less was taken away than asked
+    clipped: Mapping[str, int]  #: how often less was subtracted than stated
 
 
 def propagate(
@@ -137,7 +137,7 @@ def _run_all(
     work = trace.count * replications
     rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
     advance, reason = PROPAGATION.form(work), PAUSED
-    with event_progress(trace.count if work > _PROGRESS_WORK else 0) as tell:
+    with show_progress("events", shown=work > _PROGRESS_WORK) as tell:
         while reason != ENDED:
             if reason == NEEDS_RECORDS:
                 state = grow_records(state)
@@ -145,7 +145,7 @@ def _run_all(
                 window.move(state)
                 table, rounds = window.table, window.rounds
             reason = advance(table, deltas, state, rules, outcome, rounds)
-            tell(int(state.rank[:, CURSOR].sum()))
+            tell("events", float(state.rank[:, CURSOR].sum()), trace.count)
     return state
 
 

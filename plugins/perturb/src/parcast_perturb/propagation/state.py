@@ -129,7 +129,7 @@ class State(NamedTuple):
     record_delay: Any  #: [record, column, replication]
     order: Any  #: records by position, while a butterfly is computed
     changes: Any  #: [site, then rank; column], sums over events and replications
-    clipped: Any  #: how often less was taken away than asked, by what
+    clipped: Any  #: how often less was subtracted than stated, by what
 
 
 class Outcome(NamedTuple):

@@ -40,15 +40,7 @@ from parcast_perturb.propagation.state import (
     VALUE,
 )
 from parcast_traces.compilation import step
-from parcast_traces.trace.calls import (
-    ALL,
-    IESEND,
-    IRECV,
-    ISEND,
-    ISSEND,
-    RECV,
-    WAIT,
-)
+from parcast_traces.trace.calls import ALL, IESEND, IRECV, ISEND, ISSEND, RECV, WAIT
 from parcast_traces.trace.columns import END, INTO, KIND, OUT, SITE, START
 
 #: Times this close, relative to the clock, are one: as far as subtracting rounds.

@@ -109,7 +109,7 @@ class Question:
         times = _times(self.content, delays, warm_up) * (trace.tick or 1.0)
         details = {"events": trace.count, "clipped": dict(delays.clipped)}
         clipped = tuple(
-            f"{name}: {count:,} times less was taken away than the machines differ by"
+            f"{name}: in {count:,} cases less was subtracted than the machines differ by"
             for name, count in delays.clipped.items()
         )
         notes = (*trace.notes, *self.notes, *clipped)

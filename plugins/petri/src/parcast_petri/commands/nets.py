@@ -55,27 +55,24 @@ def net(
     settings: Settings = None,
 ) -> None:
     """Write the net of a program or a file as a picture, or in another format."""
-    from parcast.errors import FileError
-    from parcast.files import GRAPHS, whole_file, write_graph
+    from parcast.files import GRAPHS, check_file, write_bytes, write_graph, write_text
     from parcast_petri.nets import drawing
     from parcast_petri.nets.net_files import net_data
     from parcast_petri.nets.pnml.writing import write_pnml
 
     suffix = output.suffix.lower()
-    if suffix not in (*GRAPHS, ".pnml", ".json"):
-        raise FileError(f"{output}: end the name in {', '.join(GRAPHS)}, .pnml or .json")
+    check_file(output, "a net", (*GRAPHS, ".pnml", ".json"))
     subject = _subject(context, what, machine, p, settings, folded=folded)
     if suffix in GRAPHS:
         draw = drawing.dot if suffix == ".dot" else drawing.picture
         write_graph(draw(subject.net), output)
         return
-    with whole_file(output) as part:
-        if suffix == ".json":
-            part.write_text(json.dumps(net_data(subject.net), indent=1) + "\n", encoding="utf-8")
-        elif subject.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
-            part.write_bytes(subject.source.read_bytes())
-        else:
-            write_pnml(subject.net, part)
+    if suffix == ".json":
+        write_text(output, json.dumps(net_data(subject.net), indent=1) + "\n")
+    elif subject.source is not None:  # byte by byte, as ids, graphics and tools' blocks are
+        write_bytes(output, subject.source.read_bytes())
+    else:
+        write_pnml(subject.net, output)
 
 
 def animate(
@@ -95,10 +92,11 @@ def animate(
     settings: Settings = None,
 ) -> None:
     """Play a net step by step: in the terminal, or on an HTML page."""
-    from parcast.errors import FileError
-    from parcast.files import whole_file
+    from parcast.files import check_file, write_text
     from parcast_petri.nets import animation
 
+    if output is not None:
+        check_file(output, "an animation", (".html", ".htm"))
     subject = _subject(context, what, machine, p, settings)
     if output is None:
         for line in animation.lines(subject.arrays, steps):
@@ -106,11 +104,7 @@ def animate(
             if wait:
                 input()
         return
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"{output}: the animation is an HTML page; end the name in .html")
-    page = animation.page(subject.arrays, steps)
-    with whole_file(output) as part:
-        part.write_text(page, encoding="utf-8")
+    write_text(output, animation.page(subject.arrays, steps))
 
 
 def prove(

@@ -43,8 +43,7 @@ Arrivals = Annotated[
     str, typer.Option(help="Law of the times between arrivals; only its shape matters.")
 ]
 Scheduling = Annotated[
-    str,
-    typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH]."),
+    str, typer.Option(help="ps: equal shares; priority: the background first; rr:QUANTUM[,SWITCH].")
 ]
 Begin = Annotated[
     Beginning,

@@ -13,18 +13,38 @@ import numpy as np
 
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arcs import Whole
-from parcast_petri.nets.columns import (
-    Numbers,
-    burst,
-    enabled_at_first,
-    firing_order,
-    net_columns,
-)
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.columns import Numbers, burst, enabled_at_first, firing_order, net_columns
 from parcast_petri.nets.net import Net
 
 #: ``compiled`` and ``plain`` compute with floats, and alike; ``exact`` with fractions.
 Form = Literal["compiled", "plain", "exact"]
+
+
+@attrs.frozen(eq=False)
+class Memory:
+    """The two memories of the kernel: whole numbers, and seconds."""
+
+    m: Any
+    f: Any
+    sizes: Mapping[int, int]  #: of each column
+    slots: int  #: timers of transitions with several servers
+
+    def column(self, at: int, start: int = 0, end: int | None = None) -> list[Any]:
+        """Return the entries of a column, or some of them."""
+        memory = self.f if at in k.REAL else self.m
+        first = int(self.m[at])
+        return list(memory[first + start : first + (self.sizes[at] if end is None else end)])
+
+    def fill(self, at: int, values: Sequence[Any]) -> None:
+        """Set the first entries of a column."""
+        memory = self.f if at in k.REAL else self.m
+        first = int(self.m[at])
+        memory[first : first + len(values)] = values
+
+    def copy_from(self, other: Memory) -> None:
+        """Take over all entries of a memory of the same net, form and size."""
+        self.m[:] = other.m
+        self.f[:] = other.f
 
 
 @attrs.frozen(eq=False)

@@ -12,8 +12,7 @@ import numpy as np
 from parcast.quantities import generator
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arrays import Arrays
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.arrays import Arrays, Memory
 from parcast_petri.nets.net import NetError
 
 #: A run of more firings than these is given up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -14,7 +14,18 @@ from parcast_petri.programs.nodes import InitialJobs, Nodes, build_node
 from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.round_robin import Slots, build_slots
 from parcast_petri.programs.traffic import Source, build_messages, build_sources
-from parcast_petri.programs.warm_up import WarmUp, build_warm_up
+
+
+@attrs.frozen
+class WarmUp:
+    """Time before a program begins, in which jobs and traffic forget how they began.
+
+    A token in one place becomes those of others at the outset.
+    """
+
+    seconds: float
+    before: str
+    outset: tuple[str, ...]
 
 
 @attrs.frozen
@@ -53,3 +64,13 @@ def build_background(
         sources = build_sources(builder, query, rates)
     warm_up = build_warm_up(builder, loads.values())
     return BackgroundNet(loads, tuple(initial_jobs), tuple(slots), tuple(sources), warm_up)
+
+
+def build_warm_up(builder: NetBuilder, loads: Iterable[Load]) -> WarmUp | None:
+    """Build the time before the outset; None where the loads have nothing to forget."""
+    seconds = max((load.warm_up for load in loads if not load.memoryless), default=0.0)
+    if not seconds:
+        return None
+    before = builder.place("before")
+    builder.transition("begin", {before: 1}, dict.fromkeys(builder.outset, 1), delay=seconds)
+    return WarmUp(seconds, before, tuple(builder.outset))

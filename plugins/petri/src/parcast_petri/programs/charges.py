@@ -1,8 +1,7 @@
-"""What operations take of their processes, of disks and of wires; in seconds."""
+"""What operations take of their processes, in seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -11,7 +10,6 @@ import numpy as np
 from parcast.model import Costs
 from parcast.program.matching import Columns
 from parcast.program.source import SENDS
-from parcast_petri.programs.networks import Wires, network_numbers
 
 
 @attrs.frozen(eq=False)
@@ -42,25 +40,3 @@ class Charges:
         seconds[at] = costs.sending(table.amount[at])
         memory_bytes = None if table.memory is None else table.memory.tolist()
         return cls(table, cpu.tolist(), seconds.tolist(), memory_bytes)
-
-
-@attrs.frozen(eq=False)
-class Routes:
-    """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
-
-    network: Any
-    startup: Any
-    transfer: Any
-
-    @classmethod
-    def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
-        """Return the routes of messages of ``size`` bytes between these ranks."""
-        node, within = costs.placement.node, costs.placement.same_node(src, dst)
-        network = network_numbers(networks, node[src], node[dst])
-        startup = np.array([wires.startup for wires in networks])[network]
-        per_byte = np.array([wires.per_byte for wires in networks])[network]
-        return cls(
-            network,
-            np.where(within, costs.local_startup, startup),
-            size * np.where(within, costs.local_per_byte, per_byte),
-        )

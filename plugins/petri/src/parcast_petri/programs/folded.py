@@ -14,8 +14,8 @@ from parcast.program.matching import NOTHING, OPS, TIMING, matched_program
 from parcast_petri.machine.load import loads_of
 from parcast_petri.nets.net import Net
 from parcast_petri.options import Options
-from parcast_petri.programs.charges import Charges, Routes
-from parcast_petri.programs.networks import networks_of
+from parcast_petri.programs.charges import Charges
+from parcast_petri.programs.networks import Routes, networks_of
 from parcast_petri.programs.paper import Loop, Segment, Send, paper_net
 
 #: Loops of more segments than these are not looked for.

@@ -16,11 +16,10 @@ from parcast_petri.nets.net import Net
 from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import BackgroundNet, build_background
-from parcast_petri.programs.charges import Charges, Routes
-from parcast_petri.programs.computing import Computations, Computing
-from parcast_petri.programs.local_operations import LocalOperations
+from parcast_petri.programs.charges import Charges
+from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
 from parcast_petri.programs.net_builder import NetBuilder, timed
-from parcast_petri.programs.networks import Wires, network_numbers, networks_of
+from parcast_petri.programs.networks import Routes, Wires, network_numbers, networks_of
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import Pools
 from parcast_petri.programs.process import Process
@@ -285,10 +284,7 @@ class _Lowering:
         since = process.moment
         received = f"received {name}"
         moment = self.builder.transition(
-            f"receive {name}",
-            {self._arrived(send): 1},
-            {received: 1},
-            **timed(self.overhead),
+            f"receive {name}", {self._arrived(send): 1}, {received: 1}, **timed(self.overhead)
         )
         sent = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
         process.step("exchanged", name, [received, *sent])

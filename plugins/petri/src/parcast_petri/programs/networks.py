@@ -1,4 +1,4 @@
-"""The networks of a machine: which one a message takes, and what is shared on each."""
+"""The networks of a machine: what a message takes of which one, and what is shared on each."""
 
 from __future__ import annotations
 
@@ -103,3 +103,25 @@ def network_numbers(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
         nodes = list(wires.nodes)
         numbers[np.isin(src, nodes) & np.isin(dst, nodes)] = wires.number
     return numbers
+
+
+@attrs.frozen(eq=False)
+class Routes:
+    """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
+
+    network: Any
+    startup: Any
+    transfer: Any
+
+    @classmethod
+    def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
+        """Return the routes of messages of ``size`` bytes between these ranks."""
+        node, within = costs.placement.node, costs.placement.same_node(src, dst)
+        network = network_numbers(networks, node[src], node[dst])
+        startup = np.array([wires.startup for wires in networks])[network]
+        per_byte = np.array([wires.per_byte for wires in networks])[network]
+        return cls(
+            network,
+            np.where(within, costs.local_startup, startup),
+            size * np.where(within, costs.local_per_byte, per_byte),
+        )

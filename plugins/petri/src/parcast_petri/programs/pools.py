@@ -16,10 +16,10 @@ from parcast.model import Costs
 from parcast.program import Unrolled
 from parcast.program.matching import OPS, Columns, operation_columns
 from parcast.program.unroll import Pool
-from parcast_petri.programs.charges import Charges, Routes
+from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.local_operations import LocalOperations
 from parcast_petri.programs.net_builder import NetBuilder, timed
-from parcast_petri.programs.networks import Wires
+from parcast_petri.programs.networks import Routes, Wires
 from parcast_petri.programs.process import Process
 from parcast_petri.programs.transfers import Message, Transfers
 

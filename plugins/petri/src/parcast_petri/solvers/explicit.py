@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
 
-import attrs
-import numpy as np
-from numpy.typing import NDArray
-
+from parcast import Assumption
 from parcast.model import Prediction, Query
-from parcast.quantities import Replications, replicate
 from parcast_petri.kernel import layout as k
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import advice, preparation
+from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run, of_runs
-from parcast_petri.solvers.replay import Beginnings, Replay, untouched
-
-
-@attrs.frozen(eq=False)
-class Runs:
-    """Many runs of one program."""
-
-    replications: Replications
-    spent: Any  #: the mean of the parts of their times
-    firings: int
+from parcast_petri.solvers.replay import Beginnings, Replay, Runs, run_often, untouched
 
 
 class Explicit:
     """Runs a program's net with jobs that come and go, until the mean is known well enough."""
 
-    cost = staticmethod(advice.of_explicit_runs)
-    assumptions = staticmethod(advice.of_explicit)
+    cost = staticmethod(costs.several_runs)  #: jobs last beyond computations
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
         return preparation.refusal(query)
+
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what jobs in the net take for granted."""
+        yield from preparation.network_assumption(query)
+        if preparation.loads(query):
+            yield Assumption("jobs of others come at random, whatever the program does")
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
@@ -55,9 +46,7 @@ class Explicit:
         if random_traffic(query):
             notes.append("the traffic of others is simulated")
         notes += preparation.net_notes(program)
-        return of_runs(
-            query, runs.replications, runs.spent, notes, {**details, "firings": runs.firings}
-        )
+        return of_runs(query, runs, notes, details)
 
 
 def random(program: ProgramNet) -> bool:
@@ -72,12 +61,4 @@ def replications(query: Query, program: ProgramNet, least: int = 10) -> Runs:
     begin = Beginnings(playable, program.background)
     prepare = untouched if options.begin == "idle" else begin.draw
     replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)
-    spent: list[NDArray[np.float64]] = []
-
-    def sample(numbers: Sequence[int]) -> list[float]:
-        accounts = [program.records.read(replay.times(number)) for number in numbers]
-        spent.extend(account.spent.mean(axis=0) for account in accounts)
-        return [account.time for account in accounts]
-
-    replicated = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
-    return Runs(replicated, np.mean(spent, axis=0), replay.firings)
+    return run_often(replay, program.records, options, least)

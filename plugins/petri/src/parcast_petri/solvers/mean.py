@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from parcast import Assumption
 from parcast.model import Prediction, Query
 from parcast_petri.kernel import layout as k
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.solvers import advice, preparation
+from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run
 
 
 class Mean:
     """Plays the net of a program once, with mean delays (Anglano 1998, equations 1 to 6)."""
 
-    cost = staticmethod(advice.of_one_run)
-    assumptions = staticmethod(advice.of_mean)
+    cost = staticmethod(costs.one_run)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the program has no net here."""
         return preparation.refusal(query)
+
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what mean delays take for granted."""
+        yield from preparation.network_assumption(query)
+        if loaded := len(preparation.loads(query)):
+            yield Assumption(
+                "only one node is loaded, so that means are enough",
+                f"{loaded} are" if loaded > 1 else "",
+            )
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from parcast.model import Parts, Prediction, Query, Status
-from parcast.quantities import Replications
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.accounting import Account
+from parcast_petri.solvers.replay import Runs
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _BINDING = ("processor", "network", "storage", "synchronization")
@@ -29,16 +29,12 @@ def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -
 
 
 def of_runs(
-    query: Query,
-    replications: Replications,
-    spent: Any,
-    notes: Sequence[str],
-    details: Mapping[str, Any],
+    query: Query, runs: Runs, notes: Sequence[str], details: Mapping[str, Any]
 ) -> Prediction:
-    """Return the prediction of many runs; ``spent`` is the mean of their parts."""
+    """Return the prediction of many runs."""
     options: SampledOptions = query.options or SampledOptions()
-    estimate = replications.estimate
-    details = {**details, "replications": estimate.count}
+    replications, estimate = runs.replications, runs.replications.estimate
+    details = {**details, "firings": runs.firings, "replications": estimate.count}
     if options.deadline is not None:
         details["deadline"] = {
             "seconds": options.deadline,
@@ -54,7 +50,7 @@ def of_runs(
             f"after {estimate.count} runs the interval is +-{half:.2%} of the mean; give a larger "
             "petri.most or petri.tolerance"
         )
-    parts = _parts(spent)
+    parts = _parts(runs.spent)
     return Prediction(
         time=estimate.mean,
         parts=parts,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from parcast import Assumption
 from parcast.errors import UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program.matching import matched_program
@@ -14,7 +15,7 @@ from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
-from parcast_petri.programs.computing import MOVING
+from parcast_petri.programs.local_operations import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
@@ -45,6 +46,12 @@ def refusal(query: Query) -> str | None:
     except UnsupportedError as error:
         return str(error)
     return None
+
+
+def network_assumption(query: Query) -> Iterator[Assumption]:
+    """Yield what the net takes for granted where messages may meet."""
+    if query.machine.network.contention in ("endpoint", "bus"):
+        yield Assumption("messages that meet share the bandwidth by equal parts (option sharing)")
 
 
 def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:

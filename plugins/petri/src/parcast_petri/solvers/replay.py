@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.quantities import generator
+from parcast.quantities import Replications, generator, replicate
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arrays import Arrays
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.arrays import Arrays, Memory
 from parcast_petri.nets.token_game import Play
+from parcast_petri.options import SampledOptions
+from parcast_petri.programs.accounting import Records
 from parcast_petri.programs.background_net import BackgroundNet
 from parcast_petri.programs.nodes import InitialJobs, Renewals
 from parcast_petri.programs.round_robin import Slots
@@ -61,6 +63,28 @@ class Replay:
         self.firings += play.firings
 
 
+@attrs.frozen(eq=False)
+class Runs:
+    """Many runs of one program."""
+
+    replications: Replications
+    spent: Any  #: the mean of the parts of their times
+    firings: int
+
+
+def run_often(replay: Replay, records: Records, options: SampledOptions, least: int = 10) -> Runs:
+    """Run a program's net until its mean time is known as well as the options ask."""
+    spent: list[NDArray[np.float64]] = []
+
+    def sample(numbers: Sequence[int]) -> list[float]:
+        accounts = [records.read(replay.times(number)) for number in numbers]
+        spent.extend(account.spent.mean(axis=0) for account in accounts)
+        return [account.time for account in accounts]
+
+    replications = replicate(sample, tolerance=options.tolerance, least=least, most=options.most)
+    return Runs(replications, np.mean(spent, axis=0), replay.firings)
+
+
 @attrs.frozen
 class Beginnings:
     """Draws the jobs and messages of others that are there when a run begins."""
@@ -68,8 +92,17 @@ class Beginnings:
     net_arrays: Arrays
     background: BackgroundNet
     beside: int = 0  #: processes that always compute on each node, besides one that begins
-    _numbers: dict[int | str, NDArray[np.float64]] = attrs.field(factory=dict, init=False)
+    _jobs: dict[int | str, NDArray[np.float64]] = attrs.field(init=False)
     _place: dict[str, int] = attrs.field(init=False)
+
+    @_jobs.default
+    def _probabilities(self) -> dict[int | str, NDArray[np.float64]]:
+        """Return the probability of each number of jobs or fewer, by node and link."""
+        jobs = {
+            where: load.jobs(0 if load.scheduling == "priority" else self.beside)
+            for where, load in self.background.loads.items()
+        }
+        return {where: np.cumsum(probabilities) for where, probabilities in jobs.items()}
 
     @_place.default
     def _places(self) -> dict[str, int]:
@@ -77,16 +110,7 @@ class Beginnings:
 
     def room(self) -> int:
         """Return how many jobs there may be everywhere together."""
-        return sum(len(self._jobs(where)) for where in self.background.loads)
-
-    def _jobs(self, where: int | str) -> NDArray[np.float64]:
-        if where not in self._numbers:
-            load = self.background.loads[where]
-            probabilities = load.jobs(self.beside)
-            if load.scheduling == "priority":
-                probabilities = load.jobs(0)
-            self._numbers[where] = np.cumsum(probabilities)
-        return self._numbers[where]
+        return sum(map(len, self._jobs.values()))
 
     def draw(self, memory: Memory, draw: np.random.Generator) -> None:
         """Put a random number of jobs, part of their work done, on each node and link.
@@ -100,7 +124,7 @@ class Beginnings:
             for place in warm_up.outset:
                 self._mark(memory, place, 0)
         for where in self.background.loads:
-            count = int(np.searchsorted(self._jobs(where), draw.random()))
+            count = int(np.searchsorted(self._jobs[where], draw.random()))
             initial = [jobs for jobs in self.background.initial_jobs if jobs.where == where]
             slots = [turns for turns in self.background.slots if turns.node == where]
             shares = [*(group.share for group in initial), *(group.share for group in slots)]

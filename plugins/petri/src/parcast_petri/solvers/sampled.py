@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast import Assumption
 from parcast.model import Prediction, Query
-from parcast.quantities import replicate
+from parcast.program.matching import matched_program
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load
-from parcast_petri.nets.memory import Memory
+from parcast_petri.nets.arrays import Memory
 from parcast_petri.options import SampledOptions
-from parcast_petri.programs.computing import Computing
+from parcast_petri.programs.local_operations import Computing
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
-from parcast_petri.solvers import advice, preparation
+from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run, of_runs
-from parcast_petri.solvers.replay import Replay
+from parcast_petri.solvers.replay import Replay, run_often
 from parcast_petri.theory.transform import SharedCore, shared_core
 
 Array = NDArray[np.float64]
@@ -36,9 +37,6 @@ _MOST_PHASES = 16
 
 class Sampled:
     """Draws every computation by itself: exact for one, blind to what lasts beyond one."""
-
-    cost = staticmethod(advice.of_sampled_runs)
-    assumptions = staticmethod(advice.of_sampled)
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the loads have no closed form."""
@@ -65,6 +63,20 @@ class Sampled:
             )
         return None
 
+    def assumptions(self, query: Query) -> Iterator[Assumption]:
+        """Yield what times that are drawn one by one take for granted."""
+        yield from preparation.network_assumption(query)
+        if preparation.loads(query):
+            count = _computations(query)
+            yield Assumption(
+                "each computation meets other jobs than the one before it",
+                f"{count} follow each other" if count > 1 else "",
+            )
+
+    def cost(self, query: Query) -> float:
+        """Return the seconds of the runs, in each of which every computation is drawn by itself."""
+        return costs.several_runs(query, max(1, _computations(query)))
+
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         options: SampledOptions = query.options or SampledOptions()
@@ -81,22 +93,20 @@ class Sampled:
             lambda memory, draw: _stretch(memory, draw, tables),
             query.seed,
         )
-        spent: list[NDArray[np.float64]] = []
-
-        def sample(numbers: Sequence[int]) -> list[float]:
-            accounts = [program.records.read(replay.times(number)) for number in numbers]
-            spent.extend(account.spent.mean(axis=0) for account in accounts)
-            return [account.time for account in accounts]
-
-        replicated = replicate(sample, tolerance=options.tolerance, most=options.most)
+        runs = run_often(replay, program.records, options)
         note = (
             "too low where background jobs outlast a computation: each computation meets jobs "
             "independent of those of the one before"
         )
         notes = [note, *preparation.net_notes(program)]
-        return of_runs(
-            query, replicated, np.mean(spent, axis=0), notes, {**details, "firings": replay.firings}
-        )
+        return of_runs(query, runs, notes, details)
+
+
+def _computations(query: Query) -> int:
+    """Return how many computations a process has in the mean."""
+    unrolled = matched_program(query, pools=True).unrolled
+    ranks = (len(unrolled.ranks_of(block)) for block in unrolled.blocks if block.op == "compute")
+    return sum(ranks) // query.p
 
 
 def no_closed_form(load: Load) -> str | None:

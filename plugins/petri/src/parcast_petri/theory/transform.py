@@ -7,7 +7,7 @@ node in its steady state, beta the phases of jobs under way, and 1/w on an idle 
 
 Where k jobs are there at first, outlast the demand, and no other comes, the time is (k + 1) x: it
 takes each of these values with a positive probability, and its density jumps there. No sum of waves
-converges beside a jump, so the transform is taken apart. One eigenvalue of the matrix, z =
+converges beside a jump, so the transform is split. One eigenvalue of the matrix, z =
 lambda (1 - P(s)) with P that of a busy period, is right of -s, and all others left of it; with
 the part of the first in front the transform is G_0/(1 - Q e^-sx), the sum of the G_0 Q^k e^-ksx,
 each of which is that of a smooth function that begins at k x.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parcast.cli import output_option
-from parcast.errors import FileError, ParcastError
-from parcast.files import check_folder, write_text
+from parcast.errors import ParcastError
+from parcast.files import check_file, write_text
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -58,7 +58,8 @@ def machine(
         machine_text,
     )
 
-    _check_output(output)
+    if output is not None:
+        check_file(output, "a machine", [".toml"])
     values = [
         *(from_poly1(poly1) if poly1 is not None else ()),
         *(from_comms1(comms1) if comms1 is not None else ()),
@@ -78,11 +79,3 @@ def machine(
         typer.echo(text, nl=False)
         return
     write_text(output, text)
-
-
-def _check_output(output: Path | None) -> None:
-    if output is None:
-        return
-    if output.suffix.lower() != ".toml":
-        raise FileError(f"{output}: a machine is written as .toml.")
-    check_folder(output)

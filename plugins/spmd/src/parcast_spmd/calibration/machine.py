@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from parcast.errors import ParcastError, UnitError
-from parcast.files import toml_value
+from parcast.files import table_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_spmd.calibration.fitting import (
     Line,
@@ -144,21 +144,13 @@ def contention(values: list[Value]) -> float | None:
 
 def machine_text(name: str, values: list[Value]) -> str:
     """Return the machine's file in TOML, every number with its source."""
-    lines = [f"name = {toml_value(name)}", 'source = "low-level kernels"']
-    for part in dict.fromkeys(value.key.partition(".")[0] for value in values):
-        lines += ["", f"[{part}]"]
-        for value in values:
-            if value.key.startswith(f"{part}."):
-                lines.append(f"{value.key.partition('.')[2]} = {toml_value(value.text)}")
-                level = contention(values) if value.key == "network.saturation" else None
-                lines[-1] += f"  # w = bandwidth / saturation = {level:.3g}" if level else ""
-    lines += ["", "[sources]"]
-    lines += [f'"{value.key}" = {toml_value(value.source)}' for value in values]
-    return "\n".join(lines) + "\n"
+    level = contention(values)
+    comment = "" if level is None else f"w = bandwidth / saturation = {level:.3g}"
+    return table_text(machine_data(name, values), {("network", "saturation"): comment})
 
 
 def machine_data(name: str, values: list[Value]) -> dict[str, Any]:
-    """Return what `machine_text` says, as data."""
+    """Return the machine as data, every number with its source."""
     data: dict[str, Any] = {"name": name, "source": "low-level kernels"}
     for value in values:
         part, _, key = value.key.partition(".")

@@ -67,7 +67,7 @@ def _job_class(element: Element, where: str) -> JobClass:
         raise FileError(f"{position} is <{element.tag}>; only closed classes are taken.")
     population = whole(attribute(element, "population", position), f"{position}: population")
     if number(element.get("priority", "0"), f"{position}: priority"):
-        raise FileError(f"{position} has a priority, which is not followed; set it to 0.")
+        raise FileError(f"{position} has a priority, which is not supported; set it to 0.")
     return JobClass(name=name, population=population)
 
 
@@ -112,7 +112,7 @@ def _service(text: str, position: str) -> float:
     """Return a mean service time; a list by number of jobs must be constant."""
     times = {number(time, position) for time in text.split(";")}
     if len(times) > 1:
-        raise FileError(f"{position} depends on the number of jobs, which is not followed.")
+        raise FileError(f"{position} depends on the number of jobs, which is not supported.")
     return times.pop()
 
 

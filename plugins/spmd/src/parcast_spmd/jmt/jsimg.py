@@ -103,7 +103,7 @@ def _job_class(element: Element, where: str) -> JobClass:
     if element.get("type") != "closed":
         raise FileError(f"{position} is {element.get('type')!r}; only closed classes are taken.")
     if element.get("priority", "0") != "0":
-        raise FileError(f"{position} has a priority, which is not followed; set it to 0.")
+        raise FileError(f"{position} has a priority, which is not supported; set it to 0.")
     customers = whole(attribute(element, "customers", position), f"{position}: customers")
     return JobClass(name=name, population=customers)
 
@@ -143,7 +143,7 @@ def _check_section(section: Element, position: str) -> None:
     for parameter in section:
         name = parameter.get("name", "")
         if name not in allowed:
-            raise FileError(f"{position}: {name!r} is not followed here; remove it.")
+            raise FileError(f"{position}: {name!r} is not supported here; remove it.")
         entries = by_class(parameter).values()
         value = parameter.findtext("value", "").strip()
         wrong = {

@@ -54,7 +54,7 @@ def mean_service(strategy: Element, position: str) -> tuple[float | None, bool]:
         return 0.0, True
     children = list(strategy)
     if kind != "ServiceTimeStrategy" or len(children) != 2:
-        raise FileError(f"{position} is by {kind!r}, which is not followed; give a distribution.")
+        raise FileError(f"{position} is by {kind!r}, which is not supported; give a distribution.")
     name = last(children[0].get("classPath"))
     if name not in _MEANS:
         names = ", ".join(_MEANS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, Literal
 
 import attrs
@@ -47,7 +46,7 @@ class Demands:
     @property
     def variance(self) -> float:
         """Return the variance of a computation whose mean is 1."""
-        return _variance(self.distribution)
+        return self.distribution.variance
 
     @property
     def constant(self) -> bool:
@@ -62,12 +61,6 @@ class Demands:
 
 #: w of the words for contention that have one.
 LEVELS = {"none": 0.0, "bus": 1.0}
-
-
-@lru_cache(maxsize=256)
-def _variance(law: Distribution) -> float:
-    """Return a variance, which of many samples takes long and is asked for at every point."""
-    return law.variance
 
 
 def contention_level(query: Query) -> float | None:

@@ -15,7 +15,7 @@ from parcast_spmd.models.phase_answer import Sampled
 from parcast_spmd.mva.mva_kernels import Floats
 from parcast_spmd.simulation.kernel import Runs, Stations
 
-#: Bursts of runs that are played side by side: more take longer each, fewer start more often.
+#: Bursts of runs that are simulated side by side: more take longer each, fewer start more often.
 TOGETHER = 1 << 12
 #: Batches that are kept, and those before them that are not.
 KEPT, WARM = 32, 8
@@ -44,7 +44,7 @@ def make_stations(phase: Demands, *, geometric: bool) -> Stations:
     phase
         Its options are those of a solver that samples.
     geometric
-        Whether to play the paper's model: a geometric number of bursts, whose delay is one
+        Whether to simulate the paper's model: a geometric number of bursts, whose delay is one
         random time; else exactly n_io bursts, whose computations vary.
 
     Raises
@@ -58,7 +58,7 @@ def make_stations(phase: Demands, *, geometric: bool) -> Stations:
         )
     if not geometric and phase.bursts % 1:
         raise UnsupportedError(
-            f"{phase.bursts:g} bursts in a cycle cannot be played; give a whole number"
+            f"{phase.bursts:g} bursts in a cycle cannot be simulated; give a whole number"
         )
     uneven, jobs = phase.uneven, phase.groups
     if geometric:

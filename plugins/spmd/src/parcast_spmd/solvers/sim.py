@@ -16,9 +16,9 @@ from parcast_spmd.solvers.phases import STEADY, WORDS, PhaseModel, PhaseSolver, 
 #: one core of a server of 2023, rounded up.
 _RANDOM_SECONDS, _CONSTANT_SECONDS, _LOAD_SECONDS = 0.1, 0.01, 1.0
 
-_PLAYED = (
-    "the paper's model is played: delays drawn as a whole, bursts geometric in number "
-    "(spmd.sim.bursts=fixed plays exactly as many as the workload says)"
+_SIMULATED = (
+    "the paper's model is simulated: delays drawn as a whole, bursts geometric in number "
+    "(spmd.sim.bursts=fixed simulates exactly as many as the workload says)"
 )
 
 
@@ -31,7 +31,7 @@ def sim() -> PhaseSolver:
 def assumptions(query: Query) -> Iterator[Assumption]:
     """Yield what the simulation takes for granted."""
     yield from network_assumption(query)
-    yield Assumption("who waits for whom is not followed, only how many wait for each other")
+    yield Assumption("who waits for whom is not modeled, only how many wait for each other")
 
 
 def cost(query: Query) -> float:
@@ -47,7 +47,7 @@ def solve(phases: Sequence[Demands]) -> list[Answer]:
 
 
 def is_geometric(phase: Demands) -> bool:
-    """Whether to play the paper's geometric number of bursts; see `SimOptions`.
+    """Whether to simulate the paper's geometric number of bursts; see `SimOptions`.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def is_geometric(phase: Demands) -> bool:
 
 
 def is_steady(phase: Demands) -> bool:
-    """Whether an asynchronous phase is played in steady state; see `SimOptions`.
+    """Whether an asynchronous phase is simulated in steady state; see `SimOptions`.
 
     Raises
     ------
@@ -97,11 +97,11 @@ def _solve(phase: Demands) -> Answer:
 
 
 def _whole(phase: Demands) -> Answer:
-    """Return the answer of all cycles played, with the wait for the last process."""
+    """Return the answer of all cycles simulated, with the wait for the last process."""
     cycles = phase.cycles
     if cycles % 1:
         raise UnsupportedError(
-            f"{cycles:g} cycles cannot be played as a whole; give a whole number"
+            f"{cycles:g} cycles cannot be simulated as a whole; give a whole number"
         )
     simulated = simulate_to_the_end(
         phase, make_stations(phase, geometric=is_geometric(phase)), int(cycles)
@@ -123,4 +123,4 @@ def notes(phase: Demands, _: Answer) -> Iterator[str]:
     if phase.model != "sio" and is_steady(phase) and phase.groups > 1 and not phase.constant:
         yield STEADY
     if is_geometric(phase):
-        yield _PLAYED
+        yield _SIMULATED

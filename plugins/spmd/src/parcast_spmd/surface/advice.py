@@ -144,12 +144,12 @@ def limits(rows: Iterable[Row], threshold: float) -> Iterator[Limits]:
         )
 
 
-def enough_disks(rows: Iterable[Row], within: float = 0.01) -> dict[int, int]:
+def enough_disks(rows: Iterable[Row]) -> dict[int, int]:
     """Return for each p the fewest disks whose time is within 1 % of the least at that p."""
     by_processes: dict[int, list[Row]] = {}
     for row in answered(rows):
         by_processes.setdefault(row.p, []).append(row)
-    longest = {p: (1 + within) * min(map(_time, group)) for p, group in by_processes.items()}
+    longest = {p: 1.01 * min(map(_time, group)) for p, group in by_processes.items()}
     return {
         p: min(row.d for row in group if _time(row) <= longest[p])
         for p, group in sorted(by_processes.items())

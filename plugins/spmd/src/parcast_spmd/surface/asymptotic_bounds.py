@@ -44,7 +44,7 @@ def asymptotes(phases: Sequence[Mapping[str, Any]]) -> Asymptotes:
     -----
     They bound the answer of the phase's own model: equation 16, the exact chain or the mean of
     runs for synchronous I/O, the steady state of the product-form network for asynchronous I/O,
-    the deterministic schedule for constant bursts. What is played or approximated has the lower
+    the deterministic schedule for constant bursts. What is simulated or approximated has the lower
     asymptotic bound alone; of processes that differ nothing is said.
     """
     bounds = [_bounds(phase) for phase in phases]

@@ -13,7 +13,7 @@ import attrs
 import typer
 
 from parcast.cli import check_output, output_option
-from parcast.comparison import split_assignment
+from parcast.comparison import read_overs, split_assignment
 from parcast.errors import ParcastError, UnitError
 from parcast.quantities import parse_numbers, to_base
 
@@ -65,15 +65,11 @@ def surface(
         str, typer.Option(help="A processor pays while it adds this to the speedup.")
     ] = "10%",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
-    output: Annotated[
-        Path | None,
-        output_option("Write a file; its suffix is the format."),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write a file; its suffix is the format.")] = None,
 ) -> int:
     """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
     from parcast.cli import show_progress
     from parcast_spmd.surface.advice import parse_budget
-    from parcast_spmd.surface.over import parse_over
     from parcast_spmd.surface.report import advise, lines
     from parcast_spmd.surface.survey import survey
 
@@ -87,7 +83,7 @@ def surface(
             machine,
             p=parse_numbers("-p", p),
             d=None if d is None else parse_numbers("-d", d),
-            over=[parse_over(text) for text in over or ()],
+            over=list(read_overs(over or ()).values()),
             settings=dict(map(split_assignment, settings or ())),
             solver=solver,
             tell=tell,

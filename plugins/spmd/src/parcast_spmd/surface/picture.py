@@ -14,6 +14,8 @@ LETTERS: Mapping[str, str] = {
     "network": "N",
     "storage": "D",
 }
+#: How large pictures are at most, in characters and cells.
+_MAP_ROWS, _TABLE_ROWS, _TABLE_COLUMNS = 16, 11, 8
 #: No answer at this point.
 _NONE = "."
 _WORDS = ("P processor", "S synchronization", "N network", "D disk", ". no answer")
@@ -53,11 +55,11 @@ def sample(
     return sorted(chosen)
 
 
-def bottleneck_map(rows: Sequence[Row], width: int = 80, height: int = 16) -> list[str]:
+def bottleneck_map(rows: Sequence[Row], width: int = 80) -> list[str]:
     """Return the lines of a map of what binds: p to the right, d upwards, both on a log scale."""
     letter_at = {(row.p, row.d): LETTERS.get(row.binding or "", _NONE) for row in rows}
     answered = [point for point, letter in letter_at.items() if letter != _NONE]
-    disks = sample((row.d for row in rows), height, Counter(d for _, d in answered))
+    disks = sample((row.d for row in rows), _MAP_ROWS, Counter(d for _, d in answered))
     margin = len(f"d = {disks[-1]}") + 1
     room = width - margin - len(str(max(row.p for row in rows)))
     processes = sample((row.p for row in rows), room, Counter(p for p, _ in answered))
@@ -85,12 +87,12 @@ def _ticks(values: Sequence[int], margin: int, wide: int) -> str:
     return line
 
 
-def speedup_table(rows: Sequence[Row], most_p: int = 11, most_d: int = 8) -> list[tuple[str, ...]]:
+def speedup_table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return the cells of a table of speedups, a row for each p and a column for each d."""
     row_at = {(row.p, row.d): row for row in rows}
     answered = [point for point, row in row_at.items() if row.time is not None]
-    disks = sample((row.d for row in rows), most_d, Counter(d for _, d in answered))
-    processes = sample((row.p for row in rows), most_p, Counter(p for p, _ in answered))
+    disks = sample((row.d for row in rows), _TABLE_COLUMNS, Counter(d for _, d in answered))
+    processes = sample((row.p for row in rows), _TABLE_ROWS, Counter(p for p, _ in answered))
     table = [(str(p), *(_speedup(row_at.get((p, d))) for d in disks)) for p in processes]
     return [("p \\ d", *map(str, disks)), *table]
 

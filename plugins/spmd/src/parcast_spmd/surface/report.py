@@ -19,7 +19,6 @@ from parcast_spmd.surface.advice import (
     limits,
 )
 from parcast_spmd.surface.picture import bottleneck_map, sample, speedup_table
-from parcast_spmd.surface.text_table import align
 
 
 @attrs.frozen
@@ -112,7 +111,7 @@ def _single(advice: Advice, budget: Budget | None, threshold: float, width: int)
         *bottleneck_map(advice.rows, width),
         "",
         "speedup",
-        *align([*table, ("pays to p", *pays)]),
+        *_align([*table, ("pays to p", *pays)]),
         "",
         f"fastest: {_describe(advice.best)}",
     ]
@@ -179,12 +178,12 @@ def _combinations(
         table.append((*values, *point, row.binding or "-", pays))
     criterion = "fastest" if budget is None else f"fastest within {budget.text}"
     if not several:
-        return align([line[:-1] for line in table])
+        return _align([line[:-1] for line in table])
     return [
         f"the {criterion} point of each setting, its speedup over its own p=1 and d=1,",
         f"and the p up to which a processor adds {threshold:.3g} to that speedup",
         "",
-        *align(table),
+        *_align(table),
     ]
 
 
@@ -196,3 +195,16 @@ def _values(results: Results, advice: Sequence[Advice]) -> Iterator[list[str]]:
     }
     for entry in advice:
         yield [str(texts[name][value]).split()[0] for name, value in entry.chosen.items()]
+
+
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines, numbers flush right below their column's head and words flush left."""
+    columns = list(zip(*rows, strict=True))
+    cells = [_justified(column) for column in columns]
+    return ["  ".join(line).rstrip() for line in zip(*cells, strict=True)]
+
+
+def _justified(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells))
+    numbers = all(not cell or cell[0].isdigit() or cell == "-" for cell in cells[1:])
+    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in cells]

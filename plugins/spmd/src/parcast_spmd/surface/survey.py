@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from parcast import ParcastError, Registry, Results, Row
-from parcast.comparison import Tell, silent
+from parcast.comparison import Over, Tell, silent
 from parcast.errors import UnknownNameError
 from parcast_spmd.surface.asymptotic_bounds import asymptotes
-from parcast_spmd.surface.over import Over, combinations
 
 if TYPE_CHECKING:
     from parcast.comparison import MachineLike, WorkloadLike
@@ -58,33 +59,29 @@ def survey(
     Raises
     ------
     ParcastError
-        If the solver is of another family, a setting is given twice, there are more than a
-        million points, or `Registry.compare` refuses what is asked.
+        If the solver is of another family, there are more than a million points, or
+        `Registry.compare` refuses what is asked.
     """
     p, d = tuple(p), None if d is None else tuple(d)
-    settings = dict(settings or {})
-    _check(registry, solver, over, settings)
-    grid = combinations(over)
-    points = len(p) * len(d or (1,)) * len(grid)
+    _check(registry, solver, over)
+    points = len(p) * len(d or (1,)) * prod(len(setting.values) for setting in over)
     if points > MOST_POINTS:
         raise ParcastError(f"{points:,} points are more than {MOST_POINTS:,}; use larger steps")
-    work, mach = registry.workload(workload), registry.machine(machine)
     with _without_collection():
-        comparisons = [
-            registry.compare(
-                work, mach, p=p, d=d, solvers=solver, settings={**settings, **chosen}, tell=tell
-            )
-            for chosen in grid
-        ]
-        numbers = {
-            setting.name: dict(zip(setting.values, setting.number, strict=True)) for setting in over
-        }
+        results = registry.compare(
+            workload, machine, p=p, d=d, solvers=solver, settings=settings,
+            over={setting.name: setting.values for setting in over}, tell=tell,
+        )  # fmt: skip
+        combinations = list(product(*(setting.number for setting in over)))
+        each = len(results.rows) // len(combinations)
         rows = tuple(
-            _enrich(row, {name: numbers[name][value] for name, value in chosen.items()})
-            for chosen, results in zip(grid, comparisons, strict=True)
-            for row in results.rows
+            _enrich(
+                row, {setting.name: number for setting, number in zip(over, numbers, strict=True)}
+            )
+            for start, numbers in enumerate(combinations)
+            for row in results.rows[start * each : (start + 1) * each]
         )
-    origin = {**comparisons[0].provenance, "settings": settings}
+    origin = dict(results.provenance)
     if over:
         origin["over"] = {
             setting.name: {
@@ -97,17 +94,16 @@ def survey(
     return Results(rows, origin, writers=registry.writers)
 
 
-def _check(
-    registry: Registry, solver: str, over: Sequence[Over], settings: Mapping[str, Any]
-) -> None:
+def _check(registry: Registry, solver: str, over: Sequence[Over]) -> None:
     names = {"spmd", *(name for name, entry in registry.solvers.items() if entry.family == "spmd")}
     if solver not in names:
         raise UnknownNameError(
             f"A surface is asked of spmd, not of {solver!r}; choose from {', '.join(sorted(names))}"
         )
+    others = {entry.family for entry in registry.solvers.values()} - {"spmd"}
     for setting in over:
-        if setting.name in settings:
-            raise ParcastError(f"{setting.name} is both set and varied over; keep one of the two")
+        if setting.name.partition(".")[0] in others:
+            raise ParcastError(f"--over {setting.name}: it is an option of no solver of spmd")
 
 
 def _enrich(row: Row, chosen: Mapping[str, Any]) -> Row:

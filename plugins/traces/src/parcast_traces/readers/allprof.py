@@ -233,12 +233,7 @@ class _Writer:
         return requests
 
     def _peer(self, call: _Call, comm: Name, position: int) -> int:
-        rank = self.handles.comms.rank_of(comm, position)
-        if rank < 0:
-            members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
-                            f"{members} members")  # fmt: skip
-        return rank
+        return self.handles.comms.peer(comm, position, call.where)
 
     def _message(self, call: _Call, times: tuple[float, float]) -> None:
         name, comm, position, tag = call.name, self.handles.of(call), call.whole("peer"), 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from parcast.errors import FileError
 from parcast_traces.trace.recording import Recording
 
 #: A communicator: 0 is that of all ranks, as a `Recording` has it.
@@ -47,7 +48,17 @@ class Communicators:
         for name, members in self.members.items():
             recording.communicator(name, members)
 
-    def rank_of(self, name: Name, position: int) -> int:
-        """Return the rank at a position, or -1 if there is none."""
+    def peer(self, name: Name, position: int, where: str) -> int:
+        """Return the rank at a position.
+
+        Raises
+        ------
+        FileError
+            If there is none; ``where`` is the call's place.
+        """
         members = self.members[name]
-        return members[position] if 0 <= position < len(members) else -1
+        if not 0 <= position < len(members):
+            raise FileError(
+                f"{where}: the peer is {position}, and the communicator has {len(members)} members"
+            )
+        return members[position]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.errors import FileError, UnsupportedError
+from parcast.errors import UnsupportedError
+from parcast.files import check_suffix
 from parcast.plugins import load
 from parcast_traces.trace.calls import CALLS, NAMES, SLEEP
 from parcast_traces.trace.columns import BYTES, NAME, SITE, Trace
@@ -24,6 +25,9 @@ WRITERS: Mapping[str, str] = {
     ".trace": "parcast_traces.readers.columnar:write",
 }
 
+#: Of files that a trace can be written to; the last is a picture of two runs.
+SUFFIXES = (*WRITERS, ".perfetto.json")
+
 
 def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
     """Write a trace in the format that a suffix names; return what the format cannot hold.
@@ -35,18 +39,13 @@ def write_trace(trace: Trace, path: Path) -> tuple[str, ...]:
     UnsupportedError
         If the format cannot hold this trace.
     """
-    target = WRITERS.get(path.suffix.lower())
-    if target is None:
-        raise FileError(
-            f"{path}: no writer has the suffix {path.suffix!r}. Known: {', '.join(WRITERS)}, "
-            ".perfetto.json"
-        )
+    check_suffix(path, "a trace", SUFFIXES)
     suffix, losses = path.suffix.lower(), dict[str, None]()
     if suffix != ".trace":
         _refuse(trace)
     if suffix not in (".trace", ".json"):
         losses.update(dict.fromkeys(_losses(trace, sites=suffix != ".otf2")))
-    return tuple({**losses, **dict.fromkeys(load(target)(trace, path))})
+    return tuple({**losses, **dict.fromkeys(load(WRITERS[suffix])(trace, path))})
 
 
 def _refuse(trace: Trace) -> None:

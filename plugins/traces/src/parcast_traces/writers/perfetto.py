@@ -79,10 +79,7 @@ def _lines(trace: Trace, delays: Floats) -> Iterator[str]:
 
 def _events(trace: Trace, delays: Floats, scale: float) -> Iterator[dict[str, Any]]:
     got = received(trace)
-    runs = (
-        (trace.events.times[:, START], trace.events.times[:, END]),
-        spans(trace, delays),
-    )
+    runs = ((trace.events.times[:, START], trace.events.times[:, END]), spans(trace, delays))
     origin = float(trace.events.times[:, START].min(initial=0.0)) if trace.count else 0.0
     for process, (name, (starts, ends)) in enumerate(zip(_RUNS, runs, strict=True), 1):
         yield _metadata("process_name", process, 0, name)

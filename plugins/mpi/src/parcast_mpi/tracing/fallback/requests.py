@@ -37,11 +37,7 @@ def received(status: MPI.Status, members: Sequence[int] | None) -> dict[str, int
     if members is None or status.Get_source() < 0:
         return {}
     count = status.Get_elements(MPI.BYTE)
-    return {
-        "peer": members[status.Get_source()],
-        "tag": status.Get_tag(),
-        "amount": max(count, 0),
-    }
+    return {"peer": members[status.Get_source()], "tag": status.Get_tag(), "amount": max(count, 0)}
 
 
 def _completing_one(name: str, kind: str) -> Any:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from parcast.files import write_bytes
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.net import Given, Net, NetError, Tokens, Transition
 from parcast_petri.nets.net_files import transition_data
@@ -17,7 +18,7 @@ _TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"
 def write_pnml(net: Net, path: Path) -> None:
     """Write a net; `read_pnml` gives it back, equal in every number."""
     ET.indent(root := element(net))
-    path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+    write_bytes(path, ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
 
 
 def element(net: Net) -> ET.Element:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import FileError, UnsupportedError, shorten
+from parcast.errors import UnsupportedError, shorten
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
 from parcast_traces.readers.dumpi.calls import Call, calls_of
 from parcast_traces.readers.rank_files import check_size, rank_files
@@ -177,12 +177,7 @@ class _Writer:
                                 site=name)  # fmt: skip
 
     def _peer(self, call: Call, comm: Name, position: int) -> int:
-        rank = self.handles.comms.rank_of(comm, position)
-        if rank < 0:
-            members = len(self.handles.comms.members[comm])
-            raise FileError(f"{call.where}: the peer is {position}, and the communicator has "
-                            f"{members} members")  # fmt: skip
-        return rank
+        return self.handles.comms.peer(comm, position, call.where)
 
     def _size(self, call: Call, count: str, kind: str) -> int:
         text = call.text(kind)

@@ -1,17 +1,18 @@
-"""``--over NAME=VALUES``: a setting that takes several values, such as 60..480*2 MFLOP/s."""
+"""Settings that take several values: ``--over NAME=VALUES``, such as 60..480*2 MFLOP/s."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
-from parcast.comparison import split_assignment
+from parcast.comparison.settings import split_assignment
 from parcast.errors import ParcastError, UnitError
-from parcast.quantities import parse_quantity
+from parcast.quantities.formulas import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
@@ -67,22 +68,40 @@ def parse_over(text: str) -> Over:
     return Over(name, tuple(texts.values()), unit)
 
 
-def combinations(overs: Sequence[Over]) -> list[dict[str, str]]:
-    """Return every combination of values, the last setting varying fastest.
+def read_overs(texts: Sequence[str]) -> dict[str, Over]:
+    """Return the settings that vary, by name.
 
     Raises
     ------
     ParcastError
-        If a setting is given twice.
+        If one is wrong, or given twice.
     """
-    names = [over.name for over in overs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParcastError(f"--over {name} is given twice; list all its values in one")
-    return [
-        dict(zip(names, values, strict=True))
-        for values in itertools.product(*(over.values for over in overs))
-    ]
+    overs: dict[str, Over] = {}
+    for over in map(parse_over, texts):
+        if over.name in overs:
+            raise ParcastError(f"--over {over.name} is given twice; list all its values in one")
+        overs[over.name] = over
+    return overs
+
+
+def combinations(
+    over: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Yield every combination, the last setting varying fastest, and which have no first value.
+
+    Raises
+    ------
+    ParcastError
+        If a setting has no value, or is one of those that are the same everywhere.
+    """
+    for name, values in over.items():
+        if name in settings:
+            raise ParcastError(f"{name} is both set and varied over; keep one of the two")
+        if not values:
+            raise ParcastError(f"{name} is varied over no values; give one at least")
+    for places in itertools.product(*(range(len(values)) for values in over.values())):
+        at = dict(zip(over, places, strict=True))
+        yield {name: over[name][place] for name, place in at.items()}, [n for n in at if at[n]]
 
 
 def _values(piece: str, text: str) -> Iterator[str]:

@@ -1,0 +1,36 @@
+"""What the solvers ask of a model first: whether there is one, and what its formulas assume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import Assumption, Query
+from parcast.errors import ParcastError
+from parcast_pamela.workload import linked_model
+
+#: Seconds to compile an equation and evaluate it: on one core of a server of 2023, rounded up.
+_COMPILED = 5e-3
+
+
+def refusal(query: Query) -> str | None:
+    """Return None, or what keeps the workload from having a model on the machine."""
+    try:
+        linked_model(query)
+    except ParcastError as error:
+        return str(error)
+    return None
+
+
+def waits_assumption(query: Query) -> Iterator[Assumption]:
+    """Yield what a model takes for granted of processes that wait."""
+    dropped = query.workload.content.form == "free" and query.p > 1
+    yield Assumption(
+        "processes wait for all others at once, never for a single message",
+        "form free leaves out waits for single messages" if dropped else "",
+    )
+
+
+def formula_cost(query: Query) -> float:
+    """Return the seconds that compiling takes; sizes and processes make no difference."""
+    model = linked_model(query)
+    return _COMPILED * (len(model.equations) + len(model.lets))
