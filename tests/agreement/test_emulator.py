@@ -36,6 +36,16 @@ def test_tasks_of_pools_go_to_the_same_processes(contention, programs):
         assert_agrees(made, (process_run,))
 
 
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_all_that_a_network_may_say_is_followed(contention, programs):
+    for seed in range(programs // 3):
+        pools = seed % 3 == 0
+        made = random_program(
+            seed, contention=contention, network=True, wildcards=seed % 2 == 0, pools=pools
+        )
+        assert_agrees(made, (process_run,) if pools else (process_run, compiled_run))
+
+
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
     """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
     for seed in range(programs // 3):

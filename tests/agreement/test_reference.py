@@ -70,6 +70,25 @@ def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
             assert spent == pytest.approx(np.array(parts), abs=1e-11 * last), made.source
 
 
+@pytest.mark.parametrize("contention", [*CONTENTION, "fair"])
+def test_both_evaluators_agree_on_all_that_a_network_may_say(contention, programs):
+    """Sizes, levels, headers, ports, transfers that wait, overhead by message, shared links."""
+    for seed in range(programs // 4):
+        features = {"wildcards": True, "pools": True} if seed % 2 else {}
+        made = random_program(
+            seed, contention=contention, network=True, decimal=seed % 4 > 1, **features
+        )
+        exact = by_sweep(*made.exact)
+        assert exact == by_events(*made.exact), made.source
+        ends, last = [*map(float, exact.ends)], float(max(exact.ends))
+        parts = [[float(seconds) for seconds in spent.values()] for spent in exact.parts]
+        for evaluate in (by_sweep, by_events):
+            rounded = evaluate(made.expanded, made.costs)
+            assert rounded.ends == pytest.approx(ends, rel=1e-11), made.source
+            spent = np.array([spent.values() for spent in rounded.parts])
+            assert spent == pytest.approx(np.array(parts), abs=1e-11 * last), made.source
+
+
 def test_messages_are_taken_in_the_order_of_exact_arithmetic(programs):
     for made in random_programs(programs // 3, first=20_000, decimal=True, wildcards=True):
         exact, floats = steps_of(*made.exact), steps_of(made.expanded, made.costs)

@@ -9,6 +9,7 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.model.costs import Costs
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
+    from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
     from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
     from parcast.model.placement import Placement, place
@@ -20,6 +21,7 @@ else:
         {
             "costs": "Costs",
             "fabric": "Fabric Ports Topology port_name star",
+            "following": "WHOLE_NETWORK check_network",
             "machine": "Bandwidth Count Machine Nodes Seconds",
             "phases": "CONSTANT EXPONENTIAL Phase PhaseValues Phases",
             "placement": "Placement place",
@@ -31,6 +33,7 @@ else:
 __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
+    "WHOLE_NETWORK",
     "Bandwidth",
     "Costs",
     "Count",
@@ -49,6 +52,7 @@ __all__ = [
     "Status",
     "Topology",
     "Workload",
+    "check_network",
     "is_lower_bound",
     "place",
     "port_name",

@@ -9,12 +9,23 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
+from parcast.errors import UnsupportedError
+from parcast.model.fabric import NO_LINK, Fabric
+from parcast.model.following import check_network
 from parcast.model.machine import LocalNetwork, Machine, Need
+from parcast.model.messages import (
+    LevelCosts,
+    Number,
+    SizeCosts,
+    Wiring,
+    by_size,
+    fabric_of,
+    level_of,
+    levels_of,
+    sizes_of,
+)
 from parcast.model.placement import Placement, place
 from parcast.model.query import Query
-
-#: A number or an array of numbers; in tests also exact fractions.
-Number = Any
 
 _REASONS: dict[Need, str] = {
     "compute": "a workload with computation",
@@ -50,7 +61,14 @@ class Costs:
     )
     overhead_per_byte: Number = 0  #: O
     eager_limit: Number = math.inf  #: a message of more bytes waits for its receive
-    contention: Literal["none", "endpoint", "bus"] = "none"  #: between nodes, never within one
+    contention: Literal["none", "fair", "endpoint", "bus"] = "none"  #: between nodes
+    sizes: tuple[SizeCosts, ...] = ()  #: what changes from a size on, ascending
+    levels: tuple[LevelCosts, ...] = ()  #: nearest first; without them only that of a node
+    header: Number = 0  #: bytes more that a message has between nodes
+    eager: Literal["buffered", "waits"] = "buffered"
+    overhead_by: Literal["call", "message"] = "call"
+    fabric: Fabric | None = None  #: the links between nodes; None where nothing depends on them
+    ports: int = 1  #: of a node
     disk_startup: Number = 0  #: t_d
     disk_per_byte: Number = 0  #: 1/b_d
     layout: Literal["bus", "cluster"] = "bus"
@@ -58,7 +76,7 @@ class Costs:
     algorithms: str | None = None  #: how collectives are expanded, as the machine states it
 
     @classmethod
-    def of(cls, query: Query, needs: Collection[Need]) -> Costs:
+    def of(cls, query: Query, needs: Collection[Need], follows: Collection[str] = ()) -> Costs:
         """Return the costs of the query's machine.
 
         Parameters
@@ -67,18 +85,25 @@ class Costs:
             The machine, p, d and the mapping.
         needs
             What the program uses: a number that it does not use need not be stated.
+        follows
+            What of `WHOLE_NETWORK` the caller follows.
 
         Raises
         ------
         UnsupportedError
-            If the machine lacks a number that is needed, or a core for every process.
+            If the machine lacks a number that is needed, or a core for every process, or says
+            of its network what the caller does not follow.
         InvalidPointError
             If the mapping has no meaning at this p.
         """
         machine = query.machine
         network, local = machine.network, machine.network.local or LocalNetwork()
+        if "messages" in needs:
+            check_network(machine, follows)
         startup = _stated(machine, "network.startup", "messages", needs) or 0.0
-        bandwidth = _stated(machine, "network.bandwidth", "messages", needs)
+        bandwidth = network.bandwidth
+        if "topology" not in machine.parts:
+            bandwidth = _stated(machine, "network.bandwidth", "messages", needs)
         receive, limit = network.overhead_receive, network.eager_limit
         costs = cls(
             placement=place(query),
@@ -94,25 +119,19 @@ class Costs:
             overhead_per_byte=network.overhead_per_byte,
             eager_limit=math.inf if limit is None else limit,
             contention=network.contention or "none",
+            header=network.header,
+            eager=network.eager,
+            overhead_by=network.overhead_by,
+            ports=network.ports,
             disk_startup=machine.storage.startup,
             disk_per_byte=_inverse(_stated(machine, "storage.bandwidth", "io", needs)),
             layout=machine.storage.layout,
             disks=query.d,
             algorithms=network.collectives,
         )
-        return costs._paid_by_sender() if network.paid_by == "sender" else costs
-
-    def _paid_by_sender(self) -> Costs:
-        """Return costs whose senders are busy until each message has arrived."""
-        return attrs.evolve(
-            self,
-            overhead=self.overhead + self.startup,
-            overhead_per_byte=self.overhead_per_byte + self.per_byte,
-            startup=0.0,
-            per_byte=0.0,
-            local_startup=0.0,
-            local_per_byte=0.0,
-        )
+        if "messages" in needs:
+            costs = _near_and_far(costs, machine, query.seed)
+        return _paid_by_sender(costs) if network.paid_by == "sender" else costs
 
     def compute(self, rank: Number, flops: Number, memory_bytes: Number = 0) -> Number:
         """Return the seconds of ``flops`` operations that move ``memory_bytes``.
@@ -134,13 +153,72 @@ class Costs:
 
     def sending(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its sender busy."""
-        return self.overhead + n * self.overhead_per_byte
+        return by_size(self.sizes, self.overhead, "overhead", n) + n * self.overhead_per_byte
+
+    def receiving(self, n: Number) -> Number:
+        """Return how many seconds a message of ``n`` bytes keeps its receiver busy."""
+        return by_size(self.sizes, self.overhead_receive, "overhead_receive", n)
+
+    def on_wire(self, src: Number, dst: Number, n: Number) -> Number:
+        """Return the bytes of a message, with its header between nodes."""
+        if not self.header:
+            return n
+        return n + np.where(self.placement.same_node(src, dst), 0, self.header)
+
+    def latency(self, src: Number, dst: Number, n: Number) -> Number:
+        """Return the seconds L from the end of sending ``n`` bytes to the first on the links."""
+        startup = by_size(self.sizes, self.startup, "startup", n)
+        seconds = self._by_level(src, dst, self.local_startup, startup, "startup")
+        if self.fabric is None:
+            return seconds
+        links = self._routes(src, dst)
+        hops = np.where(links == NO_LINK, 0, self.wiring().latency[links]).sum(axis=1)
+        return seconds + hops.reshape(np.shape(seconds))
+
+    def transfer(self, src: Number, dst: Number, n: Number) -> Number:
+        """Return the seconds that ``n`` bytes are on the links, where nothing else is there."""
+        per_byte = by_size(self.sizes, self.per_byte, "per_byte", n)
+        per_byte = self._by_level(src, dst, self.local_per_byte, per_byte, "per_byte")
+        if self.fabric is not None:
+            links = self._routes(src, dst)
+            narrowest = np.where(links == NO_LINK, 0, (1 / self.wiring().capacity)[links])
+            per_byte = np.maximum(per_byte, narrowest.max(axis=1).reshape(np.shape(per_byte)))
+        return self.on_wire(src, dst, n) * per_byte
 
     def wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds from the end of sending ``n`` bytes to their arrival."""
-        within = self.placement.same_node(src, dst)
-        startup = np.where(within, self.local_startup, self.startup)
-        return startup + n * np.where(within, self.local_per_byte, self.per_byte)
+        return self.latency(src, dst, n) + self.transfer(src, dst, n)
+
+    def wiring(self) -> Wiring:
+        """Return the links that messages share.
+
+        Raises
+        ------
+        UnsupportedError
+            If the costs have none.
+        """
+        if self.fabric is None:
+            raise UnsupportedError("the machine has neither fair contention nor a topology")
+        ports = self.placement.position % self.ports
+        return Wiring(
+            fabric=self.fabric,
+            port=(self.placement.node * self.ports + ports).astype(np.int32),
+            within=lambda sources, targets: level_of(self.levels, sources, targets),
+            levels=self.levels,
+            nodes=self.placement.node,
+        )
+
+    def _routes(self, src: Number, dst: Number) -> Any:
+        sources, targets = np.broadcast_arrays(src, dst)
+        return self.wiring().routes(sources.ravel(), targets.ravel())
+
+    def _by_level(self, src: Number, dst: Number, local: Number, far: Number, field: str) -> Number:
+        """Return what a field is between two ranks: of the nearest level of both, or else far."""
+        if not self.levels:
+            return np.where(self.placement.same_node(src, dst), local, far)
+        level = level_of(self.levels, src, dst)
+        near = np.array([*(getattr(costs, field) for costs in self.levels), self.startup * 0])
+        return np.where(level == len(self.levels), far, near[level])
 
     def striped(self, file: str) -> bool:
         """Return whether an access to this kind of file is spread over all disks."""
@@ -156,6 +234,41 @@ class Costs:
         """Return how many seconds each disk of an access of ``n`` bytes takes for its piece."""
         share = n / self.disks if self.striped(file) else n
         return self.disk_startup + share * self.disk_per_byte
+
+
+def _near_and_far(costs: Costs, machine: Machine, seed: int) -> Costs:
+    """Return costs with what a machine says by size, by level and by topology."""
+    network, changes = machine.network, dict[str, Any]()
+    base = SizeCosts(
+        least=0,
+        startup=costs.startup,
+        per_byte=costs.per_byte,
+        overhead=costs.overhead,
+        overhead_receive=costs.overhead_receive,
+    )
+    if network.sizes:
+        changes["sizes"] = sizes_of(network, base)
+    if network.levels:
+        near = costs.local_startup, costs.local_per_byte
+        far = costs.startup, costs.per_byte
+        changes["levels"] = levels_of(machine, costs.placement, near, far)
+    if network.contention == "fair" or "topology" in machine.parts:
+        bandwidth = network.bandwidth or math.inf
+        changes["fabric"] = fabric_of(machine, costs.placement, bandwidth, seed)
+    return attrs.evolve(costs, **changes) if changes else costs
+
+
+def _paid_by_sender(costs: Costs) -> Costs:
+    """Return costs whose senders are busy until each message has arrived."""
+    return attrs.evolve(
+        costs,
+        overhead=costs.overhead + costs.startup,
+        overhead_per_byte=costs.overhead_per_byte + costs.per_byte,
+        startup=0.0,
+        per_byte=0.0,
+        local_startup=0.0,
+        local_per_byte=0.0,
+    )
 
 
 def _stated(machine: Machine, path: str, need: Need, needs: Collection[Need]) -> float | None:

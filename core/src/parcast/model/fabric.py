@@ -53,10 +53,6 @@ class Fabric:
         default=attrs.Factory(lambda self: np.ones(len(self.capacity), np.bool_), takes_self=True)
     )
 
-    def latencies(self, routes: Indices) -> NDArray[Any]:
-        """Return the seconds that the links of each route add to a message's latency."""
-        return np.where(routes == NO_LINK, 0, self.latency[routes]).sum(axis=1)
-
 
 class Topology(Protocol):
     """What connects the nodes of a machine: the part ``topology``, which a plugin adds."""

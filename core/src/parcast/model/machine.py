@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 import attrs
 
-from parcast.errors import UnsupportedError
+from parcast.errors import FileError, UnsupportedError
 from parcast.quantities.formulas import Unit, Whole
 
 Seconds = Annotated[float, Unit("s")]
@@ -67,6 +68,29 @@ class LocalNetwork:
 
 
 @attrs.frozen(kw_only=True)
+class NetworkSize:
+    """What holds for messages of at least so many bytes; what is not stated stays as it was."""
+
+    least: Annotated[float, Unit("B")]  #: the smallest message that it holds for
+    startup: Seconds | None = None  #: latency of a message
+    bandwidth: Bandwidth | None = None  #: of one message without contention
+    overhead: Seconds | None = None  #: of the sender, per message
+    overhead_receive: Seconds | None = None  #: of the receiver, per message
+
+
+@attrs.frozen(kw_only=True)
+class NetworkLevel:
+    """Processes that are nearer to each other than the network: cores of a socket or of a node."""
+
+    name: str  #: as people say it: ``socket``
+    size: Count  #: processes that are this near; cores are counted node by node
+    startup: Seconds | None = None  #: latency of a message; as the network's where not stated
+    bandwidth: Bandwidth | None = None  #: of one message; as the network's where not stated
+    #: of all messages of the level together, where contention is ``fair``; else unlimited
+    shared: Bandwidth | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Network:
     """The network between processes, in LogGOPS terms."""
 
@@ -75,18 +99,51 @@ class Network:
     saturation: Bandwidth | None = None  #: total bandwidth when all send at once
     #: w: the share of a transfer that queues, 0 none, 1 a bus
     contention_level: Annotated[float, Unit("1", most=1.0)] | None = None
-    #: what messages queue for: nothing, the ports of both nodes, or one bus
+    #: fair: messages share what they pass in max-min fair rates; else what they queue for:
+    #: nothing, the ports of both nodes, or one bus
     contention: Literal["none", "fair", "endpoint", "bus"] | None = None
     overhead: Seconds = 0.0  #: of the sender, per message
     #: of the receiver, per message; as ``overhead`` where not stated
     overhead_receive: Seconds | None = None
     overhead_per_byte: Annotated[float, Unit("s/B")] = 0.0  #: of the sender
+    #: call: ``overhead_receive`` is paid by each receive that is posted and each wait; message:
+    #: by each receive and by a wait for every message that it completes
+    overhead_by: Literal["call", "message"] = "call"
     #: larger messages wait for their receive; unlimited where not stated
     eager_limit: Annotated[float, Unit("B")] | None = None
+    #: waits: the transfer of a message up to the limit begins when its receive is posted, though
+    #: its sender goes on
+    eager: Literal["buffered", "waits"] = "buffered"
+    header: Annotated[float, Unit("B")] = 0.0  #: bytes more that a message has between nodes
+    ports: Count = 1  #: of a node; the i-th process of a node uses port i mod ports
+    #: of a port in each direction, where contention is ``fair``; as ``bandwidth`` where not stated
+    port_bandwidth: Bandwidth | None = None
+    duplex: Literal["full", "half"] = "full"  #: half: a port sends and receives with one bandwidth
     #: sender: ``startup`` and ``bandwidth`` keep the sender busy
     paid_by: Literal["wire", "sender"] = "wire"
     collectives: str | None = None  #: algorithms, as ``allreduce ring, alltoall pairwise``
     local: LocalNetwork | None = None
+    sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
+    levels: tuple[NetworkLevel, ...] = ()  #: of processes that are nearer, the nearest first
+
+    def __attrs_post_init__(self) -> None:
+        _check_ascending("sizes", "least", [size.least for size in self.sizes])
+        _check_ascending("levels", "size", [level.size for level in self.levels])
+        for near, far in pairwise(self.levels):
+            if far.size % near.size:
+                raise FileError(
+                    f"levels: {far.name!r} of {far.size} processes cuts a {near.name!r} of "
+                    f"{near.size} in two; its size must be a multiple of {near.size}"
+                )
+
+
+def _check_ascending(name: str, key: str, values: Sequence[float]) -> None:
+    for before, after in pairwise(values):
+        if after <= before:
+            raise FileError(
+                f"{name}: {key} = {after:g} follows {before:g}; write them in ascending order, "
+                "each once"
+            )
 
 
 @attrs.frozen(kw_only=True)

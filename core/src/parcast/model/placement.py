@@ -23,10 +23,22 @@ class Placement:
     speed: NDArray[Any]  #: relative to processor.rate: weight, boost, and share of a core
     sharing: Ranks  #: processes on the node of this one, itself included
     nodes: int  #: how many there are, idle ones included
+    #: among the processes of its node, in the order of ranks: 0, 1, ...
+    position: Ranks = attrs.field(
+        default=attrs.Factory(lambda self: _positions(self.node), takes_self=True)
+    )
 
     def same_node(self, first: Any, second: Any) -> Any:
         """Return whether two ranks, or the ranks of two arrays, run on one node."""
         return self.node[first] == self.node[second]
+
+
+def _positions(node: Ranks) -> Ranks:
+    order = np.argsort(node, kind="stable")
+    ordered = node[order]
+    positions = np.empty(len(node), np.int64)
+    positions[order] = np.arange(len(node)) - np.searchsorted(ordered, ordered)
+    return positions
 
 
 def place(query: Query) -> Placement:

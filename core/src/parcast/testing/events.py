@@ -20,6 +20,7 @@ from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference.instants import SAME_INSTANT
 from parcast.program.reference.outcome import Reference
+from parcast.testing.streams import Streams
 
 #: What happens first among the events of one instant: processes run and messages arrive, then
 #: resources are served, then wildcards are decided.
@@ -64,7 +65,8 @@ class _Letter:
     tag: int
     size: float = 0
     order: int = 0  #: of the send, among the operations of its process
-    eager: bool = False
+    eager: bool = False  #: its sender goes on
+    early: bool = False  #: it leaves before its receive is posted
     by: int | None = None  #: who asks for what it passes, where that is not its source
     sent: bool = False
     posted: bool = False
@@ -109,6 +111,8 @@ class _Simulation:
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
         self.tasks_taken: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
+        self.streams = Streams(costs)
+        self.changes = 0  # of what is on its way
         self.bus_free: float = 0
         self.out_free: dict[int, float] = defaultdict(int)
         self.in_free: dict[int, float] = defaultdict(int)
@@ -173,7 +177,9 @@ class _Simulation:
             self.step(rank)
 
     def process(self, rank: int) -> _Steps:
-        requests: dict[int, _Letter] = {}  # but no sends that need not be awaited
+        requests: dict[
+            int, tuple[_Letter, bool]
+        ] = {}  # whether received; no sends that need not be awaited
         for order, operation in enumerate(self.unrolled.rank(rank)):
             self.stands[rank] = operation
             match operation.op:
@@ -197,8 +203,8 @@ class _Simulation:
 
     def tasks(self, rank: int, order: int, number: int) -> _Steps:
         """Fetch one task after another, until there are none."""
-        pool, costs = self.unrolled.pools[number], self.costs
-        to_pool = costs.local_startup if self.node[rank] == self.node[0] else costs.startup
+        pool = self.unrolled.pools[number]
+        to_pool, _ = self.crossing(_Letter(rank, 0, 0))
         letter = _Letter(0, rank, 0, order=order, by=rank)
         task = 0
 
@@ -211,11 +217,11 @@ class _Simulation:
 
         while True:
             letter.arrival, since = None, self.now
-            yield self.now + costs.overhead
+            yield self.now + self.overhead("overhead", 0)
             self.at(self.now + to_pool, _SERVE, rank, order, give)
             while letter.arrival is None:
                 yield None
-            yield self.now + costs.overhead_receive
+            yield self.now + self.overhead("overhead_receive", letter.size)
             self.charge(rank, "communication", since, self.now)
             if task >= pool.tasks:
                 return
@@ -234,14 +240,18 @@ class _Simulation:
         return seconds
 
     def communicate(
-        self, rank: int, order: int, operation: Operation, requests: dict[int, _Letter]
+        self,
+        rank: int,
+        order: int,
+        operation: Operation,
+        requests: dict[int, tuple[_Letter, bool]],
     ) -> _Steps:
         arguments = operation.arguments
         match operation.op:
             case "send" | "isend":
                 letter = yield from self.send(rank, order, operation)
                 if not letter.eager and operation.op == "isend":
-                    requests[order] = letter
+                    requests[order] = letter, False
                 elif not letter.eager:
                     yield from self.wait(rank, [letter])
                 return
@@ -249,19 +259,71 @@ class _Simulation:
                 yield from self.exchange(rank, order, operation)
                 return
             case "recv" if arguments["src"] == ANY:
-                yield from self.receive_any(rank, order, arguments["tag"])
+                letter = yield from self.receive_any(rank, order, arguments["tag"])
+                yield from self.receive(rank, letter)
             case "recv":
-                yield from self.wait(rank, [self.post(rank, arguments["src"], arguments["tag"])])
+                letter = self.post(rank, arguments["src"], arguments["tag"])
+                yield from self.wait(rank, [letter])
+                yield from self.receive(rank, letter)
             case "irecv":
-                requests[order] = self.post(rank, arguments["src"], arguments["tag"])
+                requests[order] = self.post(rank, arguments["src"], arguments["tag"]), True
+                yield from self.call(rank)
             case "wait" | "waitall":
                 awaited = [
                     requests[request] for request in operation.requests if request in requests
                 ]
-                yield from self.wait(rank, awaited)
+                if self.costs.overhead_by == "message":
+                    yield from self.take(rank, awaited)
+                else:
+                    yield from self.wait(rank, [letter for letter, _ in awaited])
+                yield from self.call(rank)
             case name:
                 raise SolveError(f"{name} must be expanded into messages first")
-        yield from self.busy(rank, "communication", self.costs.overhead_receive)
+
+    def overhead(self, name: str, n: float) -> float:
+        """Return an overhead of a message of so many bytes."""
+        steps = [size for size in self.costs.sizes if size.least <= n]
+        seconds: float = getattr(steps[-1] if steps else self.costs, name)
+        return seconds
+
+    def call(self, rank: int) -> _Steps:
+        """Pay for a call, where calls are paid for."""
+        if self.costs.overhead_by == "call":
+            yield from self.busy(rank, "communication", self.costs.overhead_receive)
+
+    def receive(self, rank: int, letter: _Letter) -> _Steps:
+        """Pay for a message that has arrived."""
+        seconds = self.overhead("overhead_receive", letter.size)
+        yield from self.busy(rank, "communication", seconds)
+
+    def take(self, rank: int, letters: list[tuple[_Letter, bool]]) -> _Steps:
+        """Take one message after another, in the order in which they arrive."""
+        begun, left, taken = self.now, list(letters), []
+        while left:
+            while all(letter.arrival is None for letter, _ in left):
+                yield None
+            there = [entry for entry in left if entry[0].arrival is not None]
+            first = min(there, key=lambda entry: entry[0].arrival or 0)
+            left = [entry for entry in left if entry is not first]
+            letter, received = first
+            seconds = self.overhead("overhead_receive", letter.size) if received else 0
+            taken.append((letter, seconds))
+            yield self.now + seconds
+        self.charge_taken(rank, begun, taken)
+
+    def charge_taken(self, rank: int, now: float, taken: list[tuple[_Letter, float]]) -> None:
+        """Charge a wait that took these; of those of one instant, first what left first."""
+        while taken:
+            until = _end(min(letter.arrival or 0 for letter, _ in taken))
+            together = [entry for entry in taken if (entry[0].arrival or 0) <= until]
+            first = min(together, key=lambda entry: entry[0].left)
+            taken = [entry for entry in taken if entry is not first]
+            letter, seconds = first
+            since, now = now, max(now, letter.arrival or 0)
+            gone = min(max(since, letter.left), now)
+            self.charge(rank, "synchronization", since, gone)
+            self.charge(rank, "communication", gone, now + seconds)
+            now += seconds
 
     def busy(self, rank: int, part: str, seconds: float) -> _Steps:
         since = self.now
@@ -289,7 +351,7 @@ class _Simulation:
         since = self.now
         while incoming.arrival is None:
             yield None
-        received = incoming.arrival + self.costs.overhead_receive
+        received = incoming.arrival + self.overhead("overhead_receive", incoming.size)
         if received > self.now:
             yield received
         ends = [(received, incoming.left)]
@@ -331,14 +393,16 @@ class _Simulation:
         self, rank: int, order: int, operation: Operation
     ) -> Generator[float | None, None, _Letter]:
         arguments = operation.arguments
-        seconds = self.costs.overhead + arguments["bytes"] * self.costs.overhead_per_byte
+        n = arguments["bytes"]
+        seconds = self.overhead("overhead", n) + n * self.costs.overhead_per_byte
         yield from self.busy(rank, "communication", seconds)
         letter = self.letter(self.sends, (rank, arguments["dst"], arguments["tag"]))
         letter.size, letter.order, letter.sent = arguments["bytes"], order, True
         letter.eager = arguments["bytes"] <= self.costs.eager_limit
-        if not letter.eager:
+        letter.early = letter.eager and self.costs.eager == "buffered"
+        if not letter.early:
             self.offer(letter)
-        if letter.eager or letter.posted:
+        if letter.early or letter.posted:
             self.depart(letter)
         return letter
 
@@ -349,10 +413,12 @@ class _Simulation:
 
     def accept(self, letter: _Letter) -> None:
         letter.posted = True
-        if letter.sent and not letter.eager:
+        if letter.sent and not letter.early:
             self.depart(letter)
 
-    def receive_any(self, rank: int, order: int, tag: int) -> _Steps:
+    def receive_any(
+        self, rank: int, order: int, tag: int
+    ) -> Generator[float | None, None, _Letter]:
         since = self.now
         self.wanting[rank, tag] = order
         self.ask(rank, tag)
@@ -362,6 +428,7 @@ class _Simulation:
         while letter.arrival is None:
             yield None
         self.charge_wait(rank, since, [(letter.arrival, letter.left)])
+        return letter
 
     def offer(self, letter: _Letter) -> None:
         """Let a wildcard take a letter from now on."""
@@ -388,38 +455,90 @@ class _Simulation:
     def depart(self, letter: _Letter) -> None:
         """Begin the transfer of a letter."""
         letter.left = self.now
-        costs = self.costs
-        if self.node[letter.source] == self.node[letter.target]:
-            self.land(letter, self.now + costs.local_startup + letter.size * costs.local_per_byte)
-        elif costs.contention == "none":
-            self.land(letter, self.now + costs.startup + letter.size * costs.per_byte)
+        latency, seconds = self.crossing(letter)
+        if self.costs.contention == "fair":
+            self.at(self.now + latency, _SERVE, letter.asker, letter.order, lambda: self.go(letter))
+        elif self.node[letter.source] == self.node[letter.target] or (
+            self.costs.contention == "none"
+        ):
+            self.land(letter, self.now + latency + seconds)
         else:
-            through = self.bus if costs.contention == "bus" else self.out_port
+            through = self.bus if self.costs.contention == "bus" else self.out_port
             self.at(self.now, _SERVE, letter.asker, letter.order, lambda: through(letter))
+
+    def crossing(self, letter: _Letter) -> tuple[float, float]:
+        """Return the latency of a letter, and its seconds on the links alone."""
+        latency, per_byte, size = self.prices(letter)
+        if self.costs.fabric is not None:
+            wiring = self.costs.wiring()
+            for link in self.streams.route(letter.source, letter.target):
+                if link < len(self.costs.fabric.latency):
+                    latency += self.costs.fabric.latency[link]
+                per_byte = max(per_byte, 1 / wiring.capacity[link])
+        return latency, size * per_byte
+
+    def prices(self, letter: _Letter) -> tuple[float, float, float]:
+        """Return the startup of a letter, the seconds of each byte, and its bytes."""
+        costs, source, target = self.costs, letter.source, letter.target
+        apart = self.node[source] != self.node[target]
+        size = letter.size + costs.header if apart else letter.size
+        for level in costs.levels:
+            if level.instance[source] == level.instance[target]:
+                return level.startup, level.per_byte, size
+        if not apart:
+            return costs.local_startup, costs.local_per_byte, size
+        steps = [step for step in costs.sizes if step.least <= letter.size]
+        far = steps[-1] if steps else costs
+        return far.startup, far.per_byte, size
+
+    def go(self, letter: _Letter) -> None:
+        """Let the bytes of a letter share the links of its route."""
+        _, per_byte, size = self.prices(letter)
+        route = self.streams.route(letter.source, letter.target)
+        if not size or not (per_byte or route):
+            self.arrive(letter)
+            return
+        self.streams.add(letter, size, per_byte, route, self.now)
+        self.look_for_end()
+
+    def look_for_end(self) -> None:
+        """Be there when the next letter is through, unless rates change before."""
+        self.changes += 1
+        change, end = self.changes, self.streams.next_end()
+
+        def through() -> None:
+            if change == self.changes:
+                letter = self.streams.through(self.now)
+                self.look_for_end()
+                self.arrive(letter)
+
+        if end is not None:
+            self.at(end, _RUN, -1, 0, through)
 
     def land(self, letter: _Letter, time: float) -> None:
         self.at(time, _RUN, letter.source, letter.order, lambda: self.arrive(letter))
 
     def arrive(self, letter: _Letter) -> None:
         letter.arrival = self.now
-        if letter.eager:
+        if letter.early:
             self.offer(letter)
         self.wake(letter.target)
         self.wake(letter.source)
 
     def bus(self, letter: _Letter) -> None:
-        self.bus_free = max(self.bus_free, self.now) + letter.size * self.costs.per_byte
-        self.land(letter, self.bus_free + self.costs.startup)
+        latency, seconds = self.crossing(letter)
+        self.bus_free = max(self.bus_free, self.now) + seconds
+        self.land(letter, self.bus_free + latency)
 
     def out_port(self, letter: _Letter) -> None:
         node = self.node[letter.source]
         begin = max(self.out_free[node], self.now)
-        self.out_free[node] = begin + letter.size * self.costs.per_byte
-        header = begin + self.costs.startup
-        self.at(header, _SERVE, letter.asker, letter.order, lambda: self.in_port(letter))
+        latency, seconds = self.crossing(letter)
+        self.out_free[node] = begin + seconds
+        self.at(begin + latency, _SERVE, letter.asker, letter.order, lambda: self.in_port(letter))
 
     def in_port(self, letter: _Letter) -> None:
         node = self.node[letter.target]
         begin = max(self.in_free[node], self.now)
-        self.in_free[node] = begin + letter.size * self.costs.per_byte
+        self.in_free[node] = begin + self.crossing(letter)[1]
         self.land(letter, self.in_free[node])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
 from parcast.model.costs import Costs
+from parcast.model.messages import LevelCosts, SizeCosts
 from parcast.program import Operation, Unrolled
 from parcast.program.unroll.blocks import Pool
+
+T = TypeVar("T", Costs, SizeCosts, LevelCosts)
 
 _AMOUNTS = frozenset({"bytes", "flops", "seconds"})
 
@@ -21,13 +24,33 @@ _DENOMINATOR, _PRODUCT = 10**8, 10**12
 
 def exact_costs(costs: Costs) -> Costs:
     """Return costs as fractions."""
+    speed = _exact_array(costs.placement.speed)
+    fabric = costs.fabric
+    if fabric is not None:
+        capacity, latency = _exact_array(fabric.capacity), _exact_array(fabric.latency)
+        fabric = attrs.evolve(fabric, capacity=capacity, latency=latency)
+    return attrs.evolve(
+        _exact_fields(costs),
+        placement=attrs.evolve(costs.placement, speed=speed),
+        sizes=tuple(map(_exact_fields, costs.sizes)),
+        levels=tuple(map(_exact_fields, costs.levels)),
+        fabric=fabric,
+    )
+
+
+def _exact_fields(costs: T) -> T:
+    """Return costs with a fraction for each float, but for those without end."""
     numbers: dict[str, Any] = {
         field.name: exactly(value)
-        for field in attrs.fields(Costs)
+        for field in attrs.fields(type(costs))
         if isinstance(value := getattr(costs, field.name), float) and value < np.inf
     }
-    speed = np.array([exactly(weight) for weight in costs.placement.speed.tolist()], dtype=object)
-    return attrs.evolve(costs, placement=attrs.evolve(costs.placement, speed=speed), **numbers)
+    return attrs.evolve(costs, **numbers)
+
+
+def _exact_array(values: Any) -> Any:
+    exact = [exactly(value) if value < np.inf else value for value in values.tolist()]
+    return np.array(exact, dtype=object)
 
 
 def exact_program(unrolled: Unrolled) -> Unrolled:

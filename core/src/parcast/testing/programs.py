@@ -16,6 +16,8 @@ import attrs
 
 from parcast.errors import UnknownNameError, did_you_mean
 from parcast.model.costs import Costs
+from parcast.model.fabric import Topology
+from parcast.model.following import WHOLE_NETWORK
 from parcast.model.machine import (
     LocalNetwork,
     Machine,
@@ -28,6 +30,7 @@ from parcast.model.machine import (
 from parcast.model.query import Query
 from parcast.program import Program, Unrolled
 from parcast.testing.exact import exact_costs, exact_program
+from parcast.testing.networks import with_more
 from parcast.testing.writer import DECIMAL, DYADIC, Numbers, write
 
 #: What `random_program` can leave out.
@@ -73,7 +76,7 @@ class RandomProgram:
     @cached_property
     def costs(self) -> Costs:
         """What the machine charges."""
-        return Costs.of(self.query, ("compute", "messages", "io"))
+        return Costs.of(self.query, ("compute", "messages", "io"), WHOLE_NETWORK)
 
     @cached_property
     def unrolled(self) -> Unrolled:
@@ -106,6 +109,8 @@ def random_program(
     wildcards: bool = False,
     pools: bool = False,
     decimal: bool = False,
+    network: bool = False,
+    topology: Topology | None = None,
 ) -> RandomProgram:
     """Return a program that can run to its end, the same one for the same arguments.
 
@@ -129,6 +134,11 @@ def random_program(
         Whether there may be tasks that go to whoever is free.
     decimal
         Whether its numbers are decimals, not dyadic.
+    network
+        Whether the network may say more than its startup and bandwidth: what changes by size and
+        level, headers, ports and so on. ``contention="fair"`` is of these.
+    topology
+        What connects the nodes.
 
     Raises
     ------
@@ -142,7 +152,11 @@ def random_program(
     random = Random(seed)  # noqa: S311  # no secrets
     size = random.randint(1, 8) if size is None else size
     features = FEATURES - set(without)
-    machine = _machine(random, size, features, contention, eager, DECIMAL if decimal else DYADIC)
+    numbers = DECIMAL if decimal else DYADIC
+    fair = contention == "fair"
+    machine = _machine(random, size, features, None if fair else contention, eager, numbers)
+    if network or fair:
+        machine = _with_more(machine, seed, numbers, fair=fair, topology=topology)
     source = write(
         random,
         size,
@@ -152,7 +166,7 @@ def random_program(
         pools=pools,
         algorithms=machine.network.collectives or "",
         eager=machine.network.eager_limit is None,
-        numbers=DECIMAL if decimal else DYADIC,
+        numbers=numbers,
     )
     dealt = [rank // machine.nodes.cores for rank in range(size)]
     shuffled = tuple(random.sample(dealt, size))
@@ -164,6 +178,16 @@ def random_program(
         machine=machine,
         disks=machine.storage.disks,
         mapping=random.choice(mappings),
+    )
+
+
+def _with_more(
+    machine: Machine, seed: int, numbers: Numbers, *, fair: bool, topology: Topology | None
+) -> Machine:
+    network = with_more(machine.network, seed, machine.nodes.cores, numbers, fair=fair)
+    parts = {**machine.parts, "network": network}
+    return attrs.evolve(
+        machine, parts=parts if topology is None else parts | {"topology": topology}
     )
 
 

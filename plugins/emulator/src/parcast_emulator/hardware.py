@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, Unit, UnsupportedError
-from parcast.model import Bandwidth, Count, Machine, Placement, Seconds, place
+from parcast.model import Bandwidth, Count, Machine, Placement, Seconds, check_network, place
 from parcast_emulator.cluster import UNLIMITED, Cluster, Hardware, make_cluster
 
 #: First come, first served; or all that waits at once, in equal shares.
@@ -108,6 +108,7 @@ def processes_of_a_node(query: Query, placement: Placement | None = None) -> int
 
 def _message(machine: Machine, reason: str, *, local: bool) -> tuple[float, float]:
     """Return the seconds from one process to another of an empty message, and the bandwidth."""
+    check_network(machine)
     network = machine.network
     startup = machine.need("network.startup", reason)
     bandwidth = machine.need("network.bandwidth", reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
-from parcast.model import Costs
+from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_emulator.cluster import Cluster
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from parcast_emulator.engines.ranks import engine as compiled
 
     Run: TypeAlias = processes.Run | compiled.Run
+
+#: What of a machine's network both engines follow.
+FOLLOWED = tuple(key for key in WHOLE_NETWORK if key != "contention = 'fair'")
 
 #: Operations that processes play in less time than it takes to load the compiled kernels.
 MOST_INTERPRETED = 10_000
@@ -48,7 +51,7 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
             )
         disks_of(query, 1)
         needs -= {"io"}
-    return Costs.of(query, needs), on_nodes
+    return Costs.of(query, needs, FOLLOWED), on_nodes
 
 
 def why_not_compiled(query: Query) -> str | None:

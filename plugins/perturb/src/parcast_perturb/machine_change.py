@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError
-from parcast.model import Machine, place
+from parcast.model import Machine, check_network, place
 from parcast_perturb.machine_costs import costs_of
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation.state import CALL_ADDS, RECEIPT_ADDS
@@ -70,6 +70,8 @@ def machine_change(
 def _check_network(query: Query, machine: Machine) -> None:
     """Refuse a network that is not said by one latency and bandwidth of all messages."""
     contention = machine.network.contention or "none"
+    if contention == "none":
+        check_network(machine)
     if contention != "none":
         raise UnsupportedError(
             f"machine {machine.name!r} has contention {contention!r}; messages of a recorded "

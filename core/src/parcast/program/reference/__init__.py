@@ -8,18 +8,24 @@ from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.program.reference.fixed_order import frozen
-    from parcast.program.reference.instants import SAME_INSTANT, end_of_instant, latest_end
+    from parcast.program.reference.instants import (
+        SAME_INSTANT,
+        by_arrival,
+        end_of_instant,
+        latest_end,
+    )
 else:
     __getattr__ = lazily(
         __name__,
         {
             "fixed_order": "frozen",
-            "instants": "SAME_INSTANT end_of_instant latest_end",
+            "instants": "SAME_INSTANT by_arrival end_of_instant latest_end",
         },
     )
 
 __all__ = [
     "SAME_INSTANT",
+    "by_arrival",
     "end_of_instant",
     "frozen",
     "latest_end",

@@ -9,7 +9,7 @@ places (``docs/program.md``). Fractions are compared exactly.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 #: Relative to a time, how much later another one may be and still be the same: 1.2e-10. A million
@@ -26,6 +26,16 @@ def latest_end(ends: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """Return the last end, and the smallest beginning of those that end at that instant."""
     last, _ = max(ends)
     return last, min(begin for end, begin in ends if end_of_instant(end) >= last)
+
+
+def by_arrival(ends: list[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield what has an end and a beginning by its end; of one instant, by its beginning."""
+    left = list(ends)
+    while left:
+        until = end_of_instant(min(left)[0])
+        first = min((entry for entry in left if entry[0] <= until), key=lambda entry: entry[1])
+        left.remove(first)
+        yield first
 
 
 class Requests:

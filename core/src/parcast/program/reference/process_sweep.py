@@ -16,7 +16,8 @@ import numpy as np
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
 from parcast.model.query import Parts
-from parcast.program.reference.instants import Requests, end_of_instant, latest_end
+from parcast.program.reference.flows import Flow, Flows
+from parcast.program.reference.instants import Requests, by_arrival, end_of_instant, latest_end
 from parcast.program.reference.outcome import Reference
 from parcast.program.reference.processes import Mailbox, Message, Process, Receive, Step, is_eager
 from parcast.program.source.operations import ANY
@@ -60,6 +61,8 @@ class _Sweep:
         self.requests = Requests()
         self.free: dict[tuple[str, int], float] = defaultdict(int)
         self.start: float = 0
+        self.call = costs.overhead_receive if costs.overhead_by == "call" else 0
+        self.flows = Flows(costs.wiring() if costs.contention == "fair" else None)
 
     def result(self) -> Reference:
         self.run()
@@ -105,7 +108,7 @@ class _Sweep:
     def enter(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         """Do what an operation does before it waits, and note what it waits for."""
         arguments, costs = operation.arguments, self.costs
-        process.awaited, process.overhead = [], 0
+        process.awaited, process.overhead, process.pays = [], 0, "afterwards"
         match operation.op:
             case "compute":
                 seconds = _plain(costs.compute(rank, arguments["flops"], arguments["bytes"]))
@@ -116,15 +119,16 @@ class _Sweep:
             case "send" | "isend" | "sendrecv":
                 self.send(rank, process, order, operation)
             case "recv":
-                process.awaited = [(self.post(rank, process, order, arguments), 0)]
-                process.overhead = costs.overhead_receive
+                process.awaited = [self.post(rank, process, order, arguments)]
+                process.pays = "taking"
             case "irecv":
                 process.requests[order] = self.post(rank, process, order, arguments)
-                process.overhead = costs.overhead_receive
+                process.overhead = self.call
             case "wait" | "waitall":
                 requests = [process.requests[request] for request in operation.requests]
-                process.awaited = [(request, 0) for request in requests if not is_eager(request)]
-                process.overhead = costs.overhead_receive
+                process.awaited = [request for request in requests if not is_eager(request)]
+                process.overhead = self.call
+                process.pays = "afterwards" if costs.overhead_by == "call" else "taking"
             case "read" | "write":
                 process.blocked = True
                 serve = partial(self.access, rank, arguments["bytes"], arguments["file"])
@@ -132,10 +136,9 @@ class _Sweep:
             case "pool":
                 process.blocked = True
                 process.spend("communication", process.clock + _plain(costs.sending(0)))
-                arrival = process.clock + _plain(costs.wire(rank, 0, 0))
+                arrival = process.clock + _plain(costs.latency(rank, 0, 0))
                 serve = partial(self.give, rank, order, operation)
                 self.ask(arrival, rank, order, serve)
-                process.overhead = costs.overhead_receive
             case "start":
                 self.start = max(self.start, process.clock)
             case "region":
@@ -145,32 +148,40 @@ class _Sweep:
 
     def leave(self, process: Process) -> bool:
         """Wait if all that is awaited is known, and tell whether it is."""
-        arrivals: list[tuple[float, float]] = []
-        for awaited, extra in process.awaited:
+        ends: list[tuple[float, float, float]] = []
+        for awaited in process.awaited:
+            received = isinstance(awaited, Receive)
             message = awaited.message if isinstance(awaited, Receive) else awaited
             if message is None or message.flight is None or message.arrival is None:
                 return False
-            arrivals.append((message.arrival + extra, message.flight))
-        if arrivals:
-            end, flight = latest_end(arrivals)
-            end = max(process.clock, end)
-            process.spend("synchronization", min(max(process.clock, flight), end))
-            process.spend("communication", end)
+            receiving = _plain(self.costs.receiving(message.bytes)) if received else 0
+            ends.append((message.arrival, message.flight, receiving))
+        if process.pays == "taking":
+            for arrival, flight, receiving in by_arrival(ends):
+                process.wait(arrival, flight)
+                process.spend("communication", process.clock + receiving)
+        elif ends:
+            meanwhile = process.pays == "meanwhile"
+            process.wait(
+                *latest_end([(end + cost * meanwhile, since) for end, since, cost in ends])
+            )
         process.spend("communication", process.clock + process.overhead)
         return True
 
     def send(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         arguments = operation.arguments
-        process.spend("communication", process.clock + self.costs.sending(arguments["bytes"]))
-        eager = arguments["bytes"] <= self.costs.eager_limit
+        sending = _plain(self.costs.sending(arguments["bytes"]))
+        process.spend("communication", process.clock + sending)
+        n, ready = arguments["bytes"], process.clock
+        eager = n <= self.costs.eager_limit
+        early = eager and self.costs.eager == "buffered"
         target = arguments["dst"]
-        ready = process.clock
-        message = Message(rank, order, target, arguments["bytes"], eager, ready, asker=rank)
+        message = Message(rank, order, target, n, eager, early, ready, asker=rank)
         box = self.mailboxes[target, arguments["tag"]]
         receive = next((waiting for waiting in box.receives if waiting.source == rank), None)
         if receive is None:
             box.messages.append(message)
-        if eager:
+        if early:
             self.fly(message, message.ready)
         if receive is not None:
             box.receives.remove(receive)
@@ -178,10 +189,11 @@ class _Sweep:
         if operation.op == "isend":
             process.requests[order] = message
         elif not eager:
-            process.awaited.append((message, 0))
+            process.awaited.append(message)
         if operation.op == "sendrecv":
             incoming = self.post(rank, process, order, arguments)
-            process.awaited.append((incoming, self.costs.overhead_receive))
+            process.awaited.append(incoming)
+            process.pays = "meanwhile"
 
     def post(
         self, rank: int, process: Process, order: int, arguments: Mapping[str, Any]
@@ -201,13 +213,17 @@ class _Sweep:
 
     def join(self, message: Message, receive: Receive) -> None:
         receive.message = message
-        if not message.eager:
+        if not message.early:
             self.fly(message, max(message.ready, receive.posted))
 
     def fly(self, message: Message, at: float) -> None:
         """Send a message off, or ask for the resource that it passes first."""
         message.flight = at
         source, target, costs = message.source, message.target, self.costs
+        if costs.contention == "fair":
+            begins = at + _plain(costs.latency(source, target, message.bytes))
+            self.ask(begins, message.asker, message.order, partial(self.flow, message))
+            return
         if costs.contention == "none" or self.node[source] == self.node[target]:
             message.arrival = at + _plain(costs.wire(source, target, message.bytes))
             return
@@ -223,18 +239,39 @@ class _Sweep:
         self.free[resource] = begin + seconds
         return begin
 
+    def flow(self, message: Message, at: float) -> None:
+        """Let a message's bytes flow over the links of its route."""
+        source, target, costs = message.source, message.target, self.costs
+        size = _plain(costs.on_wire(source, target, message.bytes))
+        alone = _plain(costs.transfer(source, target, message.bytes))
+        if not alone:
+            message.arrival = at
+            return
+        done = partial(setattr, message, "arrival")
+        flow = Flow(self.flows.links(source, target), size / alone, size, done)
+        self.flows.begin(flow, at)
+
     def over_bus(self, message: Message, at: float) -> None:
-        seconds = message.bytes * self.costs.per_byte
-        message.arrival = self.hold(("bus", 0), at, seconds) + seconds + self.costs.startup
+        begin = self.hold(("bus", 0), at, self.seconds(message))
+        message.arrival = begin + self.seconds(message) + self.latency(message)
 
     def out_of_port(self, message: Message, at: float) -> None:
-        seconds = message.bytes * self.costs.per_byte
-        header = self.hold(("out", self.node[message.source]), at, seconds) + self.costs.startup
+        begin = self.hold(("out", self.node[message.source]), at, self.seconds(message))
+        header = begin + self.latency(message)
         self.ask(header, message.asker, message.order, partial(self.into_port, message))
 
     def into_port(self, message: Message, at: float) -> None:
-        seconds = message.bytes * self.costs.per_byte
+        seconds = self.seconds(message)
         message.arrival = self.hold(("in", self.node[message.target]), at, seconds) + seconds
+
+    def seconds(self, message: Message) -> float:
+        """Return how long a message holds a bus or a port."""
+        seconds = self.costs.transfer(message.source, message.target, message.bytes)
+        return _plain(seconds)  # type: ignore[no-any-return]
+
+    def latency(self, message: Message) -> float:
+        seconds = self.costs.latency(message.source, message.target, message.bytes)
+        return _plain(seconds)  # type: ignore[no-any-return]
 
     def access(self, rank: int, size: float, file: str, at: float) -> None:
         disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
@@ -252,8 +289,9 @@ class _Sweep:
             fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
             again = [(order, work) for work in (*pool.work.rank(task), operation)]
             process.operations[process.position + 1 : process.position + 1] = again
-        message = Message(0, order, rank, fetched, True, at, asker=rank)
-        process.awaited, process.blocked = [(message, 0)], False
+        message = Message(0, order, rank, fetched, True, True, at, asker=rank)
+        process.awaited, process.blocked = [message], False
+        process.overhead = _plain(self.costs.receiving(fetched))
         self.fly(message, at)
 
     def serve(self) -> bool:
@@ -262,7 +300,11 @@ class _Sweep:
         A wildcard is decided after the requests of its time, as these may yet bring a message.
         """
         wildcards = [candidate for rank in self.wildcards if (candidate := self.candidate(rank))]
-        first = self.requests.time()
+        first, end = self.requests.time(), self.flows.time()
+        deciding = end_of_instant(min(wildcards)[0]) if wildcards else end
+        if end is not None and end <= deciding and (first is None or end <= first):
+            self.flows.end()
+            return True
         if not wildcards:
             if first is not None:
                 self.requests.serve()

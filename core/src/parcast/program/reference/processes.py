@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import attrs
 
 from parcast.program.source.operations import ANY
@@ -26,7 +28,8 @@ class Message:
     order: int
     target: int
     bytes: float
-    eager: bool
+    eager: bool  #: its sender does not wait for it
+    early: bool  #: it leaves before its receive is posted
     ready: float
     asker: int  #: the process that asks for what the message passes: its source, or who fetches
     flight: float | None = None
@@ -34,7 +37,7 @@ class Message:
 
     def eligible(self) -> float | None:
         """Return when a wildcard may take it, if that is known."""
-        return self.arrival if self.eager else self.ready
+        return self.arrival if self.early else self.ready
 
 
 @attrs.define(eq=False)
@@ -64,7 +67,10 @@ class Process:
     clock: float = 0
     entered: bool = False  #: it has started the operation at its place
     blocked: bool = False  #: until what it asked for is served
-    awaited: list[tuple[Message | Receive, float]] = attrs.field(factory=list)
+    awaited: list[Message | Receive] = attrs.field(factory=list)
+    #: how it pays for what it awaits: by ``overhead`` after the wait; for each message as it
+    #: takes them, in the order of their arrivals; or for what a sendrecv receives, meanwhile
+    pays: Literal["afterwards", "taking", "meanwhile"] = "afterwards"
     overhead: float = 0  #: its own time after the wait
     requests: dict[int, Message | Receive] = attrs.field(factory=dict)
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
@@ -73,11 +79,17 @@ class Process:
 
     def note(self) -> None:
         """Write down the operation at its place, which has ended."""
-        first = self.awaited[0][0] if self.awaited else None
+        first = self.awaited[0] if self.awaited else None
         message = first.message if isinstance(first, Receive) else None
         order, operation = self.operations[self.position]
         source = ANY if message is None else message.source
         self.steps.append(Step(order, operation, self.clock - self.since, source))
+
+    def wait(self, until: float, flight: float) -> None:
+        """Wait for a message that leaves at ``flight`` and has arrived at ``until``."""
+        until = max(self.clock, until)
+        self.spend("synchronization", min(max(self.clock, flight), until))
+        self.spend("communication", until)
 
     def spend(self, part: str, until: float) -> None:
         """Charge the time until then to a part."""

@@ -26,7 +26,8 @@ class Message:
     tag: int
     size: float
     position: int  #: of its send, among the operations of the source
-    eager: bool
+    eager: bool  #: its sender does not wait for it
+    early: bool  #: it leaves before its receive is posted
     ready: float = 0.0  #: when it could go
     left: float = 0.0  #: when its transfer began
     arrival: float | None = None  #: set when it is there
@@ -61,6 +62,9 @@ class Post:
     ) -> None:
         self.clock, self.costs, self.ports, self.wake = clock, costs, ports, wake
         self.node = costs.placement.node.tolist()
+        #: whether messages cost the same whatever their size and wherever between nodes
+        self.plain = not (costs.sizes or costs.levels or costs.header or costs.fabric)
+        self._crossings: dict[tuple[int, int, float], tuple[float, float]] = {}
         self.bus = Line(clock)
         self._sent: dict[Any, deque[Message]] = defaultdict(deque)
         self._posted: dict[Any, deque[Receive]] = defaultdict(deque)
@@ -75,10 +79,10 @@ class Post:
     def send(self, message: Message) -> None:
         """Hand over a message that is ready now."""
         message.ready = self.clock.now
-        if message.eager:
+        if message.early:
             self._leave(message)
         if (message.target, message.tag) in self._offers:
-            if not message.eager:
+            if not message.early:
                 self._offer(message)
             return
         channel = (message.source, message.target, message.tag)
@@ -109,7 +113,7 @@ class Post:
 
     def _pair(self, message: Message, receive: Receive) -> None:
         receive.message = message
-        if not message.eager:  # the later of both is not always the last to be looked at
+        if not message.early:  # the later of both is not always the last to be looked at
             now, self.clock.now = self.clock.now, max(message.ready, receive.posted)
             self._leave(message)
             self.clock.now = now
@@ -139,27 +143,39 @@ class Post:
         costs, clock = self.costs, self.clock
         key = message.asker or (message.source, message.position)
         source, target = self.node[message.source], self.node[message.target]
-        seconds = message.size * costs.per_byte
+        latency, seconds = self._crossing(message)
         arrive = partial(self._arrive, message)
-        if source == target:
-            end = clock.now + costs.local_startup + message.size * costs.local_per_byte
-            clock.at(end, RUN, key, arrive)
-        elif costs.contention == "none":
-            clock.at(clock.now + costs.startup + seconds, RUN, key, arrive)
+        if source == target or costs.contention == "none":
+            clock.at(clock.now + latency + seconds, RUN, key, arrive)
         elif costs.contention == "bus":
-            clock.at(clock.now, SERVE, key, lambda: self._carry(key, seconds, arrive))
+            clock.at(clock.now, SERVE, key, lambda: self._carry(key, latency, seconds, arrive))
         else:
             self.ports.send(
-                (source, target), (key, key), seconds, costs.startup, _ignore, _ignore, arrive
+                (source, target), (key, key), seconds, latency, _ignore, _ignore, arrive
             )
 
-    def _carry(self, key: tuple[int, int], seconds: float, arrive: Callable[[], Any]) -> None:
+    def _crossing(self, message: Message) -> tuple[float, float]:
+        """Return the latency of a message, and the seconds of its bytes on the links alone."""
+        costs, source, target, size = self.costs, message.source, message.target, message.size
+        if not self.plain:
+            key = source, target, size
+            if key not in self._crossings:
+                latency, seconds = costs.latency(*key), costs.transfer(*key)
+                self._crossings[key] = float(latency), float(seconds)
+            return self._crossings[key]
+        if self.node[source] == self.node[target]:
+            return costs.local_startup, size * costs.local_per_byte
+        return costs.startup, size * costs.per_byte
+
+    def _carry(
+        self, key: tuple[int, int], latency: float, seconds: float, arrive: Callable[[], Any]
+    ) -> None:
         self.bus.hold(seconds)
-        self.clock.at(self.bus.free + self.costs.startup, RUN, key, arrive)
+        self.clock.at(self.bus.free + latency, RUN, key, arrive)
 
     def _arrive(self, message: Message) -> None:
         message.arrival = self.clock.now
-        if message.eager and (message.target, message.tag) in self._offers:
+        if message.early and (message.target, message.tag) in self._offers:
             self._offer(message)
         self.wake(message.target)
         if not message.eager:

@@ -18,7 +18,7 @@ from parcast import Parts
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
-from parcast.program.reference import latest_end
+from parcast.program.reference import by_arrival, latest_end
 from parcast_emulator.engines.usage import Progress
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Steps, detection
 from parcast_emulator.processes.lines import Line
@@ -147,14 +147,17 @@ class _Rank(Process):
             message.size = amounts[task] if task < pool.tasks else 0
             self.run.post.fetch(message)
 
+        question = float(costs.latency(self.rank, 0, 0))
         while True:
             since = self.clock.now
-            message = Message(0, self.rank, _NO_TAG, 0, self.position, eager=True, asker=key)
-            yield since + costs.sending(0)
-            self.clock.at(self.clock.now + float(costs.wire(self.rank, 0, 0)), SERVE, key, give)
+            message = Message(
+                0, self.rank, _NO_TAG, 0, self.position, eager=True, early=True, asker=key
+            )
+            yield since + float(costs.sending(0))
+            self.clock.at(self.clock.now + question, SERVE, key, give)
             while message.arrival is None:
                 yield None
-            yield self.clock.now + costs.overhead_receive
+            yield self.clock.now + float(costs.receiving(message.size))
             self.charge("communication", since, self.clock.now)
             if task >= pool.tasks:
                 return
@@ -175,9 +178,12 @@ class _Rank(Process):
                 yield from self.exchange(operation)
                 return
             case "recv" if arguments["src"] == ANY:
-                yield from self.wait([post.receive_any(self.rank, arguments["tag"], self.position)])
+                receive = post.receive_any(self.rank, arguments["tag"], self.position)
+                yield from self.take(receive)
+                return
             case "recv":
-                yield from self.wait([post.receive(arguments["src"], self.rank, arguments["tag"])])
+                yield from self.take(post.receive(arguments["src"], self.rank, arguments["tag"]))
+                return
             case "irecv":
                 self.open[self.position] = post.receive(
                     arguments["src"], self.rank, arguments["tag"]
@@ -187,7 +193,19 @@ class _Rank(Process):
                 yield from self.check(requests)
             case name:
                 raise SolveError(f"{name} must be expanded into messages first")
-        yield from self.busy("communication", self.run.costs.overhead_receive)
+        if self.run.costs.overhead_by == "call":
+            yield from self.busy("communication", self.run.costs.overhead_receive)
+
+    def take(self, receive: Receive) -> Steps:
+        """Wait for a message, and pay for it."""
+        yield from self.wait([receive])
+        yield from self.busy("communication", self.receiving(receive))
+
+    def receiving(self, request: _Awaited) -> float:
+        """Return this process's own time for what has arrived: none for its own messages."""
+        if isinstance(request, Message) or request.message is None:
+            return 0.0
+        return float(self.run.costs.receiving(request.message.size))
 
     def charge(self, part: str, since: float, until: float) -> None:
         """Add a time to a part, without what lies before the latest ``start()``."""
@@ -202,10 +220,12 @@ class _Rank(Process):
     def send(self, arguments: Any) -> Any:
         """Be busy with a message, and hand it over."""
         size = arguments["bytes"]
-        yield from self.busy("communication", self.run.costs.sending(size))
+        costs = self.run.costs
+        yield from self.busy("communication", float(costs.sending(size)))
+        eager = size <= costs.eager_limit
         message = Message(
-            self.rank, arguments["dst"], arguments["tag"], size, self.position,
-            size <= self.run.costs.eager_limit,
+            self.rank, arguments["dst"], arguments["tag"], size, self.position, eager,
+            eager and costs.eager == "buffered",
         )  # fmt: skip
         self.run.post.send(message)
         return message
@@ -220,11 +240,36 @@ class _Rank(Process):
     def check(self, requests: Sequence[_Awaited]) -> Steps:
         """Wait for requests by rounds of checks, each of which may cost time."""
         since, round_time = self.clock.now, self.run.polling * len(requests)
-        yield from self.wait([request for request in requests if not _is_eager(request)])
+        awaited = [request for request in requests if not _is_eager(request)]
+        if self.run.costs.overhead_by == "message":
+            yield from self.take_all(awaited)
+        else:
+            yield from self.wait(awaited)
         if round_time:
             completed = self.clock.now
             yield detection(since, completed, round_time)
             self.charge("communication", completed, self.clock.now)
+
+    def take_all(self, awaited: Sequence[_Awaited]) -> Steps:
+        """Take one message after another, in the order in which they arrive."""
+        begun, left = self.clock.now, list(awaited)
+        taken: list[tuple[float, float, float]] = []
+        while left:
+            while all(request.arrival is None for request in left):
+                yield None
+            there = [request for request in left if request.arrival is not None]
+            first = min(there, key=lambda request: request.arrival or 0.0)
+            left = [request for request in left if request is not first]
+            seconds = self.receiving(first)
+            taken.append((first.arrival or 0.0, first.left, seconds))
+            yield self.clock.now + seconds
+        now = begun
+        for arrival, departure, seconds in by_arrival(taken):
+            since, now = now, max(now, arrival)
+            gone = min(max(since, departure), now)
+            self.charge("synchronization", since, gone)
+            self.charge("communication", gone, now + seconds)
+            now += seconds
 
     def charge_wait(self, since: float, ends: list[tuple[float, float]]) -> None:
         _, left = latest_end(ends) if ends else (since, since)
@@ -240,7 +285,7 @@ class _Rank(Process):
         since = self.clock.now
         while receive.arrival is None:
             yield None
-        received = receive.arrival + self.run.costs.overhead_receive
+        received = receive.arrival + self.receiving(receive)
         if received > self.clock.now:
             yield received
         ends = [(received, receive.left)]

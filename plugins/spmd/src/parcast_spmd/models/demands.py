@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 from parcast import InvalidPointError, Query, SolveError, UnsupportedError
-from parcast.model import Phases, PhaseValues
+from parcast.model import Phases, PhaseValues, check_network
 from parcast.quantities import Distribution
 from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
 from parcast_spmd.models.order_statistics import mean_maximum
@@ -117,6 +117,8 @@ def check_machine(query: Query) -> None:
         raise UnsupportedError(
             f"machine {machine.name!r} has a local network within its nodes; spmd takes one network"
         )
+    if query.workload.content.uses(query)["messages"]:
+        check_network(machine)
     placement_of(query)
 
 

@@ -40,6 +40,9 @@ class Program(NamedTuple):
     op: NDArray[np.int8]
     amount: Floats  #: bytes of a message or an access
     seconds: Floats  #: of computing, of sending, of a disk's piece
+    latency: Floats  #: of a message, from when it leaves until its bytes are on the links
+    transfer: Floats  #: of a message's bytes, on the links alone
+    receiving: Floats  #: a receiver's own time for a message; without sizes one for all
     target: NDArray[np.int32]  #: the rank that a message goes to
     received_from: _Numbers  #: the send that a receive takes; of any message: once decided
     box: NDArray[np.int32]  #: of operations that timing pairs: their destination and tag
@@ -51,12 +54,10 @@ class Program(NamedTuple):
 class Charges(NamedTuple):
     """What the machine charges; seconds and bytes."""
 
-    startup: float
-    per_byte: float
-    local_startup: float
-    local_per_byte: float
-    receiving: float
-    eager_limit: float
+    receiving: float  #: of a call that takes no message; 0 where messages are paid for
+    by_message: bool  #: a wait pays for each message that it takes
+    eager_limit: float  #: a sender waits for larger messages
+    early_limit: float  #: larger messages leave when their receive is posted
     contention: int  #: an index into `CONTENTION`
     disks: int
     on_nodes: bool  #: files lie on the disks of nodes
@@ -125,15 +126,20 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         np.bool_,
     )[columns.order] if columns.among(_ACCESSES).any() else np.empty(0, np.bool_)  # fmt: skip
     timed = matching.timed()
+    latency, transfer, receiving = _crossings(columns, rank, costs)
     return Program(
         rank,
         columns.op,
         columns.amount,
         _seconds(columns, rank, striped, costs),
+        latency,
+        transfer,
+        receiving,
         columns.dst,
         matching.received_from.copy() if timed else matching.received_from,
         _boxes(columns, rank, matched) if timed else np.empty(0, np.int32),
-        columns.wait_request,
+        # where messages are paid for, they are put in the order of their arrivals
+        columns.wait_request.copy() if costs.overhead_by == "message" else columns.wait_request,
         columns.wait_op,
         striped,
     )
@@ -165,6 +171,18 @@ def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:
     return seconds
 
 
+def _crossings(columns: Columns, rank: Any, costs: Costs) -> tuple[Floats, Floats, Floats]:
+    """Return of each message its latency and transfer, and what it costs its receiver."""
+    latency, transfer = np.zeros(len(columns.op)), np.zeros(len(columns.op))
+    messages = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
+    source, target, size = rank[messages], columns.dst[messages], columns.amount[messages]
+    latency[messages] = costs.latency(source, target, size)
+    transfer[messages] = costs.transfer(source, target, size)
+    amounts = columns.amount if costs.sizes else 0.0
+    receiving = np.array(costs.receiving(amounts), np.float64, ndmin=1)
+    return latency, transfer, receiving
+
+
 def _boxes(columns: Columns, rank: Any, matched: Matched) -> NDArray[np.int32]:
     """Return of each operation that timing pairs the number of its destination and tag."""
     matching = matched.matching
@@ -182,12 +200,10 @@ def charges_of(
 ) -> Charges:
     """Return the costs as numbers."""
     return Charges(
-        float(costs.startup),
-        float(costs.per_byte),
-        float(costs.local_startup),
-        float(costs.local_per_byte),
-        float(costs.overhead_receive),
+        float(costs.overhead_receive) if costs.overhead_by == "call" else 0.0,
+        costs.overhead_by == "message",
         float(costs.eager_limit),
+        float(costs.eager_limit) if costs.eager == "buffered" else -1.0,
         CONTENTION.index(costs.contention),
         costs.disks,
         on_nodes,

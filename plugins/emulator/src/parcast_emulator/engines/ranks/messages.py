@@ -49,25 +49,21 @@ def meet(message: int, now: float, program: Any, charges: Any, state: Any) -> No
 def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message begins its transfer, or asks for what it must pass."""
     state.message.departure[message] = now
-    size = program.amount[message]
     source, target = program.rank[message], program.target[message]
-    if state.rank.node[source] == state.rank.node[target]:
-        end = now + charges.local_startup + size * charges.local_per_byte
-    elif charges.contention == _UNSHARED:
-        end = now + charges.startup + size * charges.per_byte
+    if charges.contention == _UNSHARED or state.rank.node[source] == state.rank.node[target]:
+        end = now + program.latency[message] + program.transfer[message]
+        arrive(message, end, program, charges, state)
     else:
         push(state, now, SERVE, message, 0)
-        return
-    arrive(message, end, program, charges, state)
 
 
 @inlined
 def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message gets the bus, the port out or the port in that it has asked for."""
-    seconds = program.amount[message] * charges.per_byte
+    seconds = program.transfer[message]
     if charges.contention == _BUS:
         state.times[BUS_FREE] = max(now, state.times[BUS_FREE]) + seconds
-        end = state.times[BUS_FREE] + charges.startup
+        end = state.times[BUS_FREE] + program.latency[message]
     elif state.message.status[message] & HEAD:
         node = state.rank.node[program.target[message]]
         end = max(now, state.ports[charges.into, node]) + seconds
@@ -77,7 +73,7 @@ def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> N
         begin = max(now, state.ports[0, node])
         state.ports[0, node] = begin + seconds
         state.message.status[message] |= HEAD
-        push(state, begin + charges.startup, SERVE, message, 0)
+        push(state, begin + program.latency[message], SERVE, message, 0)
         return
     arrive(message, end, program, charges, state)
 
@@ -89,7 +85,7 @@ def arrive(message: int, time: float, program: Any, charges: Any, state: Any) ->
     if (
         len(program.box)
         and program.box[message] != NONE
-        and program.amount[message] <= charges.eager_limit
+        and program.amount[message] <= charges.early_limit
     ):
         offer(message, program, charges, state)
     if state.message.status[message] & RECEIVER:
@@ -104,7 +100,7 @@ def arrive(message: int, time: float, program: Any, charges: Any, state: Any) ->
 @step
 def availability(message: int, program: Any, charges: Any, state: Any) -> Any:
     """Return from when on a message may be taken."""
-    if program.amount[message] <= charges.eager_limit:
+    if program.amount[message] <= charges.early_limit:
         return state.message.arrival[message]
     return state.message.departure[message]
 
@@ -208,7 +204,7 @@ def decide(receive: int, program: Any, charges: Any, state: Any) -> None:
     state.rank.any_receive[rank] = NONE
     message = take_from(program.box[receive], program, charges, state)
     program.received_from[receive] = message
-    if program.amount[message] <= charges.eager_limit:
+    if program.amount[message] <= charges.early_limit:
         satisfy(rank, state)
     else:
         state.message.status[message] |= RECEIVER

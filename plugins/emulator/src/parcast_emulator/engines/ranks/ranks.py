@@ -59,8 +59,20 @@ def await_message(message: int, rank: int, side: int, state: Any) -> None:
 
 @step
 def is_rendezvous(message: int, program: Any, charges: Any) -> Any:
-    """Return whether a message waits for its receive."""
+    """Return whether the sender of a message waits for it."""
     return program.amount[message] > charges.eager_limit
+
+
+@step
+def is_early(message: int, program: Any, charges: Any) -> Any:
+    """Return whether a message leaves before its receive is posted."""
+    return program.amount[message] <= charges.early_limit
+
+
+@step
+def receiving(message: int, program: Any) -> Any:
+    """Return a receiver's own time for a message."""
+    return program.receiving[message if len(program.receiving) > 1 else 0]
 
 
 @inlined
@@ -69,7 +81,7 @@ def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     spend(rank, COMMUNICATION, state.rank.clock[rank] + program.seconds[x], charges, state)
     now = state.rank.clock[rank]
     timed = len(program.box) and program.box[x] >= 0
-    if not is_rendezvous(x, program, charges):
+    if is_early(x, program, charges):
         leave(x, now, program, charges, state)
     elif timed:
         state.message.departure[x] = now
@@ -82,7 +94,7 @@ def send(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
 def post(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
     """A receive of a certain message is posted."""
     message = program.received_from[x]
-    if is_rendezvous(message, program, charges):
+    if not is_early(message, program, charges):
         meet(message, state.rank.clock[rank], program, charges, state)
 
 
@@ -139,15 +151,19 @@ def leave_operation(x: int, rank: int, program: Any, charges: Any, state: Any) -
         charge_wait(
             rank, state.message.departure[message], state.message.arrival[message], charges, state
         )
-        spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
+        end = state.rank.clock[rank] + receiving(message, program)
+        spend(rank, COMMUNICATION, end, charges, state)
     elif op == _IRECV:
         spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op in (_WAIT, _WAITALL):
-        leave_wait(x, rank, program, charges, state)
+        if charges.by_message:
+            take_messages(x, rank, program, charges, state)
+        else:
+            leave_wait(x, rank, program, charges, state)
         spend(rank, COMMUNICATION, state.rank.clock[rank] + charges.receiving, charges, state)
     elif op == _EXCHANGE:
         message = program.received_from[x]
-        last = state.message.arrival[message] + charges.receiving
+        last = state.message.arrival[message] + receiving(message, program)
         left = state.message.departure[message]
         if is_rendezvous(x, program, charges):
             arrival, departure = state.message.arrival[x], state.message.departure[x]
@@ -178,6 +194,59 @@ def leave_wait(x: int, rank: int, program: Any, charges: Any, state: Any) -> Non
     if round_time > 0:
         detected = detection(since, state.rank.clock[rank], round_time)
         spend(rank, COMMUNICATION, detected, charges, state)
+
+
+@step
+def take_messages(x: int, rank: int, program: Any, charges: Any, state: Any) -> None:
+    """End a wait that pays for each message, in the order of arrivals, then of departures."""
+    since = state.rank.clock[rank]
+    first = position = state.rank.wait[rank]
+    while position < len(program.waited) and program.waiting[position] == x:
+        position += 1
+    state.rank.wait[rank] = position
+    sort_by_arrival(first, position, program, charges, state)
+    for request in range(first, position):
+        move_first_of_instant(request, position, program, charges, state)
+        end, begin = completion(request, program, charges, state)
+        message = program.waited[request]
+        if end > -math.inf:
+            charge_wait(rank, begin, end, charges, state)
+        if program.op[message] == _IRECV:
+            cost = receiving(program.received_from[message], program)
+            spend(rank, COMMUNICATION, state.rank.clock[rank] + cost, charges, state)
+    round_time = charges.polling * (position - first)
+    if round_time > 0:
+        detected = detection(since, state.rank.clock[rank], round_time)
+        spend(rank, COMMUNICATION, detected, charges, state)
+
+
+@step
+def sort_by_arrival(first: int, behind: int, program: Any, charges: Any, state: Any) -> None:
+    """Put the requests of a wait in the order of arrivals; they mostly are, or few."""
+    for start in range(first + 1, behind):
+        request = program.waited[start]
+        end = completion(start, program, charges, state)[0]
+        at = start
+        while at > first and completion(at - 1, program, charges, state)[0] > end:
+            program.waited[at] = program.waited[at - 1]
+            at -= 1
+        program.waited[at] = request
+
+
+@step
+def move_first_of_instant(first: int, behind: int, program: Any, charges: Any, state: Any) -> None:
+    """Of sorted requests of one instant, put that before the others which left first."""
+    until = completion(first, program, charges, state)[0] * WHILE
+    chosen, begin = first, completion(first, program, charges, state)[1]
+    at = first + 1
+    while at < behind and completion(at, program, charges, state)[0] <= until:
+        if completion(at, program, charges, state)[1] < begin:
+            chosen, begin = at, completion(at, program, charges, state)[1]
+        at += 1
+    request = program.waited[chosen]
+    for at in range(chosen, first, -1):
+        program.waited[at] = program.waited[at - 1]
+    program.waited[first] = request
 
 
 @step

@@ -1,0 +1,105 @@
+"""Messages in max-min fair rates, written apart from `parcast.program.reference.flows`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.model.costs import Costs
+from parcast.model.fabric import NO_LINK
+
+
+@attrs.define(eq=False)
+class Stream:
+    """The bytes of a message that are not through yet, and what they pass."""
+
+    rest: Any
+    fastest: Any  #: bytes a second
+    links: Sequence[int]
+    rate: Any = 0
+
+
+class Streams:
+    """All messages whose bytes are on their way, by what they carry."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._wiring = costs.wiring() if costs.contention == "fair" else None
+        self._streams: dict[Any, Stream] = {}
+        self._since: Any = 0
+
+    def route(self, source: int, target: int) -> list[int]:
+        """Return all links between two ranks."""
+        if self._wiring is None:
+            return []
+        rows = self._wiring.routes(np.array([source]), np.array([target]))
+        return [link for link in rows[0].tolist() if link != NO_LINK]
+
+    def add(self, letter: Any, rest: Any, per_byte: Any, route: Iterable[int], now: Any) -> None:
+        """Let the bytes of a letter go, ``1 / per_byte`` a second of them where nothing limits."""
+        assert self._wiring is not None
+        capacity = self._wiring.capacity
+        limits = [1 / per_byte] if per_byte else []
+        limits += [capacity[link] for link in route if not self._wiring.shared[link]]
+        links = [link for link in route if self._wiring.shared[link]]
+        limits += [capacity[link] for link in links]
+        self._go_on(now)
+        self._streams[letter] = Stream(rest, min(limits), links)
+        self._choose_rates()
+
+    def next_end(self) -> Any:
+        """Return when the first is through, or None if nothing is on its way."""
+        ends = [self._since + stream.rest / stream.rate for stream in self._streams.values()]
+        return min(ends, default=None)
+
+    def through(self, now: Any) -> Any:
+        """Take out what is through first, at its end, and return what it carries."""
+        letter, _ = min(self._streams.items(), key=lambda item: item[1].rest / item[1].rate)
+        self._go_on(now)
+        del self._streams[letter]
+        self._choose_rates()
+        return letter
+
+    def _go_on(self, now: Any) -> None:
+        passed = max(now - self._since, 0)
+        for stream in self._streams.values():
+            stream.rest = max(stream.rest - passed * stream.rate, 0)
+        self._since += passed
+
+    def _choose_rates(self) -> None:
+        assert self._wiring is not None
+        streams = list(self._streams.values())
+        used = {link for stream in streams for link in stream.links}
+        capacity = {link: self._wiring.capacity[link] for link in used}
+        choose_rates(streams, capacity)
+
+
+def choose_rates(streams: Sequence[Stream], capacity: Mapping[int, Any]) -> None:
+    """Set the rates: the tightest bottleneck first, link by link.
+
+    A link's share is what those that are settled leave of it, for each that is not. Whoever can
+    take no more than the smallest share of all is settled at what it can take; else those of the
+    tightest link are, at its share.
+    """
+    open_streams = list(streams)
+    settled: list[Stream] = []
+    while open_streams:
+        shares = {}
+        for link, whole in capacity.items():
+            crossing = sum(link in stream.links for stream in open_streams)
+            taken = sum(stream.rate for stream in settled if link in stream.links)
+            if crossing:
+                shares[link] = (whole - taken) / crossing
+        tightest = min(shares, key=lambda link: shares[link], default=None)
+        slow = [
+            stream
+            for stream in open_streams
+            if tightest is None or stream.fastest <= shares[tightest]
+        ]
+        chosen = slow or [stream for stream in open_streams if tightest in stream.links]
+        for stream in chosen:
+            stream.rate = stream.fastest if slow or tightest is None else shares[tightest]
+        settled += chosen
+        open_streams = [stream for stream in open_streams if stream not in chosen]
