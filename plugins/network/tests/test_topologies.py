@@ -11,6 +11,7 @@ from parcast.errors import FileError, UnsupportedError
 from parcast.files import structure
 from parcast.model import Ports
 from parcast_network.description import Description
+from parcast_network.summary import latencies
 
 
 def fabric(ports, **data):
@@ -95,7 +96,7 @@ def test_the_links_of_a_dragonfly_have_its_numbers():
     )  # fmt: skip
     assert np.unique(network.capacity, return_counts=True)[1].tolist() == [48, 3 * 6 * 2, 3 * 2]
     route = network.routes(np.array([0]), np.array([23]))
-    assert network.latencies(route).tolist() == [2 + 1 + 10 + 1]
+    assert latencies(network, route).tolist() == [2 + 1 + 10 + 1]
 
 
 def test_rails_keep_to_the_senders_port():
@@ -139,7 +140,7 @@ def test_half_cables_and_those_that_nobody_shares():
     )
     assert names(network, 0, 1)[1:-1] == ["node0 -> s", "node1 <-> s"]
     assert names(network, 1, 2)[1:-1] == ["node1 <-> s", "s -> node2"]
-    assert network.latencies(network.routes(np.array([0]), np.array([1]))).tolist() == [3.0]
+    assert latencies(network, network.routes(np.array([0]), np.array([1]))).tolist() == [3.0]
     shared = {
         network.name(link): bool(network.shared[link]) for link in range(len(network.capacity))
     }

@@ -129,8 +129,8 @@ class Description:
                 raise FileError(f"a {self.kind} needs {name!r}")
         rules = _ROUTING.get(self.kind, ())
         if self.routing is not None and self.routing not in rules:
-            known = " or ".join(map(repr, rules)) or "no choice of routing"
-            raise FileError(f"routing = {self.routing!r}: a {self.kind} has {known}")
+            choices = " or ".join(map(repr, rules)) or "no choice of routing"
+            raise FileError(f"routing = {self.routing!r}: a {self.kind} has {choices}")
         self._check_levels()
         if self.kind == "graph" and bool(self.links) == (self.file is not None):
             raise FileError("a graph has either 'file' or [[topology.links]]")

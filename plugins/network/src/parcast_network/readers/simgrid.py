@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,8 +92,8 @@ def read_platform(path: Path) -> Platform | Cluster:
 def _zone(zone: Any, path: Path) -> Platform:
     routing = zone.get("routing", "").lower()
     if routing not in _ROUTED:
-        known = "Full, Floyd or Dijkstra"
-        raise FileError(f"{path}: routing={zone.get('routing')!r} is not read; it is {known}")
+        names = "Full, Floyd or Dijkstra"
+        raise FileError(f"{path}: routing={zone.get('routing')!r} is not read; it is {names}")
     hosts = tuple(element.get("id", "") for element in zone.findall("host"))
     points = {*hosts, *(element.get("id") for element in zone.findall("router"))}
     links = tuple(_link(element, path) for element in zone.findall("link"))
@@ -117,7 +117,7 @@ def _zone(zone: Any, path: Path) -> Platform:
     return Platform(hosts, links, tuple(steps), _ROUTED[routing])
 
 
-def _passed(route: Any, policies: dict[str, str], path: Path) -> Iterator[tuple[str, int]]:
+def _passed(route: Any, policies: Mapping[str, str], path: Path) -> Iterator[tuple[str, int]]:
     for element in route.findall("link_ctn"):
         name, direction = element.get("id", ""), element.get("direction", "UP").upper()
         if name not in policies:
@@ -155,8 +155,8 @@ def _cluster(cluster: Any, path: Path) -> Cluster:
     shared = {"bandwidth": bandwidth, "latency": latency, "half": policy == "SHARED"}
     match kind, numbers:
         case "FAT_TREE", [[levels], down, up, cables]:
-            own = [bandwidth] * levels
-            about = {"down": down, "up": up, "cables": cables, **shared, "bandwidth": own}
+            by_level = [bandwidth] * levels
+            about = {"down": down, "up": up, "cables": cables, **shared, "bandwidth": by_level}
         case "TORUS", [dims]:
             about = {"dims": dims, **shared}
         case "DRAGONFLY", [[groups, far], [1, _], [routers, near], [nodes]]:

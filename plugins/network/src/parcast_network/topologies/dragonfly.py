@@ -56,15 +56,15 @@ def dragonfly(description: Description, ports: Ports) -> Fabric:
 
     def routes(sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
         start, goal = np.asarray(sources, np.int64) // nodes, np.asarray(targets, np.int64) // nodes
-        (here, left), (there, right) = np.divmod(start, routers), np.divmod(goal, routers)
-        same = here == there
-        out = np.where(same, right, there % routers)  # the router that the first hop goes to
-        entry = np.where(same, right, here % routers)
-        link = bundles[1].link(pair_number(here, there, groups), here > there)
+        (group, left), (target_group, right) = np.divmod(start, routers), np.divmod(goal, routers)
+        same = group == target_group
+        out = np.where(same, right, target_group % routers)  # the router that the first hop goes to
+        entry = np.where(same, right, group % routers)
+        link = bundles[1].link(pair_number(group, target_group, groups), group > target_group)
         table = np.empty((len(start), 3), np.int32)
-        table[:, 0] = local(here, left, out)
+        table[:, 0] = local(group, left, out)
         table[:, 1] = np.where(same, -1, firsts[1] + link)
-        table[:, 2] = np.where(same, -1, local(there, entry, right))
+        table[:, 2] = np.where(same, -1, local(target_group, entry, right))
         return closed_up(table)
 
     return cabled(ports, bundles, routes, latency=description.latency)

@@ -37,13 +37,13 @@ class Wiring:
         FileError
             If a node is missing, or the graph is in two pieces.
         """
-        named = dict.fromkeys(name for link in links for name in link.ends)
-        numbers = sorted(int(match[1]) for name in named if (match := _NODE.fullmatch(name)))
+        vertices = dict.fromkeys(name for link in links for name in link.ends)
+        numbers = sorted(int(match[1]) for name in vertices if (match := _NODE.fullmatch(name)))
         for expected, number in enumerate(numbers):
             if number != expected:
                 raise FileError(f"the graph has node{number} and no node{expected}")
         names = [f"node{number}" for number in numbers]
-        names += [name for name in named if not _NODE.fullmatch(name)]
+        names += [name for name in vertices if not _NODE.fullmatch(name)]
         vertex = {name: number for number, name in enumerate(names)}
         cables = tuple((vertex[link.ends[0]], vertex[link.ends[1]]) for link in links)
         wiring = cls(tuple(names), len(numbers), cables)

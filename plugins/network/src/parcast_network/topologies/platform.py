@@ -73,11 +73,13 @@ def platform_fabric(path: Path, ports: Ports) -> Fabric:
 
     fabric = cabled(ports, bundles, routes)
     ordered = {number(link.name, way): link.name for link in platform.links for way in (0, 1)}
-    named = fabric.name
+    cabled_name = fabric.name
     return attrs.evolve(
         fabric,
         name=lambda link: (
-            f"{ordered[link]} {_way(link, firsts)}".strip() if link in ordered else named(link)
+            f"{ordered[link]} {_way(link, firsts)}".strip()
+            if link in ordered
+            else cabled_name(link)
         ),
     )
 
@@ -126,7 +128,7 @@ def _route(
 
 def _cluster_fabric(cluster: Cluster, path: Path, ports: Ports) -> Fabric:
     described = structure(cluster.description, Description, str(path), "cluster")
-    own = attrs.evolve(
+    plugged = attrs.evolve(
         ports, bandwidth=min(ports.bandwidth, cluster.bandwidth), half=cluster.half or ports.half
     )
-    return described.fabric(own if described.kind != "torus" else ports)
+    return described.fabric(plugged if described.kind != "torus" else ports)

@@ -1,8 +1,8 @@
-"""Rails: every port of a node on a network of its own, all alike."""
+"""Rails: every port of a node on a network of its first, all alike."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -18,16 +18,16 @@ def rails(description: Description, ports: Ports) -> Fabric:
 
     A message stays on its sender's rail, and arrives at the receiver's port of that number.
     """
-    kind = "fat-tree" if description.down else "star"
-    count, own = ports.per_node, port_links(ports)
+    kind: Literal["fat-tree", "star"] = "fat-tree" if description.down else "star"
+    count, first = ports.per_node, port_links(ports)
     planes = [
         attrs.evolve(description, kind=kind).fabric(
             attrs.evolve(ports, per_node=1, seed=ports.seed + number)
         )
         for number in range(count)
     ]
-    plane_own = own // count
-    cables = len(planes[0].capacity) - plane_own
+    plane_ports = first // count
+    cables = len(planes[0].capacity) - plane_ports
     width = 1 if ports.half else 2
 
     def routes(sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
@@ -39,18 +39,20 @@ def rails(description: Description, ports: Ports) -> Fabric:
             links = plane.routes(start[rows], goal[rows])
             port, way = np.divmod(links, width)
             at_port = (port * count + number) * width + way
-            moved = np.where(links < plane_own, at_port, links - plane_own + own + number * cables)
+            moved = np.where(
+                links < plane_ports, at_port, links - plane_ports + first + number * cables
+            )
             table[rows] = np.where(links < 0, -1, moved)
         return table
 
     def name(link: int) -> str:
-        if link < own:
+        if link < first:
             return port_name(ports, link)
-        number, cable = divmod(link - own, cables)
-        return f"rail{number} {planes[number].name(cable + plane_own)}"
+        number, cable = divmod(link - first, cables)
+        return f"rail{number} {planes[number].name(cable + plane_ports)}"
 
     def column(values: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([np.repeat(values[:1], own), np.tile(values[plane_own:], count)])
+        return np.concatenate([np.repeat(values[:1], first), np.tile(values[plane_ports:], count)])
 
     return Fabric(
         capacity=column(planes[0].capacity),
