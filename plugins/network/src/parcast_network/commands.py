@@ -74,3 +74,14 @@ def utilization(path: Path) -> Mapping[str, float]:
             if all(isinstance(value, int | float) for value in numbers.values()):
                 return numbers
     raise FileError(f"{path}: no results have details.utilization, from link to number")
+
+
+@network.command()
+def levels(
+    file: Annotated[Path, typer.Argument(help="What lstopo --of xml writes on a node.")],
+) -> None:
+    """Print the levels of a node as a machine's file states them, from hwloc's XML."""
+    from parcast_network.readers.hwloc import level_sizes
+
+    for name, size in level_sizes(file):
+        print(f'[[network.levels]]\nname = "{name}"\nsize = {size}')
