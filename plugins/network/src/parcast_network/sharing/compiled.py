@@ -16,7 +16,11 @@ from parcast_network.sharing.steps.layout import NONE, SHIFT, Flows, Links, Stat
 
 #: The files that `end`, `settle`, `start` and the others are made of: a kernel that calls them
 #: names these as its sources (`parcast.plugins.cached_kernels`).
-SOURCES = tuple(sorted((Path(__file__).parent / "steps").glob("*.py")))
+SOURCES = (Path(__file__), *sorted((Path(__file__).parent / "steps").glob("*.py")))
+
+
+#: Steps make no arrays, so that nothing counts references; and a call would copy all arrays.
+_STEP = {"nogil": True, "_nrt": False, "forceinline": True}
 
 
 @call_once
@@ -29,7 +33,7 @@ def register() -> None:
     for module in (ends, filling, settling):
         for step in vars(module).values():
             if isinstance(step, FunctionType) and step.__module__ == module.__name__:
-                register_jitable(step)
+                register_jitable(**_STEP)(step)
 
 
 def new_state(
