@@ -13,6 +13,7 @@ from parcast.errors import FileError, UnsupportedError
 from parcast.files import structure
 from parcast.model import Ports, star
 from parcast_network.description import Description
+from parcast_network.summary import latencies
 
 TREE = {"kind": "fat-tree", "down": [4, 3], "up": [1, 2], "cables": [1, 2]}
 
@@ -89,11 +90,11 @@ def test_capacities_are_those_of_ports_and_levels():
     fabric = described(**TREE, bandwidth="25 GB/s", latency="100 ns").fabric(ports)
     assert (fabric.capacity[:24] == 10e9).all()
     assert (fabric.capacity[24:] == 25e9).all()
-    assert fabric.latencies(fabric.routes(np.array([0]), np.array([7]))) == pytest.approx(400e-9)
+    assert latencies(fabric, fabric.routes(np.array([0]), np.array([7]))) == pytest.approx(400e-9)
     levels = described(**TREE, bandwidth=["4 GB/s", "25 GB/s"], latency=["1 us", "2 us"])
     fabric = levels.fabric(ports)
     assert (fabric.capacity[:24] == 4e9).all()
-    assert fabric.latencies(fabric.routes(np.array([0]), np.array([7]))) == pytest.approx(6e-6)
+    assert latencies(fabric, fabric.routes(np.array([0]), np.array([7]))) == pytest.approx(6e-6)
     half = described(**TREE, half=True).fabric(attrs.evolve(ports, half=True))
     assert len(half.capacity) == 12 + 12
     assert names(half, 0, 7)[1] == "leaf0 <-> spine1 cable1"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import typer
+
 from parcast import PartEntry, hookimpl
 
 
@@ -15,3 +17,11 @@ def parcast_parts() -> Iterator[PartEntry]:
         "parcast_network.description:Description",
         "What connects the nodes: switches, cables and routes.",
     )
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast network``."""
+    from parcast_network.commands import network
+
+    app.add_typer(network, name="network")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -10,6 +10,7 @@ from cattrs.gen import override
 
 from parcast.errors import FileError, UnsupportedError
 from parcast.model import Bandwidth, Count, Fabric, Ports, Seconds
+from parcast.plugins import load
 from parcast.quantities import Unit, parse_quantity, to_base
 
 
@@ -41,14 +42,18 @@ Latencies = Annotated[Seconds | tuple[Seconds, ...], _levels(Unit("s"))]
 class Cable:
     """A cable of a graph, between two switches or nodes."""
 
-    #: a node, such as ``node3``, or a switch: any other name
-    start: str
-    to: str  #: the other end
+    #: what it joins: nodes, ``node0`` and up, and switches, which have any other names
+    ends: tuple[str, ...]
     bandwidth: Bandwidth | None = None  #: each way; the topology's where not stated
     latency: Seconds | None = None  #: the topology's where not stated
     duplex: Literal["full", "half"] = "full"  #: half: both ways together have the bandwidth
     #: false: each message may have all of the bandwidth
     shared: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what does not join two."""
+        if len(self.ends) != 2 or self.ends[0] == self.ends[1]:
+            raise FileError(f"ends = {list(self.ends)}: a cable has two different ends")
 
 
 #: What each kind needs, and what it may have besides.
@@ -72,6 +77,18 @@ _ROUTING: Mapping[str, tuple[str, ...]] = {
     "torus": ("dimension-order",),
     "dragonfly": ("minimal",),
     "graph": ("shortest",),
+}
+
+
+#: Where the function is that makes the fabric of a kind.
+_MAKERS: Mapping[str, str] = {
+    "star": "parcast_network.topologies.star:star",
+    "bus": "parcast_network.topologies.star:bus",
+    "fat-tree": "parcast_network.topologies.fat_tree:fat_tree",
+    "torus": "parcast_network.topologies.torus:torus",
+    "dragonfly": "parcast_network.topologies.dragonfly:dragonfly",
+    "rails": "parcast_network.topologies.rails:rails",
+    "graph": "parcast_network.topologies.graph:graph",
 }
 
 
@@ -112,8 +129,8 @@ class Description:
                 raise FileError(f"a {self.kind} needs {name!r}")
         rules = _ROUTING.get(self.kind, ())
         if self.routing is not None and self.routing not in rules:
-            known = " or ".join(map(repr, rules)) or "no choice of routing"
-            raise FileError(f"routing = {self.routing!r}: a {self.kind} has {known}")
+            choices = " or ".join(map(repr, rules)) or "no choice of routing"
+            raise FileError(f"routing = {self.routing!r}: a {self.kind} has {choices}")
         self._check_levels()
         if self.kind == "graph" and bool(self.links) == (self.file is not None):
             raise FileError("a graph has either 'file' or [[topology.links]]")
@@ -159,15 +176,14 @@ class Description:
         FileError
             If the graph's file is none.
         """
-        from parcast_network.topologies import make
-
         capacity = self.capacity
         if capacity is not None and ports.count > capacity:
             raise UnsupportedError(
                 f"the topology, a {self.kind}, holds {capacity:,} ports and the machine has "
                 f"{ports.count:,}: {ports.nodes:,} nodes with {ports.per_node} each"
             )
-        return make(self.kind)(self, ports)
+        make: Callable[[Description, Ports], Fabric] = load(_MAKERS[self.kind])
+        return make(self, ports)
 
     @property
     def capacity(self) -> int | None:

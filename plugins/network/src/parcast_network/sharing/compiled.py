@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.errors import UnsupportedError
 from parcast.plugins import Kernel, call_once, compile_kernel
 from parcast.program.reference import SAME_INSTANT
 from parcast_network.sharing.steps import ends, filling, running, settling
-from parcast_network.sharing.steps.layout import NONE, Flows, Links, State
+from parcast_network.sharing.steps.layout import NONE, SHIFT, Flows, Links, State
 
 #: The files that `end`, `settle`, `start` and the others are made of: a kernel that calls them
 #: names these as its sources (`parcast.plugins.cached_kernels`).
-SOURCES = tuple(sorted((Path(__file__).parent / "steps").glob("*.py")))
+SOURCES = (Path(__file__), *sorted((Path(__file__).parent / "steps").glob("*.py")))
+
+
+#: Steps make no arrays, so that nothing counts references; and a call would copy all arrays.
+_STEP = {"nogil": True, "_nrt": False, "forceinline": True}
 
 
 @call_once
@@ -28,7 +33,7 @@ def register() -> None:
     for module in (ends, filling, settling):
         for step in vars(module).values():
             if isinstance(step, FunctionType) and step.__module__ == module.__name__:
-                register_jitable(step)
+                register_jitable(**_STEP)(step)
 
 
 def new_state(
@@ -48,7 +53,7 @@ def new_state(
         Links of the longest route.
     """
     bytes_a_second = np.asarray(capacity, float)
-    links, places = len(bytes_a_second), flows * hops
+    links, shift = len(bytes_a_second), max(hops - 1, 0).bit_length()
     limits = np.isfinite(bytes_a_second)
     if shared is not None:
         limits &= np.asarray(shared, np.bool_)
@@ -59,23 +64,31 @@ def new_state(
     def whole(count: int, value: int = 0) -> NDArray[np.int64]:
         return np.full(count, value, np.int64)
 
+    def number(count: int) -> NDArray[np.int32]:
+        return np.full(count, NONE, np.int32)
+
     def flag(count: int) -> NDArray[np.bool_]:
         return np.zeros(count, np.bool_)
 
+    places, counters = flows << shift, whole(7)
+    counters[SHIFT] = shift
+    if places >= 2**31:
+        raise UnsupportedError(f"{flows:,} flows at one time over {hops} links are too many")
     return State(
         link=Links(
             capacity=bytes_a_second, limits=limits, caps=real(links), count=whole(links),
-            first=whole(links, NONE), tight=flag(links), touched=flag(links), left=real(links),
-            growing=whole(links), level=real(links), mark=whole(links),
+            first=number(links), tight=flag(links), touched=flag(links), left=real(links),
+            growing=whole(links), fixed=whole(links), least=real(links),
+            level=real(links), mark=whole(links),
         ),
         flow=Flows(
             hops=whole(flows), cap=real(flows), remaining=real(flows), since=real(flows),
             rate=real(flows), end=real(flows), bound=whole(flows), place=whole(flows, NONE),
             fair=real(flows), mark=whole(flows), fresh=whole(flows),
         ),
-        route=whole(places), after=whole(places), before=whole(places), ends=whole(flows),
+        route=number(places), after=number(places), before=number(places), ends=whole(flows),
         touched=whole(links), started=whole(flows), region=whole(flows), frontier=whole(links),
-        keys=real(links), heap=whole(links), counters=whole(6),
+        keys=real(links), heap=whole(links), counters=counters,
     )  # fmt: skip
 
 

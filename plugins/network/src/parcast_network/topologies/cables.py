@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from parcast.model import Fabric, Ports, port_name
 
+#: Numbers of links or of ports.
+Indices = NDArray[np.int32]
+
 #: From arrays of ports that send and receive to their routes, without the links of the ports.
 Routes = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
@@ -40,7 +43,7 @@ class Bundle:
         """How many links there are."""
         return self.count * self.ways
 
-    def link(self, cable: Any, way: int) -> Any:
+    def link(self, cable: Any, way: Any) -> Any:
         """Return the number of a cable's link among those of the bundle."""
         return cable if self.half else cable * 2 + way
 
@@ -85,8 +88,8 @@ def cabled(
     firsts, width = first_links(ports, bundles), 1 if ports.half else 2
     number = Fraction if isinstance(ports.bandwidth, Fraction) else float
 
-    def column(name: str, own: Any) -> NDArray[Any]:
-        parts = [np.full(firsts[0], own)]
+    def column(name: str, of_ports: Any) -> NDArray[Any]:
+        parts = [np.full(firsts[0], of_ports)]
         for bundle in bundles:
             values = getattr(bundle, name)
             exact = [number(v) if v < np.inf else v for v in np.atleast_1d(values).tolist()]
@@ -109,11 +112,11 @@ def cabled(
         which = bisect_right(firsts, link) - 1
         return bundles[which].name(link - firsts[which])
 
-    own = ports.bandwidth if bandwidth is None else min(ports.bandwidth, number(bandwidth))
+    at_ports = ports.bandwidth if bandwidth is None else min(ports.bandwidth, number(bandwidth))
     shared = [np.ones(firsts[0], np.bool_)]
     shared += [np.resize(np.repeat(b.shared, b.ways), b.links).astype(np.bool_) for b in bundles]
     return Fabric(
-        capacity=column("bandwidth", own),
+        capacity=column("bandwidth", at_ports),
         latency=column("latency", number(latency)),
         routes=whole,
         name=name,

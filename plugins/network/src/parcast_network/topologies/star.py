@@ -33,8 +33,8 @@ def bus(description: Description, ports: Ports) -> Fabric:
         return np.full((len(sources), 1), number, np.int32)
 
     fabric = cabled(ports, (shared,), routes)
-    named = fabric.name
+    name = fabric.name
     return Fabric(
         capacity=fabric.capacity, latency=fabric.latency, routes=fabric.routes,
-        name=lambda link: "bus" if link == number else named(link),
+        name=lambda link: "bus" if link == number else name(link),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast_network.sharing.steps.layout import AT_CAP, FLOWS, LINKS, NONE
+from parcast_network.sharing.steps.layout import AT_CAP, FLOWS, LINKS, NONE, SHIFT
 
 
 def fill(state: Any) -> None:
@@ -17,7 +17,7 @@ def fill(state: Any) -> None:
     of links needs a new entry only when a link comes to its top.
     """
     link, flow = state.link, state.flow
-    width = len(state.route) // len(flow.cap)
+    shift = state.counters[SHIFT]
     count = 0
     for i in range(state.counters[FLOWS]):
         member = state.region[i]
@@ -25,7 +25,7 @@ def fill(state: Any) -> None:
         flow.bound[member] = AT_CAP
     for i in range(state.counters[LINKS]):
         number = state.frontier[i]
-        open_to(state, number, width)
+        open_to(state, number, shift)
         if link.growing[number] > 0:
             count = push(state, count, link.left[number] / link.growing[number], number)
     while count > 0:
@@ -34,7 +34,9 @@ def fill(state: Any) -> None:
         if link.growing[number] == 0:
             continue
         share = max(link.left[number], 0.0) / link.growing[number]
-        if share > key or stop_at_caps(state, number, share, width):
+        if share > key or (
+            link.least[number] < share and stop_at_caps(state, number, share, shift)
+        ):
             if link.growing[number] > 0:
                 share = max(link.left[number], 0.0) / link.growing[number]
                 count = push(state, count, share, number)
@@ -42,10 +44,10 @@ def fill(state: Any) -> None:
         link.level[number] = share
         place = link.first[number]
         while place != NONE:
-            member = place // width
+            member = place >> shift
             if flow.fair[member] < 0.0:
                 flow.bound[member] = number
-                stop(state, member, share, width)
+                stop(state, member, share, shift)
             place = state.after[place]
     for i in range(state.counters[FLOWS]):
         member = state.region[i]
@@ -53,39 +55,41 @@ def fill(state: Any) -> None:
             flow.fair[member] = flow.cap[member]
 
 
-def open_to(state: Any, number: int, width: int) -> None:
+def open_to(state: Any, number: int, shift: int) -> None:
     """Set what a link has for the flows of the region, and how many these are."""
     link, flow, mark = state.link, state.flow, state.link.mark[number]
-    left, growing = link.capacity[number], 0
+    left, growing, least = link.capacity[number], 0, np.inf
     place = link.first[number]
     while place != NONE:
-        member = place // width
+        member = place >> shift
         if flow.mark[member] == mark:
             growing += 1
+            least = min(least, flow.cap[member])
         else:
             left -= flow.rate[member]
         place = state.after[place]
-    link.left[number], link.growing[number], link.level[number] = max(left, 0.0), growing, np.nan
+    link.left[number], link.level[number], link.least[number] = max(left, 0.0), np.nan, least
+    link.growing[number], link.fixed[number] = growing, link.count[number] - growing
 
 
-def stop_at_caps(state: Any, number: int, share: float, width: int) -> Any:
+def stop_at_caps(state: Any, number: int, share: float, shift: int) -> Any:
     """Stop those flows of a link whose cap is less than its share; tell whether there were any."""
     flow, stopped = state.flow, False
     place = state.link.first[number]
     while place != NONE:
-        member = place // width
+        member = place >> shift
         if flow.fair[member] < 0.0 and flow.cap[member] < share:
-            stop(state, member, flow.cap[member], width)
+            stop(state, member, flow.cap[member], shift)
             stopped = True
         place = state.after[place]
     return stopped
 
 
-def stop(state: Any, member: int, rate: float, width: int) -> None:
+def stop(state: Any, member: int, rate: float, shift: int) -> None:
     """Give a flow its rate, and take it off its links."""
     link = state.link
     state.flow.fair[member] = rate
-    for place in range(member * width, member * width + state.flow.hops[member]):
+    for place in range(member << shift, (member << shift) + state.flow.hops[member]):
         number = state.route[place]
         link.left[number] -= rate
         link.growing[number] -= 1

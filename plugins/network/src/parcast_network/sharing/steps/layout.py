@@ -11,8 +11,9 @@ NONE = -1
 AT_CAP = -1
 
 #: Entries of ``counters``: flows in the heap of ends, links touched and flows started since the
-#: last settling, flows and links of the region, marks handed out.
-ENDS, TOUCHED, STARTED, FLOWS, LINKS, MARK = range(6)
+#: last settling, flows and links of the region, marks handed out; and the bits of a place that
+#: are the hop.
+ENDS, TOUCHED, STARTED, FLOWS, LINKS, MARK, SHIFT = range(7)
 
 #: Rates that differ by less than this, relatively, are the same: sums of the same numbers in
 #: another order differ in their last bits.
@@ -22,7 +23,7 @@ SAME = 2.0**-46
 TOGETHER = 1.0 + 2.0**-44
 
 #: Rounds in which a region grows where it must; then it takes all flows that share links with it.
-ROUNDS = 4
+ROUNDS = 16
 
 
 class Links(NamedTuple):
@@ -37,6 +38,8 @@ class Links(NamedTuple):
     touched: Any  #: whether it is in ``touched`` of `State`
     left: Any  #: while a region is filled: what is left for the flows that have no rate yet
     growing: Any  #: and how many these are
+    fixed: Any  #: and how many are not of the region
+    least: Any  #: what the flows of the region take at most, the least of these
     level: Any  #: the rate that it left its last flows, NaN where it is not full
     mark: Any  #: the last region it was part of
 
@@ -58,7 +61,7 @@ class Flows(NamedTuple):
 
 
 class State(NamedTuple):
-    """All of it. A place is the number of a flow times the longest route, plus the hop."""
+    """All of it. A place is the number of a flow, and in the lowest bits that of the hop."""
 
     link: Links
     flow: Flows

@@ -17,6 +17,7 @@ from parcast_network.sharing.steps.layout import (
     NONE,
     ROUNDS,
     SAME,
+    SHIFT,
     STARTED,
     TOUCHED,
 )
@@ -45,14 +46,14 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
         Bytes. A flow of none ends at once.
     """
     link, flows = state.link, state.flow
-    width = len(state.route) // len(flows.cap)
+    shift = state.counters[SHIFT]
     hops, least = 0, cap
     for number in links:
         if number < 0:
             break
         least = min(least, link.capacity[number])
         if link.limits[number]:
-            state.route[flow * width + hops] = number
+            state.route[(flow << shift) + hops] = number
             hops += 1
     at_once = size <= 0.0 or least == np.inf
     flows.hops[flow] = 0 if at_once else hops
@@ -63,7 +64,7 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
         move(state, flow)
         return
     flows.end[flow] = np.inf
-    for place in range(flow * width, flow * width + hops):
+    for place in range(flow << shift, (flow << shift) + hops):
         number = state.route[place]
         following = link.first[number]
         state.after[place], state.before[place] = following, NONE
@@ -82,9 +83,9 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
 def end(state: Any, flow: int) -> None:
     """End a flow, done or not; its links' other flows get what it had at the next `settle`."""
     link, flows = state.link, state.flow
-    width = len(state.route) // len(flows.cap)
+    shift = state.counters[SHIFT]
     remove(state, flow)
-    for place in range(flow * width, flow * width + flows.hops[flow]):
+    for place in range(flow << shift, (flow << shift) + flows.hops[flow]):
         number = state.route[place]
         following, previous = state.after[place], state.before[place]
         if previous == NONE:
@@ -149,7 +150,7 @@ def touch(state: Any, number: int) -> None:
 def begin_region(state: Any) -> None:
     """Take the flows that have started, and those that the touched links bound, or now may."""
     link, flows, counters = state.link, state.flow, state.counters
-    width = len(state.route) // len(flows.cap)
+    shift = state.counters[SHIFT]
     for i in range(counters[TOUCHED]):
         number = state.touched[i]
         # a link that could not be full before bounds nobody: all its flows have to be looked at
@@ -158,7 +159,7 @@ def begin_region(state: Any) -> None:
     for i in range(counters[STARTED]):
         flow = state.started[i]
         if flows.fresh[flow] == FRESH:
-            join(state, flow, width)
+            join(state, flow, shift)
         flows.fresh[flow] = SETTLED
     for i in range(counters[TOUCHED]):
         number = state.touched[i]
@@ -166,14 +167,14 @@ def begin_region(state: Any) -> None:
         newly = link.tight[number] and link.level[number] == 0.0
         place = link.first[number]
         while place != NONE:
-            flow = place // width
+            flow = place >> shift
             if newly or flows.bound[flow] == number:
-                join(state, flow, width)
+                join(state, flow, shift)
             place = state.after[place]
     counters[TOUCHED] = counters[STARTED] = 0
 
 
-def join(state: Any, flow: int, width: int) -> None:
+def join(state: Any, flow: int, shift: int) -> None:
     """Take a flow into the region, and the links of it that can be full."""
     link, counters, mark = state.link, state.counters, state.counters[MARK]
     if state.flow.mark[flow] == mark:
@@ -181,7 +182,7 @@ def join(state: Any, flow: int, width: int) -> None:
     state.flow.mark[flow] = mark
     state.region[counters[FLOWS]] = flow
     counters[FLOWS] += 1
-    for place in range(flow * width, flow * width + state.flow.hops[flow]):
+    for place in range(flow << shift, (flow << shift) + state.flow.hops[flow]):
         number = state.route[place]
         if link.tight[number] and link.mark[number] != mark:
             link.mark[number] = mark
@@ -199,50 +200,50 @@ def expand(state: Any, wholly: bool) -> Any:
     wholly
         Take in all flows that links connect, if any has to be.
     """
-    counters, width = state.counters, len(state.route) // len(state.flow.cap)
+    counters, shift = state.counters, state.counters[SHIFT]
     before, links = counters[FLOWS], counters[LINKS]
     for i in range(links):
-        take_in(state, state.frontier[i], width)
+        take_in(state, state.frontier[i], shift)
     if wholly and counters[FLOWS] > before:
         i = 0
         while i < counters[LINKS]:
             place = state.link.first[state.frontier[i]]
             while place != NONE:
-                join(state, place // width, width)
+                join(state, place >> shift, shift)
                 place = state.after[place]
             i += 1
     return counters[FLOWS] > before
 
 
-def take_in(state: Any, number: int, width: int) -> None:
+def take_in(state: Any, number: int, shift: int) -> None:
     """Take in those flows of a link that it bounded and bounds no longer, or that are too fast."""
     link, flows, mark = state.link, state.flow, state.counters[MARK]
-    load, fastest, others = 0.0, 0.0, False
+    if not link.fixed[number]:
+        return
+    load, fastest = 0.0, 0.0
     place = link.first[number]
     while place != NONE:
-        flow = place // width
+        flow = place >> shift
         if flows.mark[flow] == mark:
             rate = flows.fair[flow]
             if rate < 0.0:  # it joined just now
                 rate = flows.rate[flow]
         else:
-            rate, others = flows.rate[flow], True
+            rate = flows.rate[flow]
         load += rate
         fastest = max(fastest, rate)
         place = state.after[place]
-    if not others:
-        return
     loose = load < link.capacity[number] * (1.0 - SAME)
     highest = link.level[number] * (1.0 + SAME)  # NaN where nobody is bounded anew
     place = link.first[number]
     while place != NONE:
-        flow = place // width
+        flow = place >> shift
         if flows.mark[flow] != mark:
             rate = flows.rate[flow]
             freed = flows.bound[flow] == number and (loose or rate < fastest * (1.0 - SAME))
             if freed or rate > highest:
                 flows.fair[flow] = -1.0
-                join(state, flow, width)
+                join(state, flow, shift)
         place = state.after[place]
 
 
