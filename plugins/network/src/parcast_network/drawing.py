@@ -95,7 +95,7 @@ def dot(name: str, ports: Ports, fabric: Fabric, hot: Mapping[str, float] | None
     if len(cables) > _MOST:
         raise ParcastError(
             f"the network has {len(cables):,} pairs of switches with cables, and a picture up to "
-            f"{_MOST:,}; state fewer nodes, as by --set nodes.count=64"
+            f"{_MOST:,}; state fewer nodes (nodes.count)"
         )
     statements = ["rankdir=BT; node [shape=box];"]
     for switch, nodes in _plugged(ports, fabric).items():

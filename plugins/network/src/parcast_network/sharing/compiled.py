@@ -79,7 +79,7 @@ def new_state(
             capacity=bytes_a_second, limits=limits, caps=real(links), count=whole(links),
             first=number(links), tight=flag(links), touched=flag(links), left=real(links),
             growing=whole(links), fixed=whole(links), least=real(links),
-            level=real(links), mark=whole(links),
+            fastest=real(links), level=real(links), mark=whole(links),
         ),
         flow=Flows(
             hops=whole(flows), cap=real(flows), remaining=real(flows), since=real(flows),

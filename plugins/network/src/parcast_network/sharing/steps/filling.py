@@ -69,6 +69,7 @@ def open_to(state: Any, number: int, shift: int) -> None:
             left -= flow.rate[member]
         place = state.after[place]
     link.left[number], link.level[number], link.least[number] = max(left, 0.0), np.nan, least
+    link.fastest[number] = 0.0
     link.growing[number], link.fixed[number] = growing, link.count[number] - growing
 
 
@@ -93,6 +94,7 @@ def stop(state: Any, member: int, rate: float, shift: int) -> None:
         number = state.route[place]
         link.left[number] -= rate
         link.growing[number] -= 1
+        link.fastest[number] = max(link.fastest[number], rate)
 
 
 def push(state: Any, count: int, key: float, number: int) -> Any:

@@ -40,6 +40,7 @@ class Links(NamedTuple):
     growing: Any  #: and how many these are
     fixed: Any  #: and how many are not of the region
     least: Any  #: what the flows of the region take at most, the least of these
+    fastest: Any  #: the largest rate that one of these was given
     level: Any  #: the rate that it left its last flows, NaN where it is not full
     mark: Any  #: the last region it was part of
 

@@ -220,27 +220,16 @@ def take_in(state: Any, number: int, shift: int) -> None:
     link, flows, mark = state.link, state.flow, state.counters[MARK]
     if not link.fixed[number]:
         return
-    load, fastest = 0.0, 0.0
-    place = link.first[number]
-    while place != NONE:
-        flow = place >> shift
-        if flows.mark[flow] == mark:
-            rate = flows.fair[flow]
-            if rate < 0.0:  # it joined just now
-                rate = flows.rate[flow]
-        else:
-            rate = flows.rate[flow]
-        load += rate
-        fastest = max(fastest, rate)
-        place = state.after[place]
-    loose = load < link.capacity[number] * (1.0 - SAME)
+    slowest = link.fastest[number] * (1.0 - SAME)
+    if link.left[number] > link.capacity[number] * SAME:  # no longer full
+        slowest = np.inf
     highest = link.level[number] * (1.0 + SAME)  # NaN where nobody is bounded anew
     place = link.first[number]
     while place != NONE:
         flow = place >> shift
         if flows.mark[flow] != mark:
             rate = flows.rate[flow]
-            freed = flows.bound[flow] == number and (loose or rate < fastest * (1.0 - SAME))
+            freed = flows.bound[flow] == number and rate < slowest
             if freed or rate > highest:
                 flows.fair[flow] = -1.0
                 join(state, flow, shift)
