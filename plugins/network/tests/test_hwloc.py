@@ -18,7 +18,10 @@ def package(cores, caches=2):
 
 def node(path, *packages):
     parts = "".join(packages)
-    path.write_text(f'<topology version="2.0"><object type="Machine">{parts}</object></topology>')
+    head = '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'  # as lstopo writes it
+    path.write_text(
+        f'{head}<topology version="2.0"><object type="Machine">{parts}</object></topology>'
+    )
     return path
 
 
@@ -51,7 +54,4 @@ def test_nodes_that_have_no_levels(tmp_path, packages, reason):
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "n.xml").write_text("<platform/>")
     with pytest.raises(FileError, match="<platform> is no <topology> of hwloc"):
-        level_sizes(tmp_path / "n.xml")
-    (tmp_path / "n.xml").write_text('<!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology/>')
-    with pytest.raises(FileError, match="declares a document type"):
         level_sizes(tmp_path / "n.xml")

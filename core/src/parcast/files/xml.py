@@ -16,12 +16,13 @@ _DEEPEST = 200
 def read_xml(path: Path) -> ET.Element:
     """Return the root element of a file.
 
-    Document types, and with them entities, are refused in any encoding: no model needs one.
+    Declarations within the file, and with them entities, are refused in any encoding: no model
+    needs one. A document type that only names a file is read past; that file is never opened.
 
     Raises
     ------
     FileError
-        If it is no XML, or has a document type.
+        If it is no XML, declares anything, or has an entity that XML itself does not have.
     """
     try:
         size = path.stat().st_size
@@ -36,10 +37,17 @@ def read_xml(path: Path) -> ET.Element:
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
 
-    def doctype(*_: object) -> None:
+    def doctype(_name: str, _system: str, _public: str, declares: int) -> None:
+        if declares:
+            raise FileError(
+                f"{path}:{parser.CurrentLineNumber}: the document type declares something in "
+                "brackets, which may be entities that grow without end; take the declaration out"
+            )
+
+    def skipped(name: str, _parameter: bool) -> None:
         raise FileError(
-            f"{path}:{parser.CurrentLineNumber}: the file declares a document type, which may hide "
-            "entities that grow without end; take the declaration out"
+            f"{path}:{parser.CurrentLineNumber}: &{name}; is declared in another file, and those "
+            "are never opened; write the text itself"
         )
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -54,7 +62,7 @@ def read_xml(path: Path) -> ET.Element:
         depth[0] -= 1
         builder.end(_qualified(tag))
 
-    parser.StartDoctypeDeclHandler = doctype
+    parser.StartDoctypeDeclHandler, parser.SkippedEntityHandler = doctype, skipped
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = builder.data
     try:
