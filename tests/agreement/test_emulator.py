@@ -12,6 +12,8 @@ from parcast.program.matching.prepare import matched_program
 from parcast.testing import by_sweep, random_program
 from parcast_emulator.program_run import compiled_run, process_run
 
+from .topologies import random_topology
+
 REGISTRY = Registry()
 SHIPPED = Registry([parcast_workloads]).workloads
 
@@ -49,7 +51,10 @@ def test_all_that_a_network_may_say_is_followed(contention, programs):
 def test_messages_share_links_as_in_exact_arithmetic(programs):
     for seed in range(programs // 2):
         pools = seed % 3 == 0
-        made = random_program(seed, contention="fair", wildcards=seed % 2 == 0, pools=pools)
+        topology = random_topology(seed) if seed % 4 else None
+        made = random_program(
+            seed, contention="fair", wildcards=seed % 2 == 0, pools=pools, topology=topology
+        )
         exact = by_sweep(*made.exact)
         for engine in (process_run,) if made.unrolled.pools else (process_run, compiled_run):
             run = engine(made.query, 0.0)

@@ -25,6 +25,8 @@ from parcast.program.reference.process_sweep import steps_of
 from parcast.program.unroll import unroll
 from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
 
+from .topologies import random_topology
+
 #: Disks are served first come, first served, so these programs have an order to change.
 DISKS = ("io",)
 CONTENTION = ["none", "endpoint", "bus"]
@@ -75,6 +77,8 @@ def test_both_evaluators_agree_on_all_that_a_network_may_say(contention, program
     """Sizes, levels, headers, ports, transfers that wait, overhead by message, shared links."""
     for seed in range(programs // 4):
         features = {"wildcards": True, "pools": True} if seed % 2 else {}
+        if contention in ("none", "fair") and seed % 4 == 1:
+            features["topology"] = random_topology(seed)
         made = random_program(
             seed, contention=contention, network=True, decimal=seed % 4 > 1, **features
         )

@@ -37,7 +37,7 @@ def read_xml(path: Path) -> ET.Element:
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
 
-    def doctype(_name: str, _system: str, _public: str, declares: int) -> None:
+    def doctype(_name: str, _system: str | None, _public: str | None, declares: bool) -> None:
         if declares:
             raise FileError(
                 f"{path}:{parser.CurrentLineNumber}: the document type declares something in "

@@ -26,7 +26,7 @@ class Streams:
     """All messages whose bytes are on their way, by what they carry."""
 
     def __init__(self, costs: Costs) -> None:
-        self._wiring = costs.wiring() if costs.contention == "fair" else None
+        self._wiring = None if costs.fabric is None else costs.wiring()
         self._streams: dict[Any, Stream] = {}
         self._asked: list[tuple[Any, Any, Stream]] = []
         self._since: Any = 0

@@ -13,7 +13,7 @@ from parcast.model import Wiring
 from parcast.plugins import Kernel, compile_kernel
 from parcast_emulator.processes.clock import RUN, Clock
 from parcast_network.sharing.compiled import SOURCES, new_state, register
-from parcast_network.sharing.growing import with_flow_room
+from parcast_network.sharing.growing import with_room
 from parcast_network.sharing.steps.ends import move, remove
 from parcast_network.sharing.steps.layout import TOGETHER
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
@@ -40,8 +40,8 @@ class SharedLinks:
         self._clock, self._wiring = clock, wiring
         self._routes: dict[tuple[int, int], Any] = {}
         self._room = _ROOM
-        hops = wiring.routes(np.zeros(1, np.int64), np.zeros(1, np.int64)).shape[1]
-        self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=hops)
+        self._hops = 1
+        self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=1)
         self._free = list(range(_ROOM))
         self._latent: dict[int, tuple[Any, float, float]] = {}
         self._arrived: dict[int, Callable[[], Any]] = {}
@@ -69,15 +69,22 @@ class SharedLinks:
         arrived
             Called when the last byte is through.
         """
-        if not self._free:
-            self._free = list(range(self._room, 2 * self._room))
-            self._room *= 2
-            self._network = with_flow_room(self._network, self._room)
+        hops = len(message[0])
+        if not self._free or hops > self._hops:
+            self._make_room(max(hops, self._hops))
         flow = self._free.pop()
         self._latent[flow], self._arrived[flow] = message, arrived
         self._network.flow.end[flow] = self._clock.now + latency
         move(self._network, flow)
         self._look()
+
+    def _make_room(self, hops: int) -> None:
+        """Make room for longer routes, and for more flows where none is left."""
+        if not self._free:
+            self._free = list(range(self._room, 2 * self._room))
+            self._room *= 2
+        self._hops = hops
+        self._network = with_room(self._network, flows=self._room, hops=hops)
 
     def _look(self) -> None:
         """Be there when the next flow begins or ends, unless that changes before."""

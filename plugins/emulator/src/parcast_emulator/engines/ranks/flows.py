@@ -16,7 +16,7 @@ from parcast_emulator.engines.ranks.instants import WHILE, take
 from parcast_emulator.engines.ranks.messages import SERVE, arrive
 from parcast_emulator.engines.ranks.ranks import DONE, ENOUGH, FULL, advance_rank, handle, is_access
 from parcast_network.sharing.compiled import new_state
-from parcast_network.sharing.growing import with_flow_room
+from parcast_network.sharing.growing import with_room as with_room_for
 from parcast_network.sharing.steps.ends import move, remove
 from parcast_network.sharing.steps.layout import STARTED, TOGETHER, TOUCHED, State
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
@@ -61,7 +61,7 @@ def with_room(carried: Carried, network: State) -> tuple[Carried, State]:
     larger = _carried(np.arange(count, 2 * count))
     larger.message[:count], larger.phase[:count] = carried.message, carried.phase
     larger.changed[:] = carried.changed
-    return larger, with_flow_room(network, 2 * count)
+    return larger, with_room_for(network, flows=2 * count)
 
 
 @step
