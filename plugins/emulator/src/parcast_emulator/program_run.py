@@ -8,6 +8,7 @@ from parcast import Query, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
 from parcast.program.reference import SAME_INSTANT
+from parcast.program.source import SENDS
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.usage import Progress, Usage
 from parcast_emulator.hardware import Bus, Disk, Nic, disks_of
@@ -73,6 +74,24 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
     program_run = engine(query, polling)
     program_run.run(progress)
     return program_run
+
+
+def utilization(query: Query, seconds: float) -> dict[str, float]:
+    """Return how much of the fullest links a run of so many seconds used; none are shared: {}."""
+    costs, _ = costs_of(query)
+    if costs.contention != "fair":
+        return {}
+    import numpy as np
+
+    from parcast_network.utilization import link_utilization
+
+    columns = matched_program(query, pools=True).columns
+    messages = np.flatnonzero(columns.among(SENDS))
+    sources, targets = columns.rank_of(messages), columns.dst[messages]
+    sizes = np.broadcast_to(
+        costs.on_wire(sources, targets, columns.amount[messages]), len(messages)
+    )
+    return link_utilization(costs.wiring(), sources, targets, sizes, seconds)
 
 
 def process_run(query: Query, polling: float) -> processes.Run:

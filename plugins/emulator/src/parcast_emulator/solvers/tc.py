@@ -125,7 +125,7 @@ def _too_many(count: str, why: str = "") -> str:
 
 def _program(query: Query, options: Options) -> Prediction:
     from parcast.program.matching import matched_program
-    from parcast_emulator.program_run import costs_of, run, why_not_compiled
+    from parcast_emulator.program_run import costs_of, run, utilization, why_not_compiled
 
     count = matched_program(query, pools=True).unrolled.count()
     slow = why_not_compiled(query)
@@ -137,7 +137,10 @@ def _program(query: Query, options: Options) -> Prediction:
         finished = run(query, options.polling, progress)
     parts = sum(finished.parts, Parts()) * (1 / query.p)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))
-    notes = []
+    notes: list[str] = []
+    details: dict[str, Any] = {"operations": count}
+    if used := utilization(query, max(finished.ends)):
+        details["utilization"] = used
     if costs_of(query)[1]:
         notes.append("files lie on the disks of each process's own node, one after another")
     return Prediction(
@@ -145,5 +148,5 @@ def _program(query: Query, options: Options) -> Prediction:
         parts=parts,
         binding=values[max(values)] if finished.time else None,
         notes=tuple(notes),
-        details={"operations": count},
+        details=details,
     )

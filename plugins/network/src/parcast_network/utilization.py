@@ -1,0 +1,41 @@
+"""How much of each link a run uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parcast.model import Wiring
+
+#: Links that are named, the fullest first.
+MOST_NAMED = 20
+
+
+def link_utilization(
+    wiring: Wiring, sources: Any, targets: Any, sizes: Any, seconds: float
+) -> dict[str, float]:
+    """Return the share of the fullest links' capacity that messages used, by name.
+
+    Parameters
+    ----------
+    wiring
+        The links.
+    sources, targets, sizes : (n,)
+        The ranks of each message, and its bytes with its header.
+    seconds
+        How long the run took.
+    """
+    if not len(sizes) or not seconds:
+        return {}
+    ranks = len(wiring.nodes)
+    pairs, row = np.unique(sources.astype(np.int64) * ranks + targets, return_inverse=True)
+    routes = wiring.routes(*np.divmod(pairs, ranks))
+    bytes_of_pairs = np.bincount(row, sizes, len(pairs))
+    capacity, on_link = wiring.capacity.astype(float), np.zeros(len(wiring.capacity))
+    for links in routes.T:
+        passed = links >= 0
+        np.add.at(on_link, links[passed], bytes_of_pairs[passed])
+    shares = np.where(wiring.shared, on_link / (capacity * seconds), 0.0)
+    fullest = np.argsort(-shares, kind="stable")[:MOST_NAMED]
+    return {wiring.name(int(link)): float(shares[link]) for link in fullest if shares[link]}
