@@ -161,6 +161,11 @@ class Costs:
         """Return how many seconds a message of ``n`` bytes keeps its receiver busy."""
         return by_size(self.sizes, self.overhead_receive, "overhead_receive", n)
 
+    @property
+    def uniform(self) -> bool:
+        """Whether all messages between nodes have one latency and bandwidth, as within them."""
+        return not (self.sizes or self.levels or self.header or self.fabric)
+
     def on_wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the bytes of a message, with its header between nodes."""
         if not self.header:

@@ -65,8 +65,7 @@ class Post:
     ) -> None:
         self.clock, self.costs, self.ports, self.wake = clock, costs, ports, wake
         self.node = costs.placement.node.tolist()
-        #: whether messages cost the same whatever their size and wherever between nodes
-        self.plain = not (costs.sizes or costs.levels or costs.header or costs.fabric)
+        self.uniform = costs.uniform
         self._crossings: dict[tuple[int, int, float], tuple[float, float]] = {}
         self.bus = Line(clock)
         self.links = _links(clock, costs)
@@ -175,7 +174,7 @@ class Post:
     def _crossing(self, message: Message) -> tuple[float, float]:
         """Return the latency of a message, and the seconds of its bytes on the links alone."""
         costs, source, target, size = self.costs, message.source, message.target, message.size
-        if not self.plain:
+        if not self.uniform:
             key = source, target, size
             if key not in self._crossings:
                 latency, seconds = costs.latency(*key), costs.transfer(*key)

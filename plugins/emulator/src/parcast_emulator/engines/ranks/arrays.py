@@ -40,8 +40,9 @@ class Program(NamedTuple):
     op: NDArray[np.int8]
     amount: Floats  #: bytes of a message or an access
     seconds: Floats  #: of computing, of sending, of a disk's piece
-    latency: Floats  #: of a message, from when it leaves until its bytes are on the links
-    transfer: Floats  #: of a message's bytes, on the links alone
+    #: of a message, from when it leaves until its bytes are on the links; none where uniform
+    latency: Floats
+    transfer: Floats  #: of a message's bytes, on the links alone; none where uniform
     receiving: Floats  #: a receiver's own time for a message; without sizes one for all
     target: NDArray[np.int32]  #: the rank that a message goes to
     received_from: _Numbers  #: the send that a receive takes; of any message: once decided
@@ -57,6 +58,11 @@ class Program(NamedTuple):
 class Charges(NamedTuple):
     """What the machine charges; seconds and bytes."""
 
+    uniform: bool  #: all messages between nodes have one latency and bandwidth, as within them
+    startup: float
+    per_byte: float
+    local_startup: float
+    local_per_byte: float
     receiving: float  #: of a call that takes no message; 0 where messages are paid for
     by_message: bool  #: a wait pays for each message that it takes
     eager_limit: float  #: a sender waits for larger messages
@@ -202,6 +208,8 @@ def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:
 
 def _crossings(columns: Columns, rank: Any, costs: Costs) -> tuple[Floats, Floats, Floats]:
     """Return of each message its latency and transfer, and what it costs its receiver."""
+    if costs.uniform:
+        return np.empty(0), np.empty(0), np.array([float(costs.overhead_receive)])
     latency, transfer = np.zeros(len(columns.op)), np.zeros(len(columns.op))
     messages = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
     source, target, size = rank[messages], columns.dst[messages], columns.amount[messages]
@@ -229,6 +237,11 @@ def charges_of(
 ) -> Charges:
     """Return the costs as numbers."""
     return Charges(
+        costs.uniform,
+        float(costs.startup),
+        float(costs.per_byte),
+        float(costs.local_startup),
+        float(costs.local_per_byte),
         float(costs.overhead_receive) if costs.overhead_by == "call" else 0.0,
         costs.overhead_by == "message",
         float(costs.eager_limit),

@@ -47,18 +47,29 @@ def meet(message: int, now: float, program: Any, charges: Any, state: Any) -> No
 
 
 @step
+def crossing(message: int, within: bool, program: Any, charges: Any) -> tuple[float, float]:
+    """Return the latency of a message, and the seconds of its bytes on the links alone."""
+    if not charges.uniform:
+        return program.latency[message], program.transfer[message]
+    size = program.amount[message]
+    if within:
+        return charges.local_startup, size * charges.local_per_byte
+    return charges.startup, size * charges.per_byte
+
+
+@step
 def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message begins its transfer, or asks for what it must pass."""
     state.message.departure[message] = now
+    source, target = program.rank[message], program.target[message]
+    within = state.rank.node[source] == state.rank.node[target]
     if charges.contention == _FAIR:
         free = program.route[message] == NONE or program.transfer[message] == 0.0
     else:
-        source, target = program.rank[message], program.target[message]
-        within = state.rank.node[source] == state.rank.node[target]
         free = charges.contention == _UNSHARED or within
     if free:
-        end = now + program.latency[message] + program.transfer[message]
-        arrive(message, end, program, charges, state)
+        latency, transfer = crossing(message, within, program, charges)
+        arrive(message, now + latency + transfer, program, charges, state)
     else:
         push(state, now, SERVE, message, 0)
 
@@ -66,10 +77,10 @@ def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> N
 @inlined
 def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> None:
     """A message gets the bus, the port out or the port in that it has asked for."""
-    seconds = program.transfer[message]
+    latency, seconds = crossing(message, False, program, charges)
     if charges.contention == _BUS:
         state.times[BUS_FREE] = max(now, state.times[BUS_FREE]) + seconds
-        end = state.times[BUS_FREE] + program.latency[message]
+        end = state.times[BUS_FREE] + latency
     elif state.message.status[message] & HEAD:
         node = state.rank.node[program.target[message]]
         end = max(now, state.ports[charges.into, node]) + seconds
@@ -79,7 +90,7 @@ def carry(message: int, now: float, program: Any, charges: Any, state: Any) -> N
         begin = max(now, state.ports[0, node])
         state.ports[0, node] = begin + seconds
         state.message.status[message] |= HEAD
-        push(state, begin + program.latency[message], SERVE, message, 0)
+        push(state, begin + latency, SERVE, message, 0)
         return
     arrive(message, end, program, charges, state)
 
