@@ -8,8 +8,8 @@ import numpy as np
 
 from parcast.model import Wiring
 
-#: Links that are named, the fullest first.
-MOST_NAMED = 20
+#: Links that are named, the fullest first: so many, and none that is half as full as that.
+MOST_NAMED = 200
 
 
 def link_utilization(
@@ -38,4 +38,5 @@ def link_utilization(
         np.add.at(on_link, links[passed], bytes_of_pairs[passed])
     shares = np.where(wiring.shared, on_link / (capacity * seconds), 0.0)
     fullest = np.argsort(-shares, kind="stable")[:MOST_NAMED]
-    return {wiring.name(int(link)): float(shares[link]) for link in fullest if shares[link]}
+    least = shares[fullest[0]] / 2
+    return {wiring.name(int(link)): float(shares[link]) for link in fullest if shares[link] > least}
