@@ -11,6 +11,28 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+#: Files with a test of many seconds, most of them those that first compile a family's kernels.
+LONG = frozenset({
+    "core/tests/study/test_killed.py",
+    "plugins/dask/tests/test_studies.py",
+    "plugins/emulator/tests/test_programs.py",
+    "plugins/emulator/tests/test_properties.py",
+    "plugins/fit/tests/test_recovery.py",
+    "plugins/mpi/tests/test_measure.py",
+    "plugins/mpi/tests/test_run.py",
+    "plugins/pamela/tests/test_conformance.py",
+    "plugins/pamela/tests/test_nests.py",
+    "plugins/pamela/tests/test_soundness.py",
+    "plugins/perturb/tests/test_machines.py",
+    "plugins/petri/tests/test_age.py",
+    "plugins/petri/tests/test_closed_law.py",
+    "tests/agreement/test_hpcc.py",
+    "tests/agreement/test_measured_host.py",
+    "tests/agreement/test_threads.py",
+    "tests/test_notebooks.py",
+    "tests/test_pages.py",
+})  # fmt: skip
+
 # Examples differ widely in cost, and the host may be busy
 settings.register_profile("parcast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("parcast")
@@ -35,9 +57,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that have a long test, so that none is left alone at the end."""
-    long = {item.path for item in items if item.get_closest_marker("long")}
-    items.sort(key=lambda item: item.path not in long)
+    """Begin with the long files, so that none is left alone on its core at the end."""
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in LONG)
 
 
 def pytest_collection_finish() -> None:

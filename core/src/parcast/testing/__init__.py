@@ -22,7 +22,7 @@ from parcast.testing.imports import deep_imports
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
-from parcast.testing.seeds import first_seed, seeds
+from parcast.testing.seeding import first_seed, seeds
 from parcast.testing.shipped import check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
 from parcast.testing.threads import check_threads
