@@ -1,16 +1,77 @@
-"""How all properties are tested, whatever else the host does, and what tests need of it."""
+"""How all tests run: bytecode shared by all processes, long files first, programs of the day."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+#: Files with a test of many seconds, most of them those that first compile a family's kernels.
+LONG = frozenset({
+    "core/tests/study/test_killed.py",
+    "plugins/dask/tests/test_studies.py",
+    "plugins/emulator/tests/test_programs.py",
+    "plugins/emulator/tests/test_properties.py",
+    "plugins/fit/tests/test_recovery.py",
+    "plugins/mpi/tests/test_measure.py",
+    "plugins/mpi/tests/test_run.py",
+    "plugins/pamela/tests/test_conformance.py",
+    "plugins/pamela/tests/test_nests.py",
+    "plugins/pamela/tests/test_soundness.py",
+    "plugins/perturb/tests/test_machines.py",
+    "plugins/petri/tests/test_age.py",
+    "plugins/petri/tests/test_closed_law.py",
+    "tests/agreement/test_hpcc.py",
+    "tests/agreement/test_measured_host.py",
+    "tests/agreement/test_threads.py",
+    "tests/test_notebooks.py",
+    "tests/test_pages.py",
+})  # fmt: skip
+
 # Examples differ widely in cost, and the host may be busy
 settings.register_profile("parcast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("parcast")
+
+# As many tests run at once as there are cores: a second thread of each would wait for a core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Where Python is told to write no bytecode, each of the hundreds of processes that tests start
+# would compile all modules anew, which takes longer than most of them run.
+if sys.dont_write_bytecode:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parent / ".pytest_cache" / "bytecode")
+    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
+
+
+def pytest_configure() -> None:
+    """Give every process of this run the same cases by chance, past midnight too."""
+    from parcast.testing import first_seed
+
+    os.environ.setdefault("PARCAST_SEED", str(first_seed()))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long files, so that none is left alone on its core at the end."""
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """Spare every garbage collection what is there to the end: modules and tests."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how the cases of a failure are run again."""
+    if terminalreporter.stats.get("failed") or terminalreporter.stats.get("error"):
+        first = os.environ["PARCAST_SEED"]
+        terminalreporter.write_line(f"PARCAST_SEED={first} runs the same cases by chance again")
 
 
 @pytest.fixture(scope="session")

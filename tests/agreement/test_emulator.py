@@ -9,7 +9,7 @@ import parcast_workloads
 from parcast import Query, Registry
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched_program
-from parcast.testing import by_sweep, random_program
+from parcast.testing import by_sweep, random_program, seeds
 from parcast_emulator.program_run import compiled_run, process_run
 
 from .topologies import random_topology
@@ -21,19 +21,19 @@ SHIPPED = Registry([parcast_workloads]).workloads
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_every_end_and_part_is_that_of_the_reference(contention, eager, programs):
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         assert_agrees(random_program(seed, contention=contention, eager=eager))
 
 
 def test_receives_of_any_message_are_decided_alike(programs):
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         made = random_program(seed, wildcards=True)
         assert_agrees(made)
 
 
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_tasks_of_pools_go_to_the_same_processes(contention, programs):
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         made = random_program(seed, contention=contention, pools=True, wildcards=True)
         assert_agrees(made, (process_run,))
 
@@ -67,7 +67,7 @@ def test_messages_share_links_as_in_exact_arithmetic(programs):
 
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
     """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
-    for seed in range(programs // 3):
+    for seed in seeds(programs // 3):
         made = random_program(seed, decimal=True, wildcards=True, pools=seed % 3 == 0)
         exact = by_sweep(*made.exact)
         for engine in (process_run,) if made.unrolled.pools else (process_run, compiled_run):

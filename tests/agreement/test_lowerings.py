@@ -7,13 +7,13 @@ from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_events, by_sweep, random_program
+from parcast.testing import by_events, by_sweep, random_program, seeds
 
 REGISTRY = Registry()
 
 
 def test_a_program_that_was_a_trace_between_ends_when_it_does(programs):
-    for seed in range(programs // 4):
+    for seed in seeds(programs // 4):
         made = random_program(seed, contention="none")
         through = lower(REGISTRY.lowerings, made.query, "trace")[0]
         back: Query = lower(REGISTRY.lowerings, through, "program")[0]

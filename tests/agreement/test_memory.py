@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from parcast import Registry, Status
+from parcast.testing import seeds
 
 REGISTRY = Registry()
 
@@ -57,7 +58,7 @@ def _time(workload: dict[str, Any], machine: dict[str, Any], p: int) -> Fraction
     return slowest * phase["cycles"] * phase["bursts"]
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("PARCAST_MEMORY", "40"))))
+@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_MEMORY", "40"))))
 def test_phases_with_memory_take_what_their_program_takes(seed: int) -> None:
     workload, machine, p = _case(random.Random(seed))
     exact = float(_time(workload, machine, p))

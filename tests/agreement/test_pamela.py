@@ -5,7 +5,7 @@ import pytest
 
 from parcast.errors import UnsupportedError
 from parcast.program.workload import Program
-from parcast.testing import by_sweep, random_program
+from parcast.testing import by_sweep, random_program, seeds
 from parcast_pamela.programs.lowering import lower
 from parcast_pamela.solvers.bound import Bound, Options
 
@@ -23,7 +23,7 @@ def bound(made, form):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
-    for seed in range(programs // 12):
+    for seed in seeds(programs // 12):
         made = random_program(seed, contention=contention, eager=eager)
         if (found := bound(made, "free")) is not None:
             reference = by_sweep(made.expanded, made.costs).time
@@ -34,7 +34,7 @@ def test_no_run_is_faster_than_free(contention, eager, programs):
 
 def test_without_contention_no_run_is_slower_than_barrier(programs):
     asked = 0
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         made = random_program(seed, contention="none", without=["weights", "start", "colors"])
         if (found := bound(made, "barrier")) is not None:
             asked += 1
@@ -53,7 +53,7 @@ def test_the_barriers_of_a_collective_access_are_in_the_form_barrier(seed):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
     tight = 0
-    for seed in range(programs // 12):
+    for seed in seeds(programs // 12):
         made = random_program(seed, contention=contention, pools=seed % 2 > 0)
         program = Program(None, made.unrolled)
         query = attrs.evolve(

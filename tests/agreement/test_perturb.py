@@ -13,7 +13,7 @@ from parcast.program.reader import read_source
 from parcast.program.reference import frozen
 from parcast.program.reference.fixed_order import is_decided_by_timing
 from parcast.program.unroll.blocks import Operation, Unrolled
-from parcast.testing import by_sweep, random_program
+from parcast.testing import by_sweep, random_program, seeds
 from parcast_perturb.from_program import NO_NETWORK
 from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
@@ -26,7 +26,7 @@ SHIPPED = Registry([parcast_workloads]).workloads
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 def test_every_end_is_that_of_the_reference(eager, programs):
-    for seed in range(programs // 2):
+    for seed in seeds(programs // 2):
         made = random_program(seed, contention="none", eager=eager)
         ready = lower(REGISTRY.lowerings, made.query, "trace")[0]
         content = ready.workload.content
@@ -51,7 +51,7 @@ def test_every_end_is_that_of_the_reference(eager, programs):
 
 def test_files_take_the_time_of_the_reference_at_every_p(programs):
     shared = set()
-    for seed in range(programs // 4):
+    for seed in seeds(programs // 4):
         size, without = 1 + seed % 8, ["collectives", "shifts"]  # so that there is more of files
         made = random_program(seed, size=size, steps=12, contention="none", without=without)
         shared |= {made.size} if '"shared"' in made.source else set()
@@ -93,7 +93,7 @@ def noisy(made, **noise):
 
 
 def test_noise_falls_on_what_is_computed_and_on_calls_and_on_nothing_else(programs):
-    for seed in range(programs // 3):
+    for seed in seeds(programs // 3):
         made = random_program(seed, contention="none")
         in_gaps = by_sweep(disturbed(made, 2.0**-9), made.costs)
         assert noisy(made, computation="0.001953125 s") == in_gaps.time, made.source
@@ -107,7 +107,7 @@ def test_noise_falls_on_what_is_computed_and_on_calls_and_on_nothing_else(progra
 
 
 def test_what_timing_decides_is_as_in_the_reference(programs):
-    for seed in range(programs // 4):
+    for seed in seeds(programs // 4):
         made = random_program(seed, contention="none", pools=True, wildcards=True)
         ready, _, notes = lower(REGISTRY.lowerings, made.query, "trace")
         reference = by_sweep(made.expanded, made.costs)
@@ -122,7 +122,7 @@ def test_what_timing_decides_is_as_in_the_reference(programs):
 
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
     """Decimals, whose sums are rounded: the time is that of fractions all the same."""
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         made = random_program(seed, decimal=True, contention="none", pools=True, wildcards=True)
         ready, *_ = lower(REGISTRY.lowerings, made.query, "trace")
         exact = by_sweep(*made.exact)

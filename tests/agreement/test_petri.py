@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from parcast.testing import by_sweep, random_program
+from parcast.testing import by_sweep, random_program, seeds
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import kernel_arrays
@@ -17,19 +17,19 @@ from parcast_petri.programs.nodes import Nodes
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_every_end_and_part_is_that_of_the_reference(contention, eager, programs):
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         assert_agrees(random_program(seed, contention=contention, eager=eager))
 
 
 def test_what_timing_decides_is_decided_alike(programs):
-    for seed in range(programs // 6):
+    for seed in seeds(programs // 6):
         assert_agrees(random_program(seed, pools=True, wildcards=True))
 
 
 @pytest.mark.parametrize("form", ["plain", "compiled"])
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(form, programs):
     """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
-    for seed in range(programs // 4):
+    for seed in seeds(programs // 4):
         made = random_program(seed, decimal=True, wildcards=True, pools=seed % 2 > 0)
         exact, account = by_sweep(*made.exact), played(made, form)
         assert account.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
@@ -56,7 +56,7 @@ def assert_agrees(made):
 def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
     utilization, contention, programs
 ):
-    for seed in range(programs // 12):
+    for seed in seeds(programs // 12):
         made = random_program(seed, contention=contention)
         placement = made.costs.placement
         loaded = seed % placement.nodes
@@ -73,7 +73,7 @@ def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
 def test_memory_that_only_movers_share_is_never_slower_than_the_table(programs):
     """``petri.memory=ps``: a process has its share, or more while others move nothing."""
     faster = 0
-    for seed in range(programs // 3):
+    for seed in seeds(programs // 3):
         made = random_program(seed, contention="none", without=["io"])
         nodes = attrs.evolve(made.machine.nodes, memory_bandwidth=2.0**18)
         machine = attrs.evolve(made.machine, parts={**made.machine.parts, "nodes": nodes})

@@ -23,7 +23,7 @@ from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
 from parcast.program.reference.process_sweep import steps_of
 from parcast.program.unroll import unroll
-from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program
+from parcast.testing import RandomProgram, Reference, by_events, by_sweep, random_program, seeds
 
 from .topologies import random_topology
 
@@ -32,8 +32,8 @@ DISKS = ("io",)
 CONTENTION = ["none", "endpoint", "bus"]
 
 
-def random_programs(count: int, first: int = 0, **options) -> Iterator[RandomProgram]:
-    for seed in range(first, first + count):
+def random_programs(count: int, **options) -> Iterator[RandomProgram]:
+    for seed in seeds(count):
         yield random_program(seed, **options)
 
 
@@ -94,7 +94,7 @@ def test_both_evaluators_agree_on_all_that_a_network_may_say(contention, program
 
 
 def test_messages_are_taken_in_the_order_of_exact_arithmetic(programs):
-    for made in random_programs(programs // 3, first=20_000, decimal=True, wildcards=True):
+    for made in random_programs(programs // 3, decimal=True, wildcards=True):
         exact, floats = steps_of(*made.exact), steps_of(made.expanded, made.costs)
         taken = [[[step.source for step in own] for own in lists] for lists in (exact, floats)]
         assert taken[0] == taken[1], made.source
@@ -110,7 +110,7 @@ def assert_agree(made: RandomProgram) -> None:
 
 
 def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
-    for made in random_programs(60, first=5_000):
+    for made in random_programs(60):
         exact = in_fractions(made.costs, Fraction(1, 3))
         unrolled = in_whole_numbers(made.expanded)
         swept = by_sweep(unrolled, exact)
@@ -307,14 +307,14 @@ def rewritten(listed: list[Operation]) -> list[Operation]:
 
 @pytest.mark.parametrize("layout", ["bus", "cluster"])
 def test_row_17_more_disks_are_never_slower(layout):
-    for seed in range(40):
+    for seed in seeds(40):
         program, costs = one_write_each(Random(seed), layout)
         found = [by_sweep(program, attrs.evolve(costs, disks=d)) for d in (1, 2, 4, 8, 16)]
         assert all(map(no_later, found[1:], found)), seed
 
 
 def test_row_17_a_cluster_with_a_disk_for_every_process_has_private_disks():
-    for seed in range(40):
+    for seed in seeds(40):
         program, costs = one_write_each(Random(seed), "cluster")
         found = by_sweep(program, attrs.evolve(costs, disks=8))
         for end, (compute, write) in zip(found.ends, program.by_rank(), strict=True):

@@ -9,7 +9,7 @@ from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_sweep
+from parcast.testing import by_sweep, seeds
 
 REGISTRY = Registry()
 
@@ -77,7 +77,7 @@ def balanced(random):
 
 
 def test_spmd_equals_the_reference_on_random_balanced_programs(programs):
-    for seed in range(programs // 10):
+    for seed in seeds(programs // 10):
         random = Random(seed)
         source, p = balanced(random), random.choice([1, 2, 4, 8, 16])
         limit = random.choice([{}, {"eager_limit": random.choice([0, 512, 2048])}])

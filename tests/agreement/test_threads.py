@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from parcast.testing import seeds
+
 ASKING = """
 import random, sys
 from parcast import Registry
@@ -30,7 +32,7 @@ check_threads(Registry, questions, threads=drawn.choice([2, 4, 8]))
 """
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("PARCAST_THREADS", "1"))))
+@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_THREADS", "1"))))
 def test_families_asked_from_threads_answer_as_alone(seed: int, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASKING, str(seed), "24"],

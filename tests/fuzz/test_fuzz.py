@@ -11,16 +11,17 @@ from fuzz_running import feed
 from fuzz_targets import TARGETS
 
 from parcast.errors import ParcastError
+from parcast.testing import seeds
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_file_near_to_a_good_one_is_read_or_refused_in_a_sentence(name, tmp_path):
-    seeds = TARGETS[name].seeds()
-    assert seeds
-    for index in range(60):
-        feed(name, mutated(Random(f"{name} test {index}"), seeds), tmp_path, limit=60)
+    good = TARGETS[name].seeds()
+    assert good
+    for seed in seeds(60):
+        feed(name, mutated(Random(f"{name} test {seed}"), good), tmp_path, limit=60)
 
 
 @pytest.mark.parametrize("name", TARGETS)

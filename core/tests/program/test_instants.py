@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from parcast.program.reference.instants import SAME_INSTANT, Requests, end_of_instant, latest_end
-from parcast.testing import by_events, by_sweep, random_program
+from parcast.testing import by_events, by_sweep, random_program, seeds
 from parcast.testing.exact import exact_program, exactly
 
 
@@ -70,7 +70,7 @@ def random_pools():
 @pytest.mark.parametrize("evaluate", [by_sweep, by_events])
 def test_an_exact_tie_that_floats_break_is_a_tie(evaluate):
     parted = 0
-    for seed in range(120):
+    for seed in seeds(120):
         made = random_program(seed, decimal=True, wildcards=True, pools=seed % 2 > 0)
         exact, floats = evaluate(*made.exact), evaluate(made.expanded, made.costs)
         assert floats.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source

@@ -12,7 +12,7 @@ from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.program.reference.fixed_order import frozen, is_decided_by_timing
 from parcast.program.source.tree import Pool
-from parcast.testing import by_events, by_sweep, random_program
+from parcast.testing import by_events, by_sweep, random_program, seeds
 
 MACHINE = Machine(
     name="m",
@@ -194,7 +194,7 @@ def test_what_they_need_of_a_machine_is_known():
 
 def test_what_timing_decides_can_be_fixed_and_takes_as_long():
     decided = 0
-    for seed in range(150):
+    for seed in seeds(150):
         made = random_program(seed, pools=True, wildcards=True, contention="none")
         fixed = frozen(made.expanded, made.costs).unrolled
         assert not fixed.pools

@@ -13,7 +13,7 @@ from parcast.program import Operation
 from parcast.program.matching.collectives import algorithms
 from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.reader import read_source
-from parcast.testing import FEATURES, random_program
+from parcast.testing import FEATURES, random_program, seeds
 
 from .calling import call
 
@@ -32,7 +32,7 @@ WORDS = {
 
 
 def test_unrolling_gives_what_calling_gives():
-    for seed in range(150):
+    for seed in seeds(150):
         made = random_program(seed, wildcards=True)
         called = call(made.source, made.size).by_rank()
         for found, expected in zip(made.unrolled.by_rank(), called, strict=True):
@@ -44,7 +44,7 @@ _POOL = re.compile(r"^( *)for task in pool\((range\(\d+\))(?:, bytes=(.*))?\):$"
 
 def test_tasks_of_pools_hold_what_calling_gives():
     """Each task in place of an iteration, after an ``elapse`` of what is fetched of it."""
-    for seed in range(150):
+    for seed in seeds(150):
         made = random_program(seed, pools=True, decimal=seed % 2 > 0)
         looped = _POOL.sub(
             lambda m: f"{m[1]}for task in {m[2]}:\n{m[1]}    elapse({m[3] or 0})", made.source
@@ -69,7 +69,7 @@ def _tasks(step, pools):
 
 @pytest.mark.parametrize("eager_limit", [-1, 512, math.inf])
 def test_every_program_is_matched_and_can_run_to_its_end(eager_limit):
-    for seed in range(60):
+    for seed in seeds(60):
         made = random_program(seed, wildcards=True)
         match_unrolled(made.unrolled, algorithms(made.machine.network.collectives), eager_limit)
 

@@ -2,7 +2,9 @@
 
 It follows the specification word by word: every server keeps its requests, and when it is
 free takes the one that came first; of those that came at one time the lowest port, and of one
-port the one issued first.
+port the one issued first. So that all that come at one time are there, servers look for the next
+in the order in which a block passes them: where there is no latency, a header that is sent comes
+at the same time.
 """
 
 from __future__ import annotations
@@ -12,19 +14,22 @@ from collections import defaultdict
 from itertools import count
 from typing import Any
 
+#: The servers in the order in which a block passes them, after what ends at one time.
+STAGES = {"disk": 1, "bus": 2, "port out": 3, "port both": 3, "port in": 4, "cpu": 5}
+
 
 class Server:
     """One first-come-first-served server; ``serve(item, now)`` returns when it is done."""
 
-    def __init__(self, simulation: Simulation, serve: Any) -> None:
-        self.simulation, self.serve = simulation, serve
+    def __init__(self, simulation: Simulation, stage: int, serve: Any) -> None:
+        self.simulation, self.stage, self.serve = simulation, stage, serve
         self.waiting: list[Any] = []
         self.busy = False
 
     def request(self, port: tuple[int, ...], item: Any, done: Any) -> None:
         arrived = (self.simulation.now, port, next(self.simulation.counter))
         heapq.heappush(self.waiting, (*arrived, item, done))
-        self.simulation.at(self.simulation.now, self.look, late=True)
+        self.simulation.at(self.simulation.now, self.look, self.stage)
 
     def look(self) -> None:
         if self.busy or not self.waiting:
@@ -36,7 +41,7 @@ class Server:
         def ended() -> None:
             self.busy = False
             done(item)
-            self.simulation.at(self.simulation.now, self.look, late=True)
+            self.simulation.at(self.simulation.now, self.look, self.stage)
 
         self.simulation.at(end, ended)
 
@@ -79,8 +84,8 @@ class Simulation:
         self.held: dict[int, int] = defaultdict(int)
         self.prepare()
 
-    def at(self, time: float, do: Any, *, late: bool = False) -> None:
-        heapq.heappush(self.events, (time, late, next(self.counter), do))
+    def at(self, time: float, do: Any, stage: int = 0) -> None:
+        heapq.heappush(self.events, (time, stage, next(self.counter), do))
 
     def run(self) -> Simulation:
         for node in range(len(self.nodes)):
@@ -130,7 +135,7 @@ class Simulation:
     # what happens to a block
 
     def server(self, kind: str, *key: int, serve: Any) -> Server:
-        return self.servers.setdefault((kind, *key), Server(self, serve))
+        return self.servers.setdefault((kind, *key), Server(self, STAGES[kind], serve))
 
     def issue(self, node: int) -> None:
         while (

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import SolveError, UnsupportedError
+from parcast.testing import seeds
 from parcast_emulator.blocks import Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Hardware, make_cluster
 from parcast_emulator.engines import windows
@@ -76,9 +77,13 @@ def test_the_plain_reference_gives_the_reference_cases(case):
     assert values == pytest.approx(wanted, rel=1e-9)
 
 
+#: Where a header that takes no time comes when another is at the port already
+NO_LATENCY = (362, 1370)
+
+
 @pytest.mark.parametrize("dyadic", [False, True])
 def test_both_engines_equal_the_plain_reference_in_every_bit(dyadic):
-    for seed in range(150):
+    for seed in (*NO_LATENCY, *seeds(150)):
         data = random_spec(seed, dyadic=dyadic)
         made = Simulation(data).run()
         for engine in ("feed-forward", "merge"):
@@ -92,7 +97,7 @@ def test_engines_are_equal_in_every_bit_on_a_thousand_block_lists(monkeypatch):
     """With 2 to 7 threads at every fifth."""
     random = Random(1)
     monkeypatch.setattr(windows, "_WORTH_THREADS", 0)
-    for seed in range(1000, 2000):
+    for seed in seeds(1000):
         monkeypatch.setattr(
             windows.os, "cpu_count", lambda seed=seed: 1 if seed % 5 else 2 + seed % 6
         )
@@ -130,7 +135,7 @@ COUPLED = {
 def test_the_merge_engine_follows_what_feed_forward_cannot(name):
     machine, rest = COUPLED[name]
     differs = 0
-    for seed in range(80):
+    for seed in seeds(80):
         data = random_spec(seed, epochs=3) | rest
         data["machine"] |= machine
         data["machine"]["alpha"] += 1e-4  # no ties, whose order is not specified here
@@ -181,7 +186,7 @@ def random_rectangles(seed):
 
 @pytest.mark.parametrize("engine", ["feed-forward", "merge"])
 def test_rectangles_of_consumers_are_their_lists(engine):
-    for seed in range(60):
+    for seed in seeds(60):
         cluster, blocks = random_rectangles(seed)
         lists = blocks._replace(consumers=blocks.consumers.as_lists())
         by_rectangle = simulate(cluster, [blocks], engine=engine, most_messages=4 + seed % 9)

@@ -11,6 +11,7 @@ import parcast_emulator
 from parcast import Query, Registry
 from parcast.cli import main
 from parcast.errors import UnsupportedError
+from parcast.testing import seeds
 from parcast_emulator.cluster import UNLIMITED
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.processes.clock import RUN, SERVE, Clock, detection
@@ -37,7 +38,7 @@ def test_reference_cases(case):
 
 
 def test_without_blocking_and_polling_processes_are_the_reference():
-    for seed in range(150):
+    for seed in seeds(150):
         data = random_spec(seed, dyadic=seed % 2 == 0)
         outcome, found = run(data, "tc")
         made = Simulation(data).run()
@@ -51,7 +52,7 @@ def test_without_blocking_and_polling_processes_are_the_reference():
 @pytest.mark.parametrize("name", COUPLED)
 def test_half_duplex_buffers_and_own_epochs_are_followed(name):
     machine, rest = COUPLED[name]
-    for seed in range(30):
+    for seed in seeds(30):
         data = random_spec(seed, epochs=3) | rest
         data["machine"] |= machine
         data["machine"]["alpha"] += 1e-4  # no ties, whose order is not specified here
@@ -62,7 +63,7 @@ def test_half_duplex_buffers_and_own_epochs_are_followed(name):
 
 
 def test_what_servers_did_is_the_same_as_in_the_other_engines():
-    for seed in range(40):
+    for seed in seeds(40):
         data = random_spec(seed)
         merge, tight = run(data, "merge")[0], run(data, "tc")[0]
         for one, other in zip(merge.usage, tight.usage, strict=True):

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from parcast.testing import seeds
 from parcast_pamela.algebra import extremes, forms, signs
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
@@ -64,7 +65,7 @@ def refused(node, point):
 
 @pytest.mark.parametrize("chunk", range(MODELS // CHUNK))
 def test_formulas_of_nests_equal_their_loops(chunk):
-    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+    for seed in seeds(MODELS)[chunk * CHUNK : (chunk + 1) * CHUNK]:
         draw = Random(seed)
         node = draw_model(draw)
         check(node, [draw_point(draw) for _ in range(POINTS)])

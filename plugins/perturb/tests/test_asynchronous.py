@@ -7,6 +7,7 @@ import random
 import pytest
 
 from parcast.cli import main
+from parcast.testing import seeds
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.unawaited import unawaited_sends
@@ -57,7 +58,7 @@ def test_the_second_equation_stands_beside_the_corrected_one(tmp_path, monkeypat
 
 
 def test_without_a_perturbation_the_printed_rules_change_nothing():
-    for seed in range(60):
+    for seed in seeds(60):
         costs = Costs(o=10, latency=50, per_byte=1)
         trace = trace_of(neutral(random_program(seed), costs), "random")
         found = propagate(
@@ -103,7 +104,7 @@ def freed(seed):
 
 def test_messages_that_nobody_waited_for_are_all_told():
     told = 0
-    for seed in range(LOOSE):
+    for seed in seeds(LOOSE):
         data, want = freed(seed)
         trace = trace_of(data, "loose")
         rows = unawaited_sends(trace)

@@ -14,7 +14,7 @@ from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs as ProgramCosts
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import UNIT_MACHINE, by_sweep
+from parcast.testing import UNIT_MACHINE, by_sweep, seeds
 from parcast_traces.readers import read_trace
 from parcast_traces.workload import workload
 
@@ -82,7 +82,7 @@ def together(op, event, comms, size):
 def test_every_rank_does_what_it_did_whatever_is_shared(tmp_path):
     """The operations, call by call, in plain Python; sub-communicators and requests too."""
     grouped = 0
-    for seed in range(30):
+    for seed in seeds(30):
         ranks, comms = random_program(seed)
         calls = [[(gap, INSTEAD.get(c, c), given) for gap, c, given in rank if c != "probe"]
                  for rank in ranks]  # fmt: skip

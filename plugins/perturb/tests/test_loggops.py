@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from parcast.errors import UnsupportedError
+from parcast.testing import seeds
 from parcast_perturb import loggops
 from parcast_perturb.loggops import LogGOPS, replay
 from parcast_traces.readers.goal import ANY, Schedule, Step
@@ -100,7 +101,7 @@ def answer(asked, schedule, model):
 
 def test_lines_change_no_end():
     ended = 0
-    for seed in range(SCHEDULES):
+    for seed in seeds(SCHEDULES):
         rng, schedule = random.Random(seed), random_schedule(seed)
         model = rng.choice([
             LogGOPS(), LogGOPS(overhead=0, gap=0, per_byte=0), LogGOPS(gap=5000, eager=100),

@@ -12,6 +12,7 @@ from parcast import Query, Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.testing import random_program as random_machine
+from parcast.testing import seeds
 from parcast_perturb.forecast import forecast
 from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
@@ -69,7 +70,7 @@ def ran(trace, machine, added=None, replications=3):
 
 def test_the_commands_answer_as_the_solver():
     answered, refused = 0, 0
-    for seed in range(CASES):
+    for seed in seeds(CASES):
         trace, rng = work(seed), random.Random(seed)
         machine = random_machine(
             seed, size=trace.size, contention=rng.choice([None, "none", "none", "none"])
@@ -113,7 +114,7 @@ def slower(network, startup, each, call):
 def test_what_is_added_is_as_a_slower_machine():
     """Latency, bytes and calls that are added or taken away, on nodes of several processes too."""
     answered = 0
-    for seed in range(CASES):
+    for seed in seeds(CASES):
         trace, rng = work(seed), random.Random(seed)
         machine = random_machine(
             seed, size=trace.size, contention="none", without=["sender"]

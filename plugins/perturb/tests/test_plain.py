@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from parcast.testing import seeds
 from parcast_perturb.perturbation import Addition, Arrivals, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation import forms
 from parcast_perturb.propagation.running import propagate
@@ -24,7 +25,7 @@ def finals():
         compute=(Addition(3.5), Addition(arrivals=strikes)), per_byte=(Addition(0.25),),
     )  # fmt: skip
     found = []
-    for seed in range(12):
+    for seed in seeds(12):
         costs = Costs(o=10, latency=50, per_byte=1, eager_max=100)
         trace = trace_of(neutral(random_program(seed), costs), "random")
         known = Recorded(overhead=10, latency=50, per_byte=1, eager_max=100)

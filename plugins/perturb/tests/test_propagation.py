@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParcastError
+from parcast.testing import seeds
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import (
     Addition,
@@ -65,7 +66,7 @@ def openings(trace):
 
 @pytest.mark.parametrize("part", range(3))
 def test_clocked_is_the_perturbed_run_and_upper_and_lower_hold_it(part):
-    for seed in range(part, PROGRAMS, 3):
+    for seed in seeds(PROGRAMS)[part::3]:
         rng, program, costs, trace = made(seed, one_sided=seed % 4 == 3)
         first, whole = openings(trace)
         for change in CHANGES:
@@ -88,7 +89,7 @@ def test_clocked_is_the_perturbed_run_and_upper_and_lower_hold_it(part):
 
 
 def test_without_clocks_offsets_of_clocks_change_nothing():
-    for seed in range(40):
+    for seed in seeds(40):
         rng, program, costs, trace = made(seed)
         data = neutral(program, costs)
         for events in data["ranks"]:
@@ -107,7 +108,7 @@ def test_without_clocks_offsets_of_clocks_change_nothing():
 
 def test_the_order_of_running_changes_nothing():
     added = Perturbation(noise=(Addition(values=np.arange(65536.0) % 97),))
-    for seed in range(30):
+    for seed in seeds(30):
         *_, costs, trace = made(seed)
         finals = [
             propagate(trace, added, recorded(costs), "clocked", replications=3, quantum=quantum)
@@ -153,7 +154,7 @@ def test_noise_of_some_ranks_only_is_added_there():
 def test_the_paths_numbers_are_the_slope_of_the_makespan():
     """A small step further along each addition changes the makespan by what is on the path."""
     checked = 0
-    for seed in range(120):
+    for seed in seeds(120):
         *_, costs, trace = made(seed, one_sided=seed % 4 == 3)
         base = {"noise": 3.0, "latency": 17.0, "per_byte": 0.37, "compute": 1.1}
         found = propagate(trace, Perturbation.of(**base), recorded(costs), "clocked", causes=True)
@@ -179,7 +180,7 @@ def test_the_paths_numbers_are_the_slope_of_the_makespan():
 
 
 def test_a_butterfly_of_constants_is_never_above_the_paper_and_equal_where_all_are_even():
-    for seed in range(60):
+    for seed in seeds(60):
         *_, costs, trace = made(seed)
         paper, butterfly = (
             propagate(trace, Perturbation.of(**CHANGES[1]), recorded(costs), "clocked",

@@ -11,6 +11,7 @@ import pytest
 from aged import TieError, aged_net, played
 
 from parcast.cli import main
+from parcast.testing import seeds
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.token_game import Play
@@ -71,7 +72,7 @@ def test_the_command_keeps_the_work_of_a_shared_speed(tmp_path, capsys):
 @pytest.mark.parametrize("form", ["exact", "plain"])
 def test_every_firing_is_that_of_a_plain_implementation(form):
     compared = 0
-    for seed in range(NETS):
+    for seed in seeds(NETS):
         net = aged_net(Random(seed))
         try:
             expected = played(net)

@@ -14,6 +14,7 @@ from parcast import Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
+from parcast.testing import seeds
 from parcast_petri.commands.arguments import query_of
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -49,7 +50,7 @@ def by_chance(random: Random) -> str:
 def test_the_time_is_that_of_the_net_written_out(contention):
     """But for batches of one time that others of it cause: 2 of 2,000 programs, and it is noted."""
     loops, batches = 0, 0
-    for seed in range(PROGRAMS):
+    for seed in seeds(PROGRAMS):
         random = Random(seed)
         source, p = by_chance(random), random.randint(4, 6)
         machine = {

@@ -11,6 +11,7 @@ from pnml_texts import ISO, PIPE, PM4PY, TAPAAL, TINA
 
 from parcast.cli import main
 from parcast.errors import FileError
+from parcast.testing import seeds
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.net import Net, Transition
 from parcast_petri.nets.pnml.reading import read_pnml
@@ -108,7 +109,7 @@ def test_the_least_of_several_inhibitor_arcs_counts_and_bare_labels_are_read(tmp
 
 def test_a_written_net_is_read_as_the_same(tmp_path):
     path = tmp_path / "net.pnml"
-    for seed in range(20):
+    for seed in seeds(20):
         net = random_net(Random(seed))
         write_pnml(net, path)
         assert read_pnml(path).net == net

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from petri_nets import play, random_net
 
+from parcast.testing import seeds
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
@@ -102,7 +103,7 @@ def test_a_queue_serves_in_the_order_of_requests(form):
 
 
 def test_plain_and_compiled_give_equal_traces_bit_by_bit():
-    for seed in range(120):
+    for seed in seeds(120):
         net = random_net(Random(seed))
         for evaluation in ("batch", "sequential"):
             plain, compiled = (

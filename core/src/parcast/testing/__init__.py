@@ -9,7 +9,8 @@
 A broken promise raises `AssertionError` with one sentence: who broke it and what was expected.
 
 `by_sweep` and `by_events` execute the cost table of ``docs/program.md`` plainly, and
-`random_program` gives programs and machines on which a solver's ideal mode must equal them.
+`random_program` gives programs and machines on which a solver's ideal mode must equal them;
+`seeds` gives other ones every day.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from parcast.testing.imports import deep_imports
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
+from parcast.testing.seeding import first_seed, seeds
 from parcast.testing.shipped import check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
 from parcast.testing.threads import check_threads
@@ -41,6 +43,8 @@ __all__ = [
     "check_threads",
     "check_workload",
     "deep_imports",
+    "first_seed",
     "random_program",
+    "seeds",
     "standard_queries",
 ]

@@ -1,0 +1,33 @@
+"""Seeds of random cases: those that are asked, or those of the day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+
+from parcast.testing import first_seed, seeding, seeds
+
+
+def test_a_seed_that_is_asked_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARCAST_SEED", "41")
+    assert list(seeds(3)) == [41, 42, 43]
+
+
+def test_two_days_share_no_seed_of_a_night(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARCAST_SEED", raising=False)
+    firsts = []
+    for year, month, day in ((2026, 1, 1), (2026, 1, 2), (2026, 12, 31), (2027, 1, 1)):
+
+        class Then(datetime):
+            day_of_then = datetime(year, month, day, 12, tzinfo=UTC)
+
+            @classmethod
+            def now(cls, tz: object = None) -> datetime:
+                return cls.day_of_then
+
+        monkeypatch.setattr(seeding, "datetime", Then)
+        firsts.append(first_seed())
+    assert all(after - before >= 10_000 for before, after in pairwise(firsts))
+    assert max(firsts) < 2**31
