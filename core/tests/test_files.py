@@ -50,9 +50,9 @@ def refusal(kind, data):
         ({"network": {"contention_level": 1.5}}, "network.contention_level: 1.5 must be at most 1"),
         (
             {"network": {"contention": "buss"}},
-            "network.contention: 'buss' must be 'none' or 'endpoint' or 'bus'. Did you mean 'bus'?",
+            "network.contention: 'buss' must be 'none' or 'fair' or 'endpoint' or 'bus'. Did you",
         ),
-        ({"network": {"contention": []}}, "network.contention: [] must be 'none' or 'endpoint'"),
+        ({"network": {"contention": []}}, "network.contention: [] must be 'none' or 'fair'"),
         ({"network": {"collectives": 5}}, "network.collectives: 5 must be text"),
         ({"network": {"local": []}}, "network.local: [] must be a table"),
         ({"network": {"local": {"startup": "5 B"}}}, "network.local.startup: '5 B' is in B"),

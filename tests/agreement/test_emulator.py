@@ -40,7 +40,7 @@ def test_tasks_of_pools_go_to_the_same_processes(contention, programs):
 
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_all_that_a_network_may_say_is_followed(contention, programs):
-    for seed in range(programs // 3):
+    for seed in seeds(programs // 3):
         pools = seed % 3 == 0
         made = random_program(
             seed, contention=contention, network=True, wildcards=seed % 2 == 0, pools=pools
@@ -49,7 +49,7 @@ def test_all_that_a_network_may_say_is_followed(contention, programs):
 
 
 def test_messages_share_links_as_in_exact_arithmetic(programs):
-    for seed in range(programs // 2):
+    for seed in seeds(programs // 2):
         pools = seed % 3 == 0
         topology = random_topology(seed) if seed % 4 else None
         made = random_program(

@@ -75,7 +75,7 @@ def test_what_is_simultaneous_is_as_in_exact_arithmetic(programs):
 @pytest.mark.parametrize("contention", [*CONTENTION, "fair"])
 def test_both_evaluators_agree_on_all_that_a_network_may_say(contention, programs):
     """Sizes, levels, headers, ports, transfers that wait, overhead by message, shared links."""
-    for seed in range(programs // 4):
+    for seed in seeds(programs // 4):
         features = {"wildcards": True, "pools": True} if seed % 2 else {}
         if contention in ("none", "fair") and seed % 4 == 1:
             features["topology"] = random_topology(seed)

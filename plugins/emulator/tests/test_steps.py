@@ -9,7 +9,7 @@ from pathlib import Path
 import parcast_emulator
 
 SOURCES = Path(parcast_emulator.__file__).parent
-COMPILED = {"step", "inlined", "kernel", "shared_step"}
+COMPILED = {"step", "inlined", "kernel", "kernel_of_flows", "shared_step"}
 
 
 ACCESS = ("parcast_emulator.engines.service", "access")

@@ -96,6 +96,7 @@ _MAKERS: Mapping[str, str] = {
 class Description:
     """What connects the ports of nodes; each port has a link out and a link in of its own."""
 
+    #: how switches and cables are laid out
     kind: Literal["star", "bus", "fat-tree", "torus", "dragonfly", "rails", "graph"] = "star"
     down: tuple[Count, ...] = ()  #: fat-tree, per level from the nodes up: how many are below
     up: tuple[Count, ...] = ()  #: fat-tree, per level: how many switches above each below
