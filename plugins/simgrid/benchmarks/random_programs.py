@@ -23,23 +23,24 @@ from parcast_simgrid.score import score
 #: A rate at which messages of random programs take milliseconds.
 MEGA = 2.0**20
 
-#: Nodes that every topology has room for.
+#: Nodes that every topology has room for, with two ports each.
 NODES = 12
 
 
 def random_topology(seed: int) -> Description:
-    """Return a topology that holds `NODES` nodes at least."""
+    """Return a topology that holds `NODES` nodes of two ports each."""
     draw = random.Random(seed)  # noqa: S311  # no secrets
-    bandwidth = draw.choice([MEGA / 2, MEGA, 2 * MEGA, draw.uniform(MEGA / 4, 4 * MEGA)])
-    latency = draw.choice([0.0, 2.0**-12, draw.uniform(0, 1e-3)])
+    bandwidth = draw.choice([MEGA / 2, MEGA, 2 * MEGA, draw.randint(2, 32) * MEGA / 8])
+    latency = draw.choice([0.0, 2.0**-12, draw.randint(1, 9) * 2.0**-13])
     link = {"bandwidth": bandwidth, "latency": latency, "half": draw.random() < 0.2}
     match draw.choice(["fat-tree", "fat-tree", "torus", "dragonfly", "star", "rails", "graph"]):
         case "star":
             return Description(kind="star")
         case "rails":
-            return Description(kind="rails", **link) if False else _rails(draw, link)
+            planes = {"down": (4, 3), "up": (1, draw.randint(1, 2)), **link}
+            return Description(kind="rails", **draw.choice([{"latency": latency}, planes]))
         case "fat-tree":
-            down = draw.choice([(4, 3), (3, 2, 2), (6, 2), (2, 2, 3)])
+            down = draw.choice([(4, 6), (3, 2, 4), (12, 2), (2, 4, 3)])
             up = (1, *(draw.randint(1, 3) for _ in down[1:]))
             cables = (1, *(draw.randint(1, 2) for _ in down[1:]))
             routing = draw.choice(["d-mod-k", "ecmp"])
@@ -47,9 +48,9 @@ def random_topology(seed: int) -> Description:
                 kind="fat-tree", down=down, up=up, cables=cables, routing=routing, **link
             )
         case "torus":
-            return Description(kind="torus", dims=draw.choice([(12,), (4, 3), (3, 2, 2)]), **link)
+            return Description(kind="torus", dims=draw.choice([(24,), (6, 4), (3, 4, 2)]), **link)
         case "dragonfly":
-            groups, routers, nodes = draw.choice([(3, 2, 2), (2, 3, 2), (4, 3, 1)])
+            groups, routers, nodes = draw.choice([(3, 4, 2), (2, 3, 4), (4, 3, 2)])
             return Description(
                 kind="dragonfly", groups=groups, routers=routers, nodes=nodes,
                 bandwidth=bandwidth, latency=latency,
@@ -58,20 +59,15 @@ def random_topology(seed: int) -> Description:
     return _graph(draw, bandwidth)
 
 
-def _rails(draw: random.Random, link: dict) -> Description:
-    """Return rails of fat-trees or of single switches."""
-    return Description(kind="rails", down=(4, 3), up=(1, draw.randint(1, 2)), **link)
-
-
 def _graph(draw: random.Random, bandwidth: float) -> Description:
     """Return a tree of switches with nodes anywhere."""
     switches = draw.randint(1, 5)
-    links = [Cable(ends=(f"node{i}", f"s{draw.randrange(switches)}")) for i in range(NODES)]
+    links = [Cable(ends=(f"node{i}", f"s{draw.randrange(switches)}")) for i in range(2 * NODES)]
     links += [
         Cable(
             ends=(f"s{i}", f"s{draw.randrange(i)}"),
-            bandwidth=draw.uniform(MEGA / 4, 2 * MEGA),
-            latency=draw.choice([0.0, 1e-4]),
+            bandwidth=draw.randint(2, 16) * MEGA / 8,
+            latency=draw.choice([0.0, 2.0**-13]),
             duplex=draw.choice(["full", "half"]),
             shared=draw.random() < 0.8,
         )
@@ -81,7 +77,7 @@ def _graph(draw: random.Random, bandwidth: float) -> Description:
 
 
 def ends_of(program: RandomProgram) -> dict[str, list[float]]:
-    """Return when the processes end, by everybody, and the seconds spent in SimGrid."""
+    """Return when the processes end, by everybody."""
     played = play(score(program.expanded, program.costs), 120.0)
     ends = {"SimGrid": list(played.ends)}
     for name, engine in (("emulator, processes", process_run), ("emulator, compiled", compiled_run)):
@@ -95,7 +91,7 @@ def ends_of(program: RandomProgram) -> dict[str, list[float]]:
 
 
 def case(seed: int, topology: Description) -> RandomProgram:
-    """Return a program on a topology; every fourth machine has no fair contention."""
+    """Return a program on a machine with a topology."""
     size = random.Random(-seed - 1).randint(2, NODES)  # noqa: S311
     return random_program(
         seed, size=size, contention="fair", without=("io",), network=True, topology=topology

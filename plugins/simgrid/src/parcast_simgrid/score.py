@@ -13,9 +13,7 @@ import numpy as np
 
 from parcast import UnsupportedError
 from parcast.model import Costs
-from parcast.model.fabric import NO_LINK
-from parcast.program import Unrolled
-from parcast.program.source.operations import ANY
+from parcast.program import ANY, Unrolled
 
 #: A word and what it needs: ``spend`` a part and seconds; ``send`` and ``post`` the number of a
 #: message that is ready, or whose receive is posted; ``wait`` pairs of a message and the seconds
@@ -213,7 +211,7 @@ class _Writer:
         flowing = alone > 0
         if costs.contention == "fair":
             links = costs.wiring().routes(sources, targets)
-            flowing &= (links != NO_LINK).any(axis=1)
+            flowing &= (links >= 0).any(axis=1)
         else:
             links, flowing = np.zeros((len(size), 0), np.int32), flowing & False
         latency = np.where(flowing, latency, latency + alone)
@@ -221,14 +219,14 @@ class _Writer:
         messages: list[Sent] = []
         early = (size <= costs.eager_limit) & (costs.eager == "buffered")
         for index in range(len(size)):
-            route = NO_LINK
+            route = -1
             if flowing[index]:
                 # of messages of all sizes, whose rates differ by rounding, one route
                 key = (float(f"{wire[index] / alone[index]:.13g}"), *links[index].tolist())
                 route = numbers.setdefault(key, len(numbers))
             messages.append((float(latency[index]), float(wire[index]), route, bool(early[index])))
         routes = [
-            (float(fastest), [int(link) for link in row if link != NO_LINK])
+            (float(fastest), [int(link) for link in row if link >= 0])
             for fastest, *row in numbers
         ]
         return messages, routes
