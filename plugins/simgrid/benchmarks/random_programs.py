@@ -11,9 +11,6 @@ import sys
 import time
 from collections import Counter, defaultdict
 
-import attrs
-
-from parcast.model import Ports
 from parcast.testing import RandomProgram, by_events, by_sweep, random_program
 from parcast_emulator.program_run import compiled_run, process_run
 from parcast_network.description import Cable, Description
@@ -80,7 +77,10 @@ def ends_of(program: RandomProgram) -> dict[str, list[float]]:
     """Return when the processes end, by everybody."""
     played = play(score(program.expanded, program.costs), 120.0)
     ends = {"SimGrid": list(played.ends)}
-    for name, engine in (("emulator, processes", process_run), ("emulator, compiled", compiled_run)):
+    for name, engine in (
+        ("emulator, processes", process_run),
+        ("emulator, compiled", compiled_run),
+    ):
         run = engine(program.query, 0.0)
         run.run()
         ends[name] = list(run.ends)

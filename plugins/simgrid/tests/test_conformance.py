@@ -38,9 +38,7 @@ def query_of(name, **network):
 
 def answered(name, **network):
     registry, query = query_of(name, **network)
-    rows = registry.compare(
-        query.workload, query.machine, p=4, d=4, solvers="simgrid.flows"
-    ).rows
+    rows = registry.compare(query.workload, query.machine, p=4, d=4, solvers="simgrid.flows").rows
     return rows[0]
 
 

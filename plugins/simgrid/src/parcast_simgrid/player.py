@@ -152,16 +152,18 @@ class Player:
         self.finished[rank] = self.engine.clock
 
     def spend(self, rank: int, part: str, seconds: float) -> None:
+        """Spend seconds on a part."""
         begin = self.engine.clock
         self.sleep(seconds)
         self.spent[rank].append((part, begin, self.engine.clock))
 
     def sleep(self, seconds: float) -> None:
+        """Do nothing for a time."""
         if seconds > 0:
             self.simgrid.this_actor.sleep_for(seconds)
 
     def ready(self, message: Message, word: str) -> None:
-        """Let a message leave, once it is sent and its receive is posted where it waits for that."""
+        """Let a message leave, once all that it waits for is there."""
         if message.missing:
             message.missing.discard(word)
             if not message.missing:
@@ -169,6 +171,7 @@ class Player:
                 self.host.add_actor("message", self.fly, message)
 
     def fly(self, message: Message) -> None:
+        """Take a message from where it leaves to where it arrives."""
         self.sleep(message.latency)
         if message.route >= 0:
             comm = self.simgrid.Comm.sendto_init(*self.ends[message.route])
@@ -199,7 +202,8 @@ def _precision(score: dict[str, Any]) -> float:
     times += [latency for latency, *_ in score["messages"]]
     fastest = [rate for rate, _ in score["routes"]]
     times += [size / fastest[route] for _, size, route, _ in score["messages"] if route >= 0]
-    return min([1e-9, *(1e-10 * time for time in times if time > 0)])
+    shortest: float = min((time for time in times if time > 0), default=1.0)
+    return min(1e-9, 1e-10 * shortest)
 
 
 def main() -> None:

@@ -155,7 +155,7 @@ class _Writer:
                 awaited_ = [*self._own(message), taken]
                 return [*steps, ("post", taken[0]), *self._waits(awaited_, "meanwhile")]
             case "read" | "write":
-                return [("spend", "io", self._access(rank, operation))]
+                return [("spend", "io", self._access(operation))]
             case "start":
                 return [("start",)]
         return []  # a region
@@ -189,7 +189,7 @@ class _Writer:
         self._counts[side, source, target, tag] += 1
         return self._number[source, target, tag, place]
 
-    def _access(self, rank: int, operation: Any) -> float:
+    def _access(self, operation: Any) -> float:
         file = operation.arguments["file"]
         if self._costs.striped(file) or self._costs.disks < self._unrolled.size:
             raise UnsupportedError(
@@ -226,7 +226,6 @@ class _Writer:
                 route = numbers.setdefault(key, len(numbers))
             messages.append((float(latency[index]), float(wire[index]), route, bool(early[index])))
         routes = [
-            (float(fastest), [int(link) for link in row if link >= 0])
-            for fastest, *row in numbers
+            (float(fastest), [int(link) for link in row if link >= 0]) for fastest, *row in numbers
         ]
         return messages, routes
