@@ -140,15 +140,15 @@ class Player:
     def process(self, rank: int, steps: list[Any]) -> None:
         """Do what a process does, in its order."""
         bell = self.simgrid.Semaphore(0)
-        for word, *rest in steps:
+        for word, *arguments in steps:
             if word == "spend":
-                self.spend(rank, *rest)
+                self.spend(rank, *arguments)
             elif word == "wait":
-                self.wait(rank, bell, *rest)
+                self.wait(rank, bell, *arguments)
             elif word == "start":
                 self.start = max(self.start, self.engine.clock)
             else:
-                self.ready(self.messages[rest[0]], word)
+                self.ready(self.messages[arguments[0]], word)
         self.finished[rank] = self.engine.clock
 
     def spend(self, rank: int, part: str, seconds: float) -> None:
@@ -198,7 +198,9 @@ class Player:
 
 def _precision(score: dict[str, Any]) -> float:
     """Return the seconds that are nothing: far less than the shortest time of a score."""
-    times = [rest[1] for steps in score["steps"] for word, *rest in steps if word == "spend"]
+    times = [
+        arguments[1] for steps in score["steps"] for word, *arguments in steps if word == "spend"
+    ]
     times += [latency for latency, *_ in score["messages"]]
     fastest = [rate for rate, _ in score["routes"]]
     times += [size / fastest[route] for _, size, route, _ in score["messages"] if route >= 0]

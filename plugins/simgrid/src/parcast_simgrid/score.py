@@ -139,11 +139,11 @@ class _Writer:
                 requests[place] = next(iter(self._own(message)), None)
                 return steps
             case "recv":
-                taken = self._taken(rank, arguments, operation)
-                return [("post", taken[0]), *self._waits([taken], "taking")]
+                received = self._received(rank, arguments, operation)
+                return [("post", received[0]), *self._waits([received], "taking")]
             case "irecv":
-                requests[place] = taken = self._taken(rank, arguments, operation)
-                return [("post", taken[0]), *self._pays(self._call)]
+                requests[place] = received = self._received(rank, arguments, operation)
+                return [("post", received[0]), *self._pays(self._call)]
             case "wait" | "waitall":
                 awaited = [requests[request] for request in operation.requests]
                 pays = "afterwards" if costs.overhead_by == "call" else "taking"
@@ -151,9 +151,9 @@ class _Writer:
                 return [*waits, *self._pays(self._call)]
             case "sendrecv":
                 message, steps = self._send(rank, arguments)
-                taken = self._taken(rank, arguments, operation)
-                awaited_ = [*self._own(message), taken]
-                return [*steps, ("post", taken[0]), *self._waits(awaited_, "meanwhile")]
+                received = self._received(rank, arguments, operation)
+                awaited_ = [*self._own(message), received]
+                return [*steps, ("post", received[0]), *self._waits(awaited_, "meanwhile")]
             case "read" | "write":
                 return [("spend", "io", self._access(operation))]
             case "start":
@@ -175,7 +175,7 @@ class _Writer:
         """Return what a sender waits for: a message over the eager limit."""
         return [] if self._sizes[message] <= self._costs.eager_limit else [(message, 0.0)]
 
-    def _taken(self, rank: int, arguments: Any, operation: Any) -> tuple[int, float]:
+    def _received(self, rank: int, arguments: Any, operation: Any) -> tuple[int, float]:
         if arguments["src"] == ANY:
             raise UnsupportedError(
                 f"{self._unrolled.line(operation.site)}: recv(ANY) takes what comes first, which "
