@@ -17,6 +17,7 @@ from parcast_petri.options import (
     Servers,
     Sharing,
     Startup,
+    options_of,
     sampled_options,
 )
 from parcast_petri.solvers.explicit import Explicit
@@ -49,7 +50,7 @@ def variants(query: Query, runs: int) -> Iterator[Variant]:
     Where loads or traffic are random each word is answered by `petri.explicit` in so many runs
     with the same random numbers.
     """
-    options: Options = query.options or Options()
+    options = options_of(query)
     outcomes: dict[Options, tuple[float | None, str]] = {}
     for option, words in _WORDS.items():
         for word in words:

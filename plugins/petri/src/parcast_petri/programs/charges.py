@@ -48,19 +48,21 @@ class Charges:
 class Routes:
     """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
 
-    network: Any
-    startup: Any
-    transfer: Any
+    network: list[int]
+    startup: list[float]
+    transfer: list[float]
 
     @classmethod
     def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
         """Return the routes of messages of ``size`` bytes between these ranks."""
         node, within = costs.placement.node, costs.placement.same_node(src, dst)
         network = network_numbers(networks, node[src], node[dst])
-        startup = np.array([wires.startup for wires in networks])[network]
-        per_byte = np.array([wires.per_byte for wires in networks])[network]
-        return cls(
-            network,
-            np.where(within, costs.local_startup, startup),
-            size * np.where(within, costs.local_per_byte, per_byte),
-        )
+        startup, transfer = costs.latency(src, dst, size), costs.transfer(src, dst, size)
+        for wires in networks[1:]:
+            takes = ~within & (network == wires.number)
+            if wires.startup is not None:
+                startup = np.where(takes, wires.startup, startup)
+            if wires.own_per_byte is not None:
+                alone = costs.on_wire(src, dst, size) * wires.own_per_byte
+                transfer = np.where(takes, alone, transfer)
+        return cls(network.tolist(), startup.tolist(), transfer.tolist())

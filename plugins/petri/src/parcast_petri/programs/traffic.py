@@ -44,7 +44,7 @@ def with_other_traffic(
     traffic, main = _traffic(query), rates[0]
     if traffic is None or not main.pairs:
         return list(rates)
-    if main.wires.contention == "none" or not main.wires.per_byte:
+    if main.wires.contention not in ("endpoint", "bus") or not main.wires.per_byte:
         raise UnsupportedError(
             "traffic is on a bus or on ports, and network.contention is "
             f"{main.wires.contention!r}, paid by {query.machine.network.paid_by}; set "
