@@ -1,7 +1,7 @@
 """Max-min fair shares of links: what one member cannot use of a link, the others may.
 
-Rates are found anew only where they may change: on the links of what came or went, on the links of
-all that is on these, and so on.
+Rates are found anew only where they may change: on the links of what came or went, on those of all
+that is on these, and so on, but for links that have enough for all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def share(m: Any, f: Any) -> None:
     The link that has least for each of its members gives them that, link after link (Bertsekas &
     Gallager, Data Networks, 1992, section 6.5.2).
     """
-    reach(m)
+    reach(m, f)
     zero, links, count = f[k.CLOCK] * 0, m[k.STALE_LIST], m[k.STALES]
     for at in range(count):
         open_link(m, f, m[links + at])
@@ -48,17 +48,36 @@ def share(m: Any, f: Any) -> None:
     m[k.STALES] = 0
 
 
-def reach(m: Any) -> None:
-    """Note all links that share members with stale ones, and so on."""
-    at = 0
+def reach(m: Any, f: Any) -> None:
+    """Note all links that may be full and share members with stale ones, and so on."""
+    at, ample = 0, m[k.LINKS]  # links with enough for all stand at the end of the list
     while at < m[k.STALES]:
         link = m[m[k.STALE_LIST] + at]
         for i in range(m[m[k.MEMBER_AT] + link], m[m[k.MEMBER_AT] + link + 1]):
             member = m[m[k.MEMBER] + i]
-            if m[m[k.MARKING] + member] > 0:
-                for j in range(m[m[k.ON_AT] + member], m[m[k.ON_AT] + member + 1]):
-                    note_stale(m, m[m[k.ON] + j])
+            if m[m[k.MARKING] + member] == 0:
+                continue
+            for j in range(m[m[k.ON_AT] + member], m[m[k.ON_AT] + member + 1]):
+                other = m[m[k.ON] + j]
+                if m[m[k.STALE] + other]:
+                    continue
+                if may_be_full(m, f, other):
+                    note_stale(m, other)
+                else:
+                    ample -= 1
+                    m[m[k.STALE_LIST] + ample] = other
+                    m[m[k.STALE] + other] = 1
         at += 1
+    for at in range(ample, m[k.LINKS]):
+        m[m[k.STALE] + m[m[k.STALE_LIST] + at]] = 0
+
+
+def may_be_full(m: Any, f: Any, link: int) -> bool:
+    """Tell whether a link has less than all of its members can use."""
+    total = 0
+    for i in range(m[m[k.MEMBER_AT] + link], m[m[k.MEMBER_AT] + link + 1]):
+        total += m[m[k.MARKING] + m[m[k.MEMBER] + i]]
+    return evaluate(m, f, m[k.TRANSITIONS] + m[k.POOLS] + link) < total  # type: ignore[no-any-return]
 
 
 def open_link(m: Any, f: Any, link: int) -> None:
