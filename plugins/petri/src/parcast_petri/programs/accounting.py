@@ -121,8 +121,8 @@ class Records:
                 now = ended + seconds
                 charges.append((rank, _COMMUNICATION, gone, now))
         if charges:
-            rank, part, begun, done = map(np.array, zip(*charges, strict=True))
-            ledger.charge(rank, part, begun, done)
+            ranks, parts, begun, done = map(np.array, zip(*charges, strict=True))
+            ledger.charge(ranks, parts, begun, done)
 
     def _waits_as_arrays(self) -> tuple[NDArray[np.int64], ...]:
         """Return rank, since, until (-1: none) by wait; owner, end and flight by message."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -22,15 +22,17 @@ from parcast_petri.programs.networks import Wires
 class Crossings:
     """The messages that a program sends, then those that processes fetch of pools."""
 
-    src: NDArray[np.int64]  #: ranks
-    dst: NDArray[np.int64]
+    src: NDArray[Any]  #: ranks
+    dst: NDArray[Any]
     index: list[int]  #: by operation: its message, or the first of those that it fetches
     routes: Routes
-    shared: list[int | None]  #: the class of each, where links are shared in max-min fair rates
+    shared: Sequence[int | None]  #: the class of each, where links are shared in max-min fair rates
     links: tuple[Link, ...]  #: of all classes
 
     @classmethod
-    def of(cls, table: Columns, costs: Costs, networks: Sequence[Wires], *, fair: bool) -> Crossings:
+    def of(
+        cls, table: Columns, costs: Costs, networks: Sequence[Wires], *, fair: bool
+    ) -> Crossings:
         """Return the messages of a program; ``fair`` where they share links fairly."""
         sends = np.flatnonzero(table.dst >= 0)
         fetches = np.flatnonzero(table.op == CODE["pool"])
@@ -44,13 +46,13 @@ class Crossings:
         index[sends] = np.arange(len(sends))
         index[fetches] = len(sends) + np.cumsum(counts) - counts
         routes = Routes.of(costs, networks, src, dst, size)
-        shared, links = [None] * len(src), ()
-        if fair:
-            flows = Flows.of(costs, src, dst, size)
-            shared = [None if number == ALONE else number for number in flows.number.tolist()]
-            transfer = np.where(flows.number == ALONE, routes.transfer, flows.work).tolist()
-            routes, links = attrs.evolve(routes, transfer=transfer), flows.links
-        return cls(src, dst, index.tolist(), routes, shared, links)
+        if not fair:
+            return cls(src, dst, index.tolist(), routes, [None] * len(src), ())
+        flows = Flows.of(costs, src, dst, size)
+        shared = [None if number == ALONE else number for number in flows.number.tolist()]
+        transfer = np.where(flows.number == ALONE, routes.transfer, flows.work).tolist()
+        routes = attrs.evolve(routes, transfer=transfer)
+        return cls(src, dst, index.tolist(), routes, shared, flows.links)
 
 
 def pool_of(table: Columns, id_: int) -> tuple[int, Pool]:

@@ -93,5 +93,7 @@ def _links(wiring: Wiring, routes: Any, per_byte: Any, fastest: float) -> tuple[
     links = [Link(Tokens.read(repr(relative[link])), tuple(loads[link])) for link in sorted(loads)]
     for number, slower in enumerate((fastest / per_byte).tolist()):
         if slower < 1:
-            links.append(Link(Tokens.read(f"{slower!r}*{class_load(number)}"), (class_load(number),)))
+            links.append(
+                Link(Tokens.read(f"{slower!r}*{class_load(number)}"), (class_load(number),))
+            )
     return tuple(links)

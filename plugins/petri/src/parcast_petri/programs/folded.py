@@ -182,9 +182,7 @@ class _Segmentation:
         if self.costs.contention != "none" and self.node[rank] == self.node[self.table.dst[id_]]:
             self._refuse(id_, "a message within a node, beside a bus,")
         _work(segments, self.charges.seconds[id_])
-        send = Send(
-            self._buffer(id_), self.routes.startup[id_], self.routes.transfer[id_]
-        )
+        send = Send(self._buffer(id_), self.routes.startup[id_], self.routes.transfer[id_])
         segments[-1] = attrs.evolve(segments[-1], sends=(*segments[-1].sends, send))
 
     def _receive(self, segments: list[Segment], id_: int, overhead: float) -> None:

@@ -207,9 +207,7 @@ class _Lowering:
             available = ready if meets else f"there {name}"
             since = since if meets else self.records.arrival[id_]
             taken = meeting_place(name) if meets else self._arrived(id_)
-            self.wildcards.offer(
-                self._inbox(id_), id_, name, available, since, taken, leaves=meets
-            )
+            self.wildcards.offer(self._inbox(id_), id_, name, available, since, taken, leaves=meets)
 
     def _carry(
         self, rank: int, id_: int, name: str, ready: dict[str, int], arrived: dict[str, int]

@@ -46,9 +46,7 @@ class Pools:
     local: LocalOperations
     _tables: dict[int, Columns] = attrs.field(factory=dict, init=False)
 
-    def build(
-        self, process: Process, number: int, pool: Pool, name: str, first: int
-    ) -> None:
+    def build(self, process: Process, number: int, pool: Pool, name: str, first: int) -> None:
         """Build all tasks that a process may take of the pool of this number.
 
         ``first`` is the first of the messages that it fetches.
@@ -78,9 +76,7 @@ class Pools:
         looking = {f"looking {name}": 1}
         process.builder.transition(f"turn {name}", {process.at: 1, word: 1}, looking, queue=word)
 
-    def _fetch(
-        self, process: Process, name: str, task: int, index: int, receiving: float
-    ) -> None:
+    def _fetch(self, process: Process, name: str, task: int, index: int, receiving: float) -> None:
         """Build the answer, and that the process takes it."""
         routes = self.crossings.routes
         task_name, arrived = f"{name}.{task}", f"fetched {name}.{task}"

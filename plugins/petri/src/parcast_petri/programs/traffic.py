@@ -50,6 +50,13 @@ def with_other_traffic(
             f"{main.wires.contention!r}, paid by {query.machine.network.paid_by}; set "
             "network.contention to bus or endpoint, paid by wire"
         )
+    if traffic.message is not None and any(
+        size.bandwidth is not None for size in query.machine.network.sizes
+    ):
+        raise UnsupportedError(
+            "traffic.message is of one bandwidth, and network.sizes state several; leave out "
+            "traffic.message for an even load, or state bursts by traffic.on and traffic.off"
+        )
     if options.sharing not in DRAINED:
         raise UnsupportedError(
             f"petri.sharing = {options.sharing!r} cannot include traffic of others; set it to "
