@@ -6,6 +6,7 @@ import pytest
 
 from parcast.testing import by_sweep, random_program, seeds
 from parcast_petri.machine.laws import Law
+from parcast_petri.machine.links import Links
 from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -26,19 +27,61 @@ def test_what_timing_decides_is_decided_alike(programs):
         assert_agrees(random_program(seed, pools=True, wildcards=True))
 
 
+@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
+def test_all_that_a_network_may_say_is_followed(contention, programs):
+    for seed in range(programs // 3):
+        wildcards, pools = seed % 2 == 0, seed % 3 == 0
+        assert_agrees(
+            random_program(
+                seed, contention=contention, network=True, wildcards=wildcards, pools=pools
+            )
+        )
+
+
+@pytest.mark.parametrize("form", ["plain", "compiled"])
+def test_messages_share_links_as_in_exact_arithmetic(form, programs):
+    for seed in range(programs // 2):
+        wildcards, pools = seed % 2 == 0, seed % 3 == 0
+        made = random_program(seed, contention="fair", wildcards=wildcards, pools=pools)
+        assert_near(made, played(made, form, sharing=None))
+
+
+def test_ports_share_alike_by_either_name(programs):
+    """On a star of one port ``fair`` is what ``max_min`` is of ports."""
+    for seed in range(programs // 6):
+        made = random_program(
+            seed, contention="endpoint", without=["sender"], wildcards=True, pools=seed % 2 > 0
+        )
+        half = "half" if seed % 4 == 0 else "full"
+        network = attrs.evolve(made.machine.network, contention="fair", duplex=half)
+        fair = with_parts(made, network=network)
+        ports = with_parts(made, links=Links(duplex=half))
+        ends = played(fair, "plain", sharing=None).ends, played(ports, "plain", "max_min").ends
+        assert ends[0] == pytest.approx(ends[1], rel=1e-14), made.source
+
+
+def with_parts(made, **parts):
+    machine = attrs.evolve(made.machine, parts={**made.machine.parts, **parts})
+    return attrs.evolve(made, machine=machine)
+
+
 @pytest.mark.parametrize("form", ["plain", "compiled"])
 def test_what_is_simultaneous_is_as_in_exact_arithmetic(form, programs):
     """Decimals, whose sums are rounded: the ends are those of fractions all the same."""
     for seed in seeds(programs // 4):
         made = random_program(seed, decimal=True, wildcards=True, pools=seed % 2 > 0)
-        exact, account = by_sweep(*made.exact), played(made, form)
-        assert account.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
-        parts = np.array([[float(x) for x in one.values()] for one in exact.parts])
-        assert account.spent == pytest.approx(parts, abs=1e-11 * max(account.ends)), made.source
+        assert_near(made, played(made, form))
 
 
-def played(made, form, **options):
-    drawn = program_net(made.query, Options(sharing="fcfs", **options))
+def assert_near(made, account):
+    exact = by_sweep(*made.exact)
+    assert account.ends == pytest.approx([*map(float, exact.ends)], rel=1e-11), made.source
+    parts = np.array([[float(x) for x in one.values()] for one in exact.parts])
+    assert account.spent == pytest.approx(parts, abs=1e-11 * max(account.ends)), made.source
+
+
+def played(made, form, sharing="fcfs", **options):
+    drawn = program_net(made.query, Options(sharing=sharing, **options))
     return drawn.records.read(Play(kernel_arrays(drawn.net, form)).finish().last)
 
 

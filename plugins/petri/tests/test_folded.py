@@ -46,6 +46,15 @@ def by_chance(random: Random) -> str:
     return "\n".join(lines)
 
 
+#: What a network may say beside.
+MORE = (
+    {},
+    {"header": 2, "overhead_by": "message"},
+    {"sizes": [{"least": 4, "startup": 0.5, "overhead": 1 / 32}, {"least": 8, "bandwidth": 32}]},
+    {"levels": [{"name": "switch", "size": 2, "startup": 1 / 8, "bandwidth": 64}]},
+)
+
+
 @pytest.mark.parametrize("contention", ["none", "bus"])
 def test_the_time_is_that_of_the_net_written_out(contention):
     """But for batches of one time that others of it cause: 2 of 2,000 programs, and it is noted."""
@@ -58,7 +67,7 @@ def test_the_time_is_that_of_the_net_written_out(contention):
             "processor": {"rate": 8.0},
             "network": {"startup": random.choice([0, 0.25]), "bandwidth": 16,
                         "contention": contention, "overhead": random.choice([0, 1 / 64]),
-                        "overhead_receive": 0},
+                        "overhead_receive": 0, **MORE[seed % len(MORE)]},
         }  # fmt: skip
         if random.random() < 0.5:
             machine["background"] = {"utilization": 0.5, "demand": "exp:1"}
@@ -129,6 +138,16 @@ def test_the_command_writes_the_paper_s_net(tmp_path, capsys):
         ("recv(ANY) if rank == 0 else send(0, 8)", {}, "a receive of any message"),
         ("sendrecv(1 - rank, 80, 1 - rank)", {"eager_limit": 8}, "over network.eager_limit"),
         ("barrier()", {"contention": "endpoint"}, "one medium"),
+        ("barrier()", {"contention": "fair"}, "one medium, and network.contention is fair"),
+        ("barrier()", {"eager": "waits"}, "a message that waits for its receive"),
+        (
+            (
+                "if rank == 0:\n        r = irecv(1)\n        s = irecv(1)\n        waitall()\n"
+                "    if rank == 1:\n        send(0, 8)\n        send(0, 8)"
+            ),
+            {"overhead_by": "message", "overhead_receive": 1},
+            "a wait for several messages",
+        ),
         ("barrier()", {"overhead": 1}, "where network.overhead_receive is not 0"),
     ],
 )

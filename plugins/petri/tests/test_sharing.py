@@ -211,6 +211,11 @@ def test_fair_shares_are_alike_compiled_and_plain():
         ("bus", {"sharing": "fcfs", "servers": "single"}, "in order already"),
         ("bus", {"sharing": "fcfs", "startup": "inside"}, "startups after the bus"),
         ("endpoint", {"sharing": "fcfs", "links": {"backbone": 1}}, "serves ports, no backbone"),
+        ("fair", {"links": {"duplex": "half"}}, "state network.duplex, and a topology"),
+        ("fair", {"sharing": "fcfs"}, "network.contention is 'fair'; leave it out"),
+        ("fair", {"sharing": "ps_transfer"}, "network.contention is 'fair'; leave it out"),
+        ("fair", {"startup": "inside"}, "set petri.startup to outside"),
+        ("fair", {"traffic": {"utilization": 0.5}}, "traffic is on a bus or on ports"),
     ],
 )  # fmt: skip
 def test_what_has_no_meaning_together_is_refused(contention, parts, message):
@@ -233,3 +238,40 @@ def test_what_has_no_meaning_together_is_refused(contention, parts, message):
 def test_links_and_traffic_without_a_meaning_are_refused(part, message):
     with pytest.raises(ParcastError, match=message):
         one_message(parts=part)
+
+
+def test_a_backbone_beside_several_bandwidths_is_refused():
+    sizes = [{"least": 4, "bandwidth": 16}]
+    network = {"startup": 0, "bandwidth": 8, "contention": "endpoint", "sizes": sizes}
+    row = one_message(parts={"network": network, "links": {"backbone": 12}})
+    assert "links.backbone is relative to one bandwidth" in row.message
+
+
+def test_messages_of_others_beside_several_bandwidths_are_refused():
+    sizes = [{"least": 4, "bandwidth": 16}]
+    network = {"startup": 0, "bandwidth": 8, "contention": "bus", "sizes": sizes}
+    traffic = {"utilization": 0.5, "message": "exp:16B"}
+    row = one_message(parts={"network": network, "traffic": traffic})
+    assert "traffic.message is of one bandwidth" in row.message
+
+
+def test_links_are_shared_fairly_where_the_machine_says_so():
+    """Two messages to one node have half of its port each."""
+    source = """def program(rank, size):
+    if rank < 2:
+        send(2, 8)
+    else:
+        recv(0)
+        recv(1)
+"""
+    program = read_source(source, "two.py", "two")
+    machine = {"name": "m", "network": {"startup": 1, "bandwidth": 8, "contention": "fair"}}
+    ends = {}
+    for solver in ("petri", "petri.mean", "petri.sampled", "petri.explicit"):
+        (row,) = REGISTRY.compare(program, machine, p=3, solvers=solver).rows
+        ends[solver] = row.details["ends"]
+    assert set(map(tuple, ends.values())) == {(0, 0, 3)}
+    alone = REGISTRY.compare(
+        program, machine, p=3, solvers="petri", settings={"petri.sharing": "none"}
+    )
+    assert alone.rows[0].time == 2

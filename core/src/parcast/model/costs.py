@@ -184,13 +184,17 @@ class Costs:
 
     def transfer(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds that ``n`` bytes are on the links, where nothing else is there."""
+        return self.on_wire(src, dst, n) * self.transfer_per_byte(src, dst, n)
+
+    def transfer_per_byte(self, src: Number, dst: Number, n: Number) -> Number:
+        """Return the seconds that each byte of ``n`` is on the links, with nothing else there."""
         per_byte = by_size(self.sizes, self.per_byte, "per_byte", n)
         per_byte = self._by_level(src, dst, self.local_per_byte, per_byte, "per_byte")
         if self.fabric is not None:
             links = self._routes(src, dst)
             narrowest = np.where(links == NO_LINK, 0, (1 / self.wiring().capacity)[links])
             per_byte = np.maximum(per_byte, narrowest.max(axis=1).reshape(np.shape(per_byte)))
-        return self.on_wire(src, dst, n) * per_byte
+        return per_byte
 
     def wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds from the end of sending ``n`` bytes to their arrival."""

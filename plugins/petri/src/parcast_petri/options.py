@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import attrs
 
+from parcast.model import Machine, Query
 from parcast.quantities import Unit, Whole
 
 #: How messages share what the machine's contention says they share.
@@ -26,8 +27,9 @@ class Options:
     #: ``fixed_sequential`` divide the bandwidth once, by the messages when one starts (the
     #: paper), ``ps_all`` and ``ps_transfer`` whenever it changes, startups counted or not,
     #: ``max_min`` as ``ps_transfer`` and deals out again what one port leaves of another's, and
-    #: ``fcfs`` serves one message at a time, as the other families do.
-    sharing: Sharing = "ps_transfer"
+    #: ``fcfs`` serves one message at a time, as the other families do. Not stated: ``max_min`` of
+    #: all links where contention is ``fair``, and ``ps_transfer`` else.
+    sharing: Sharing | None = None
     #: Whether the startup of a message is divided as its bytes are
     startup: Startup = "outside"
     #: Whether messages of one statement of a process are on their way together or in turn
@@ -38,6 +40,19 @@ class Options:
     #: How processes share their node's memory bandwidth: ``fixed`` among all of the node, as the
     #: other families do, ``ps`` among those that move bytes at the time
     memory: Memory = "fixed"
+
+    def on(self, machine: Machine) -> Self:
+        """Return the options as they are on a machine, with nothing left unstated."""
+        if self.sharing is not None:
+            return self
+        fair = machine.network.contention == "fair"
+        return attrs.evolve(self, sharing="max_min" if fair else "ps_transfer")
+
+
+def options_of(query: Query) -> Options:
+    """Return the options of a query, with nothing left unstated."""
+    options: Options = query.options or Options()
+    return options.on(query.machine)
 
 
 @attrs.frozen(kw_only=True)

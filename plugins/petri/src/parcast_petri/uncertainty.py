@@ -10,7 +10,16 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast.model import Query
 from parcast_petri import choose
-from parcast_petri.options import Memory, Options, Sends, Servers, Sharing, Startup, sampled_options
+from parcast_petri.options import (
+    Memory,
+    Options,
+    Sends,
+    Servers,
+    Sharing,
+    Startup,
+    options_of,
+    sampled_options,
+)
 from parcast_petri.solvers.explicit import Explicit
 from parcast_petri.solvers.mean import Mean
 
@@ -41,7 +50,7 @@ def variants(query: Query, runs: int) -> Iterator[Variant]:
     Where loads or traffic are random each word is answered by `petri.explicit` in so many runs
     with the same random numbers.
     """
-    options: Options = query.options or Options()
+    options = options_of(query)
     outcomes: dict[Options, tuple[float | None, str]] = {}
     for option, words in _WORDS.items():
         for word in words:

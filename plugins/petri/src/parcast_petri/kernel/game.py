@@ -148,7 +148,7 @@ def evaluate_pending(m: Any, f: Any) -> bool:
 
 def refresh(m: Any, f: Any) -> bool:
     """Evaluate the speeds of pools that may have changed; tell whether they have a meaning."""
-    if m[k.LINKS] > 0:
+    if m[k.STALES] > 0:
         share(m, f)
     sizes, speeds, first_item = m[k.SIZE] + k.FIRST_POOL, m[k.SPEED], m[k.TRANSITIONS]
     for i in range(m[k.DIRTIES]):
@@ -223,7 +223,7 @@ def run(m: Any, f: Any, draw: Any, firings: int) -> int:  # noqa: PLR0912  (one 
                 code = expire(m, f, draw)
             else:
                 code = k.LIMIT
-        elif m[k.DIRTIES] > 0:
+        elif m[k.DIRTIES] > 0 or m[k.STALES] > 0:
             if not refresh(m, f):
                 return k.NEGATIVE
             continue

@@ -46,6 +46,7 @@ OUT, WAITING = -1, -2
     TRACES,  # firings in ``TRACE``
     PENDINGS,  # timers whose delay is evaluated at the end of the instant
     DIRTIES,  # pools whose speed must be evaluated anew
+    STALES,  # links whose members' rates must be found anew
     SPARE,  # timers of transitions with several servers that nobody uses
     STARTED,  # whether the initial marking's timers run
     CULPRIT,  # the transition, pool or place because of which a run ends
@@ -66,7 +67,7 @@ OUT, WAITING = -1, -2
     BURST,  # timers that one firing may start at most
     LINKS,  # how many
     ORDINARY,  # whether all transitions are ``PLAIN``
-) = range(24)
+) = range(25)
 
 #: Columns. Entries of i in X stand from ``X_AT[i]`` to before ``X_AT[i + 1]``.
 (
@@ -101,6 +102,8 @@ OUT, WAITING = -1, -2
     MEMBER,
     ON_AT,  # by place or load: the links that it is on
     ON,
+    WATCHED_AT,  # by place or load: the links whose members' rates depend on it
+    WATCHED,
     # columns of ``m`` that a run changes
     MARKING,  # tokens by place, then enablings by load
     SAVED,  # a marking of this instant, to find out whether it comes back
@@ -124,6 +127,8 @@ OUT, WAITING = -1, -2
     SIZE,  # by heap, how many items it has
     TRACE,  # the transitions that fired
     OPEN,  # by link, how many on it have no rate yet
+    STALE,  # by link, whether it is in the next column
+    STALE_LIST,  # links whose members' rates must be found anew
     # columns of ``f`` that a run does not change
     DELAY,  # by transition, a constant or the first parameter of its law
     SECOND,  # by transition, the second parameter of its law
@@ -137,10 +142,11 @@ OUT, WAITING = -1, -2
     SPEED,  # by pool
     STACK,  # of the expression being evaluated
     RATE,  # by place or load, its fair rate
+    RATE_BEFORE,  # and what it was before rates were found anew
     LEFT_ON,  # by link, what it has left to give
     KEY,  # of what stands in ``HEAP``
     TRACE_TIME,  # when the transitions of ``TRACE`` fired
-) = range(24, 90)
+) = range(25, 96)
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1

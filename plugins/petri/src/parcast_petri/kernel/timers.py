@@ -10,10 +10,22 @@ from parcast_petri.kernel.heaps import push, remove
 
 
 def invalidate_readers(m: Any, place: int) -> None:
-    """Note the pools whose speed depends on a place or load: it must be evaluated anew."""
+    """Note the pools and links whose speeds depend on a place or load."""
     pools = m[k.READER_AT] + place
     for i in range(m[pools], m[pools + 1]):
         invalidate(m, m[m[k.READER] + i])
+    if m[k.LINKS] > 0:
+        watched = m[k.WATCHED_AT] + place
+        for i in range(m[watched], m[watched + 1]):
+            note_stale(m, m[m[k.WATCHED] + i])
+
+
+def note_stale(m: Any, link: int) -> None:
+    """Note a link whose members' rates must be found anew."""
+    if not m[m[k.STALE] + link]:
+        m[m[k.STALE] + link] = 1
+        m[m[k.STALE_LIST] + m[k.STALES]] = link
+        m[k.STALES] += 1
 
 
 def invalidate(m: Any, pool: int) -> None:

@@ -145,12 +145,13 @@ class Arrays:
         base = np.cumsum([0, *sizes])
         zeros = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
         zeros |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
-        zeros |= dict.fromkeys((k.OPEN, k.LEFT_ON), len(self.net.links))
+        links = (k.OPEN, k.STALE, k.STALE_LIST, k.LEFT_ON)
+        zeros |= dict.fromkeys(links, len(self.net.links))
+        zeros |= dict.fromkeys((k.RATE, k.RATE_BEFORE), len(marking))
         zeros |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)
         zeros |= dict.fromkeys((k.HEAP, k.KEY), base[-1])
         zeros |= dict.fromkeys((k.TRACE, k.TRACE_TIME), room)
-        zeros |= {k.PROMISED: queues, k.RATE: len(marking), k.SIZE: len(sizes),
-                 k.STACK: self.depth + 1}  # fmt: skip
+        zeros |= {k.PROMISED: queues, k.SIZE: len(sizes), k.STACK: self.depth + 1}
         minus_ones = dict.fromkeys((k.OLDER, k.YOUNGER, k.SLOT), items)
         minus_ones |= dict.fromkeys((k.HEAD, k.LEFT), transitions)
         padding = np.zeros(items - transitions, np.int64)

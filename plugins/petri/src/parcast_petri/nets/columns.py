@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.quantities import names_in
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arcs import Whole, arc_columns
 from parcast_petri.nets.delays import code, law
@@ -169,7 +170,7 @@ def _queue_and_reader_columns(numbers: Numbers) -> Columns:
     net, places, queues = numbers.net, numbers.places, numbers.queues
     readers: dict[int, list[int]] = defaultdict(list)
     for index, pool in enumerate(numbers.pools):
-        for name in net.read_by(pool):
+        for name in names_in(pool.expr):
             readers[places[name]].append(index)
     number = {queue: at for at, queue in enumerate(queues)}
     grants, queue_of = np.full(len(places), -1), np.full(len(net.transitions), -1)
@@ -190,12 +191,18 @@ def _link_columns(net: Net, places: Mapping[str, int]) -> Columns:
     """Return the columns of links: what is on them, and the other way round."""
     members = {at: [places[name] for name in link.loads] for at, link in enumerate(net.links)}
     on: dict[int, list[int]] = defaultdict(list)
+    watched: dict[int, list[int]] = defaultdict(list)
     for at, positions in members.items():
         for place in dict.fromkeys(positions):
             on[place].append(at)
+        capacity = (places[name] for name in names_in(net.links[at].capacity.expr))
+        for place in dict.fromkeys((*positions, *capacity)):
+            watched[place].append(at)
     return {
         k.MEMBER_AT: _starts(members, len(members)),
         k.MEMBER: [*chain.from_iterable(members.values())],
         k.ON_AT: _starts(on, len(places)),
         k.ON: [link for place in sorted(on) for link in on[place]],
+        k.WATCHED_AT: _starts(watched, len(places)),
+        k.WATCHED: [link for place in sorted(watched) for link in watched[place]],
     }

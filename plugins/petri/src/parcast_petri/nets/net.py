@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from operator import attrgetter, methodcaller
@@ -167,8 +167,7 @@ class Net:
             checked = [*self.transitions]
         for transition in checked:
             _check(transition, places, names)
-            if transition.speed is not None:
-                self._check_share(transition.name, transition.speed)
+        self._check_shares(checked)
         for number, link in enumerate(self.links):
             if unknown := {*link.loads, *names_in(link.capacity.expr)} - names:
                 raise NetError(f"links[{number}] names no place {min(unknown)!r}")
@@ -181,18 +180,13 @@ class Net:
         """Return the places that some transition takes tokens from."""
         return {place for transition in self.transitions for place in transition.pre}
 
-    def _check_share(self, name: str, speed: Tokens) -> None:
-        shares = [call for call in calls(speed.expr) if call.f == FAIR]
-        if shares and not any(names_in(speed.expr) <= {*link.loads} for link in self.links):
-            raise NetError(f"transition {name!r}: {speed.text} is on none of the net's links")
-
-    def read_by(self, tokens: Tokens) -> set[str]:
-        """Return the places and loads that a number depends on."""
-        names = set(names_in(tokens.expr))
-        if any(call.f == FAIR for call in calls(tokens.expr)):
-            for link in self.links:
-                names |= {*link.loads, *names_in(link.capacity.expr)}
-        return names
+    def _check_shares(self, transitions: Sequence[Transition]) -> None:
+        on_links = {name for link in self.links for name in link.loads}
+        names = {t.speed: t.name for t in reversed(transitions) if t.speed is not None}
+        for speed, name in names.items():
+            fair = any(call.f == FAIR for call in calls(speed.expr))
+            if fair and not names_in(speed.expr) <= on_links:
+                raise NetError(f"transition {name!r}: {speed.text} is on none of the net's links")
 
     @property
     def loads(self) -> tuple[str, ...]:

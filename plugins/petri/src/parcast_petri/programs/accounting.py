@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.reference import SAME_INSTANT, end_of_instant
+from parcast.program.reference import SAME_INSTANT, by_arrival, end_of_instant
 
 _PARTS = ("compute", "communication", "io", "synchronization")
 _CODE = {name: code for code, name in enumerate(_PARTS)}
@@ -36,6 +36,7 @@ class Records:
     _waits: list[tuple[int, int, int | None, list[tuple[int | None, int]]]] = attrs.field(
         factory=list
     )
+    _takings: list[tuple[int, int, list[tuple[int, float]]]] = attrs.field(factory=list)
     _receives: dict[Inbox, list[tuple[int, int, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
@@ -53,6 +54,10 @@ class Records:
     ) -> None:
         """Note a wait: each message's moment (None: its arrival) and its send."""
         self._waits.append((rank, since, until, list(ends)))
+
+    def takings(self, rank: int, since: int, messages: Sequence[tuple[int, float]]) -> None:
+        """Note a wait that takes one message after another: its send, and the seconds for it."""
+        self._takings.append((rank, since, list(messages)))
 
     def offer(self, inbox: Inbox, send: int, choice: int, available: int) -> None:
         """Note when a message that a receive of any may take is taken, and is there."""
@@ -73,6 +78,7 @@ class Records:
             rank, part, since, until = np.array(self._busy).T
             ledger.charge(rank, part, times[since], times[until])
         self._charge_waits(times, ledger)
+        self._charge_takings(times, ledger)
         for inbox, receives in self._receives.items():
             self._charge_wild(inbox, receives, times, ledger)
         last = float(ends.max())
@@ -98,6 +104,25 @@ class Records:
         ledger.charge(rank, _COMMUNICATION, gone, ended)
         after = until >= 0
         ledger.charge(rank[after], _COMMUNICATION, ended[after], times[until[after]])
+
+    def _charge_takings(self, times: Times, ledger: _Ledger) -> None:
+        """Charge waits that take messages as they arrive, of one instant that which left first."""
+        charges: list[tuple[int, int, float, float]] = []
+        for rank, since, messages in self._takings:
+            now = float(times[since])
+            ends = [
+                (float(times[self.arrival[send]]), float(times[self.flight[send]]), seconds)
+                for send, seconds in messages
+            ]
+            for arrival, flight, seconds in by_arrival(ends):
+                ended = max(now, arrival)
+                gone = min(max(now, flight), ended)
+                charges.append((rank, _SYNCHRONIZATION, now, gone))
+                now = ended + seconds
+                charges.append((rank, _COMMUNICATION, gone, now))
+        if charges:
+            ranks, parts, begun, done = map(np.array, zip(*charges, strict=True))
+            ledger.charge(ranks, parts, begun, done)
 
     def _waits_as_arrays(self) -> tuple[NDArray[np.int64], ...]:
         """Return rank, since, until (-1: none) by wait; owner, end and flight by message."""

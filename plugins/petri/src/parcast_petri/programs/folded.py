@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Query
+from parcast.model import WHOLE_NETWORK, Costs, Query
 from parcast.program.matching import NOTHING, OPS, TIMING, matched_program
 from parcast_petri.machine.load import loads_of
 from parcast_petri.nets.net import Net
-from parcast_petri.options import Options
+from parcast_petri.options import Options, options_of
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.networks import Routes, networks_of
 from parcast_petri.programs.paper import Loop, Segment, Send, paper_net
@@ -38,7 +38,7 @@ def folded_net(query: Query) -> FoldedNet:
     UnsupportedError
         If the program or the machine has what the paper's nets have no way to say.
     """
-    options: Options = query.options or Options()
+    options = options_of(query)
     segmentation = _Segmentation(query, options)
     processes = [fold_loops(segmentation.segments(rank)) for rank in range(query.p)]
     sharing = options.sharing if segmentation.costs.contention == "bus" else "none"
@@ -74,7 +74,7 @@ class _Segmentation:
         program = matched_program(query, pools=True)
         self.sharing = options.sharing
         self.table, self.matching = program.columns, program.matching
-        self.costs = Costs.of(query, program.unrolled.needs())
+        self.costs = Costs.of(query, program.unrolled.needs(), WHOLE_NETWORK)
         _refuse_words(options, self.costs)
         self.node = self.costs.placement.node
         self.loads = loads_of(query, self.node.tolist())
@@ -124,30 +124,46 @@ class _Segmentation:
         return segments
 
     def _operation(self, segments: list[Segment], rank: int, id_: int) -> None:
-        overhead = float(self.costs.overhead_receive)
+        by_message = self.costs.overhead_by == "message"
+        call = 0.0 if by_message else float(self.costs.overhead_receive)
         match OPS[self.table.op[id_]]:
             case "compute" | "elapse":
                 _work(segments, self._seconds(rank, id_))
             case "send" | "isend":
                 self._send(segments, rank, id_)
             case "sendrecv":
-                if overhead:
+                if self._receiving(id_):
                     self._refuse(id_, "a sendrecv where network.overhead_receive is not 0")
                 self._send(segments, rank, id_)
                 self._receive(segments, id_, 0.0)
             case "recv":
-                self._receive(segments, id_, overhead)
+                self._receive(segments, id_, self._receiving(id_))
             case "irecv":
-                _work(segments, overhead)
+                _work(segments, call)
             case "wait" | "waitall":
-                for request in self.requests[id_]:
-                    if self.matching.received_from[request] != NOTHING:
-                        self._receive(segments, request, 0.0)
-                _work(segments, overhead)
+                received = self._received(id_)
+                taking = [self._receiving(request) * by_message for request in received]
+                if len(received) > 1 and any(taking):
+                    self._refuse(
+                        id_, "a wait for several messages, each of which takes its receiver time,"
+                    )
+                for request, seconds in zip(received, taking, strict=True):
+                    self._receive(segments, request, seconds)
+                _work(segments, call)
             case "region" | "start":
                 pass
             case word:
                 self._refuse(id_, f"{word}()")
+
+    def _received(self, wait: int) -> list[int]:
+        """Return the requests of a wait that receive."""
+        receives = self.matching.received_from
+        return [request for request in self.requests[wait] if receives[request] != NOTHING]
+
+    def _receiving(self, receive: int) -> float:
+        """Return what taking a message keeps its receiver busy, in seconds."""
+        send = int(self.matching.received_from[receive])
+        return float(self.costs.receiving(float(self.table.amount[send])))
 
     def _seconds(self, rank: int, id_: int) -> float:
         """Return what a computation takes, as `petri.mean` has it."""
@@ -161,12 +177,12 @@ class _Segmentation:
     def _send(self, segments: list[Segment], rank: int, id_: int) -> None:
         if self.table.amount[id_] > self.costs.eager_limit:
             self._refuse(id_, "a message over network.eager_limit")
+        if self.costs.eager == "waits":
+            self._refuse(id_, "a message that waits for its receive (network.eager = 'waits')")
         if self.costs.contention != "none" and self.node[rank] == self.node[self.table.dst[id_]]:
             self._refuse(id_, "a message within a node, beside a bus,")
         _work(segments, self.charges.seconds[id_])
-        send = Send(
-            self._buffer(id_), float(self.routes.startup[id_]), float(self.routes.transfer[id_])
-        )
+        send = Send(self._buffer(id_), self.routes.startup[id_], self.routes.transfer[id_])
         segments[-1] = attrs.evolve(segments[-1], sends=(*segments[-1].sends, send))
 
     def _receive(self, segments: list[Segment], id_: int, overhead: float) -> None:
@@ -196,10 +212,10 @@ def _work(segments: list[Segment], seconds: float) -> None:
 
 def _refuse_words(options: Options, costs: Costs) -> None:
     """Refuse words of the model that the paper's nets do not have."""
-    if costs.contention == "endpoint":
+    if costs.contention in ("endpoint", "fair"):
         raise UnsupportedError(
-            "the folded net has one medium, and network.contention is endpoint; set it to bus or "
-            "none"
+            f"the folded net has one medium, and network.contention is {costs.contention}; set it "
+            "to bus or none"
         )
     refused = {"startup": "inside", "sends": "blocking", "memory": "ps"}
     for option, word in refused.items():

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Query
-from parcast.program.matching import CODE, NOTHING, OPS, TIMING, matched_program
+from parcast.model import WHOLE_NETWORK, Costs, Query
+from parcast.program.matching import NOTHING, OPS, TIMING, matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.nets.net import Net
 from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import BackgroundNet, build_background
 from parcast_petri.programs.charges import Charges
+from parcast_petri.programs.crossings import Crossings, pool_of
 from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
 from parcast_petri.programs.net_builder import NetBuilder, timed
-from parcast_petri.programs.networks import Routes, Wires, network_numbers, networks_of
+from parcast_petri.programs.networks import Wires, networks_of
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import Pools
 from parcast_petri.programs.process import Process
 from parcast_petri.programs.rates import Rates
 from parcast_petri.programs.traffic import with_other_traffic
 from parcast_petri.programs.transfers import Message, Transfers
-from parcast_petri.programs.wildcards import Wildcards, inbox_place, meeting_place
+from parcast_petri.programs.wildcards import Wildcards, meeting_place
 
 #: The place that every process ends in.
 END = "end"
@@ -65,31 +66,34 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
 class _Lowering:
     def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
         program = matched_program(query, pools=True)
-        self.query, self.nodes, self.options = query, nodes, options
+        self.query, self.nodes, self.options = query, nodes, options.on(query.machine)
         self.table, self.matching = program.columns, program.matching
-        self.costs = Costs.of(query, program.unrolled.needs())
+        self.costs = Costs.of(query, program.unrolled.needs(), WHOLE_NETWORK)
         self.node = self.costs.placement.node.tolist()
         self.builder, self.records, self.wildcards = NetBuilder(), Records(), Wildcards()
-        self.overhead = float(self.costs.overhead_receive)
+        self.by_message = self.costs.overhead_by == "message"
+        self.call = 0.0 if self.by_message else float(self.costs.overhead_receive)
         networks = networks_of(query, self.costs)
-        self._note_lists(networks)
+        fair = self.costs.contention == "fair" and self.options.sharing == "max_min"
+        self.crossings = Crossings.of(self.table, self.costs, networks, fair=fair)
+        self._note_lists()
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
         self.rates = with_other_traffic(
-            query, options, self._rates(networks), explicit=nodes.explicit
+            query, self.options, self._rates(networks), explicit=nodes.explicit
         )
-        self.transfers = Transfers(self.builder, options, self.rates)
+        self.transfers = Transfers(self.builder, self.options, self.rates)
         self.computations = Computations(self.builder, nodes)
         sharing = self.costs.placement.sharing.tolist()
         cores = query.machine.nodes.cores
         self.local = LocalOperations(
-            self.costs, options, self.computations, self.node, sharing, cores
+            self.costs, self.options, self.computations, self.node, sharing, cores
         )
-        self.pools = Pools(self.costs, networks, self.transfers, self.local)
+        self.pools = Pools(self.costs, networks, self.crossings, self.transfers, self.local)
 
-    def _note_lists(self, networks: Sequence[Wires]) -> None:
+    def _note_lists(self) -> None:
         """Note the columns as lists, which are faster to look up one by one than arrays."""
         table, counts = self.table, np.diff(self.table.offsets)
         ranks = np.repeat(np.arange(len(counts)), counts)
@@ -102,28 +106,29 @@ class _Lowering:
         self.words = [OPS[code] for code in table.op.tolist()]
         self.site = table.site.tolist()
         self.dst, self.tag = table.dst.tolist(), table.tag.tolist()
-        self.late = (table.amount > self.costs.eager_limit).tolist()
+        late = table.amount > self.costs.eager_limit
+        self.late = late.tolist()
+        self.meets = (late | (self.costs.eager == "waits")).tolist()
+        receiving = self.costs.receiving(table.amount)
+        self.receiving = np.broadcast_to(np.asarray(receiving, float), len(late)).tolist()
         self.sent_to = self.matching.sent_to.tolist()
         self.received_from = self.matching.received_from.tolist()
-        targets = np.maximum(table.dst, 0)  # of what sends nothing any
-        routes = Routes.of(self.costs, networks, ranks, targets, table.amount)
-        self.network = routes.network.tolist()
-        self.startup, self.transfer = routes.startup.tolist(), routes.transfer.tolist()
+        self.index, self.shared = self.crossings.index, self.crossings.shared
+        routes = self.crossings.routes
+        self.network, self.startup, self.transfer = routes.network, routes.startup, routes.transfer
+        for id_ in np.flatnonzero(self.matching.sent_to == TIMING).tolist():
+            self.wildcards.expect(self._inbox(id_), self.receiving[id_])
 
     def _rates(self, networks: Sequence[Wires]) -> list[Rates]:
         """Return the links of each network between the nodes that send on it."""
-        table, node = self.table, self.costs.placement.node
-        sends = np.flatnonzero(table.dst >= 0)
-        fetches = np.flatnonzero(table.op == CODE["pool"])
-        src = node[np.append(table.rank_of(sends), np.zeros_like(fetches))]
-        dst = node[np.append(table.dst[sends], table.rank_of(fetches))]
-        network = network_numbers(networks, src, dst)
+        node, network = self.costs.placement.node, np.array(self.network, np.int64)
+        src, dst = node[self.crossings.src], node[self.crossings.dst]
         rates = []
         for wires in networks:
             selected = (network == wires.number) & (src != dst)
             pairs = frozenset(zip(src[selected].tolist(), dst[selected].tolist(), strict=True))
             waiting = self.options.servers == "single"
-            fair = self.options.sharing == "max_min" and wires.contention != "none"
+            fair = self.options.sharing == "max_min" and wires.contention in ("endpoint", "bus")
             rates.append(Rates(wires, pairs, waiting=waiting, fair=fair))
         return rates
 
@@ -143,6 +148,7 @@ class _Lowering:
         )  # fmt: skip
         for rates in self.rates:
             self.builder.links += rates.net_links()
+        self.builder.links += self.crossings.links
         net = self.builder.net(self.query.workload.name, SAME_INSTANT)
         return ProgramNet(net, self.records, tuple(self.computations.built), background)
 
@@ -156,8 +162,8 @@ class _Lowering:
                 self._receive(process, id_)
             case "irecv":
                 self._post(process, id_)
-                if self.overhead:
-                    process.busy("irecv", self.names[id_], self.overhead)
+                if self.call:
+                    process.busy("irecv", self.names[id_], self.call)
             case "wait" | "waitall":
                 self._wait(process, id_)
             case "sendrecv":
@@ -170,9 +176,8 @@ class _Lowering:
                 self.records.starts.append(process.moment)
 
     def _tasks(self, process: Process, id_: int) -> None:
-        unrolled = self.table.unrolled
-        number = unrolled.blocks[int(self.table.order[id_])].arguments["pool"]
-        self.pools.build(process, number, unrolled.pools[number], self.names[id_])
+        number, pool = pool_of(self.table, id_)
+        self.pools.build(process, number, pool, self.names[id_], self.index[id_])
 
     def _leave(self, process: Process, id_: int, word: str) -> None:
         """Build the sender's own time, and the message's way from there."""
@@ -182,31 +187,32 @@ class _Lowering:
             process.busy(word, name, seconds, post=[ready])
         else:
             self.builder.give(process.moment, ready)
-        timing, late = self.sent_to[id_] == TIMING, self.late[id_]
+        timing, meets = self.sent_to[id_] == TIMING, self.meets[id_]
         self.records.flight[id_] = since = process.moment
         origin = {ready: 1}
-        if late:
+        if meets:
             origin = {meeting_place(name): 1}
             if not timing:
                 self.records.flight[id_] = self.builder.transition(
                     f"meet {name}", {ready: 1, f"posted {name}": 1}, origin
                 )
         arrived = {self._arrived(id_): 1}
-        if timing and not late:
+        if timing and not meets:
             arrived = {f"there {name}": 1}
         if self._waits(id_, word):
             arrived[f"sent {name}"] = 1
         self.records.arrival[id_] = self._carry(process.rank, id_, name, origin, arrived)
         if timing:
-            available = ready if late else f"there {name}"
-            since = since if late else self.records.arrival[id_]
-            self.wildcards.offer(self._inbox(id_), id_, name, available, since, late=late)
+            available = ready if meets else f"there {name}"
+            since = since if meets else self.records.arrival[id_]
+            taken = meeting_place(name) if meets else self._arrived(id_)
+            self.wildcards.offer(self._inbox(id_), id_, name, available, since, taken, leaves=meets)
 
     def _carry(
         self, rank: int, id_: int, name: str, ready: dict[str, int], arrived: dict[str, int]
     ) -> int:
         """Build a message's way; return the moment of its arrival."""
-        src, dst = self.node[rank], self.node[self.dst[id_]]
+        src, dst, index = self.node[rank], self.node[self.dst[id_]], self.index[id_]
         message = Message(
             name=name,
             statement=f"{rank}.{self.site[id_]}",
@@ -214,9 +220,10 @@ class _Lowering:
             arrived=arrived,
             src=src,
             dst=dst,
-            startup=self.startup[id_],
-            transfer=self.transfer[id_],
-            network=None if src == dst else self.network[id_],
+            startup=self.startup[index],
+            transfer=self.transfer[index],
+            network=None if src == dst else self.network[index],
+            shared=self.shared[index],
         )
         return self.transfers.build(message)
 
@@ -229,7 +236,7 @@ class _Lowering:
 
     def _arrived(self, send: int) -> str:
         if self.sent_to[send] == TIMING:
-            return inbox_place(self._inbox(send))
+            return self.wildcards.place(self._inbox(send), self.receiving[send])
         return f"arrived {self.names[send]}"
 
     def _send(self, process: Process, id_: int, word: str) -> None:
@@ -242,32 +249,58 @@ class _Lowering:
     def _post(self, process: Process, id_: int) -> None:
         """Build the posting of a receive, where its message waits for it."""
         send = self.received_from[id_]
-        if send >= 0 and self.late[send]:
+        if send >= 0 and self.meets[send]:
             process.step("post", self.names[id_], post=[f"posted {self.names[send]}"])
 
     def _receive(self, process: Process, id_: int) -> None:
         send, name = self.received_from[id_], self.names[id_]
         if send == TIMING:
-            self.wildcards.receive(process, self.tag[id_], name, self.overhead)
+            self.wildcards.receive(process, self.tag[id_], name)
             return
         self._post(process, id_)
         since = process.moment
-        process.step("recv", name, [self._arrived(send)], **timed(self.overhead))
+        process.step("recv", name, [self._arrived(send)], **timed(self.receiving[send]))
         self.records.wait(process.rank, since, [(None, send)], process.moment)
 
     def _wait(self, process: Process, id_: int) -> None:
-        since, awaited, places = process.moment, [], []
+        since, received, sent = process.moment, [], []
         for request in self.requests[id_]:
             send = self.received_from[request]
             if send != NOTHING:
                 self._refuse_timing(request, "an irecv(ANY)")
-                awaited.append((None, send))
-                places.append(self._arrived(send))
+                received.append(send)
             elif self.late[request]:
-                awaited.append((None, request))
-                places.append(f"sent {self.names[request]}")
-        process.step("wait", self.names[id_], places, **timed(self.overhead))
+                sent.append(request)
+        places = [f"sent {self.names[request]}" for request in sent]
+        if self.by_message and len(received) + len(sent) > 1:
+            places = [*self._take(process, id_, received), *places]
+            process.step("wait", self.names[id_], places)
+            takings = [(send, self.receiving[send]) for send in received]
+            self.records.takings(process.rank, since, [*takings, *((one, 0.0) for one in sent)])
+            return
+        overhead = self.receiving[received[0]] if self.by_message and received else self.call
+        places = [*map(self._arrived, received), *places]
+        process.step("wait", self.names[id_], places, **timed(overhead))
+        awaited = [(None, send) for send in (*received, *sent)]
         self.records.wait(process.rank, since, awaited, process.moment)
+
+    def _take(self, process: Process, id_: int, received: Sequence[int]) -> Iterator[str]:
+        """Build that a wait takes one message after another; yield the places of what it took.
+
+        Whichever of those that are there it takes first, it has taken all of them as soon.
+        """
+        for send in received:
+            name, arrived = f"{self.names[send]} in {self.names[id_]}", self._arrived(send)
+            if not self.receiving[send]:
+                yield arrived
+                continue
+            taking, taken = f"taking {name}", f"taken {name}"
+            self.builder.transition(f"take {name}", {process.at: 1, arrived: 1}, {taking: 1})
+            self.builder.transition(
+                f"took {name}", {taking: 1}, {process.at: 1, taken: 1},
+                delay=self.receiving[send],
+            )  # fmt: skip
+            yield taken
 
     def _refuse_timing(self, receive: int, operation: str) -> None:
         if self.received_from[receive] == TIMING:
@@ -284,7 +317,10 @@ class _Lowering:
         since = process.moment
         received = f"received {name}"
         moment = self.builder.transition(
-            f"receive {name}", {self._arrived(send): 1}, {received: 1}, **timed(self.overhead)
+            f"receive {name}",
+            {self._arrived(send): 1},
+            {received: 1},
+            **timed(self.receiving[send]),
         )
         sent = [f"sent {name}"] if self._waits(id_, "sendrecv") else []
         process.step("exchanged", name, [received, *sent])

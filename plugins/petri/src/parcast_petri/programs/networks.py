@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Query
+from parcast.model import Costs, Machine, Query
 from parcast_petri.machine.links import Duplex, Links, OtherNetwork
 
 
@@ -18,9 +18,10 @@ class Wires:
     """One network between nodes: the machine's own, or one of its further ones."""
 
     number: int  #: 0: the machine's own
-    startup: float
-    per_byte: float
-    contention: Literal["none", "endpoint", "bus"]
+    contention: Literal["none", "fair", "endpoint", "bus"]
+    per_byte: float  #: of one message; of the machine's own network that of the smallest
+    startup: float | None = None  #: None: as the costs of messages say
+    own_per_byte: float | None = None  #: likewise
     duplex: Duplex = "full"
     backbone: float | None = None  #: of all its messages together, relative to that of one
     nodes: frozenset[int] | None = None  #: None: all
@@ -39,7 +40,14 @@ def networks_of(query: Query, costs: Costs) -> tuple[Wires, ...]:
         If what the machine says of its links has no meaning.
     """
     links = query.machine.part("links", Links) or Links()
-    main = _wires(0, costs.startup, costs.per_byte, costs.contention, links.duplex, links.backbone)
+    _check_links(links, query.machine)
+    main = Wires(
+        number=0,
+        contention=costs.contention,
+        per_byte=costs.per_byte,
+        duplex=links.duplex,
+        backbone=_backbone("links", links.backbone, costs.contention, costs.per_byte),
+    )
     if links.networks and query.machine.network.paid_by == "sender":
         raise UnsupportedError(
             "links.networks have messages on their way, and with network.paid_by = 'sender' there "
@@ -49,42 +57,49 @@ def networks_of(query: Query, costs: Costs) -> tuple[Wires, ...]:
     return (main, *further)
 
 
+def _check_links(links: Links, machine: Machine) -> None:
+    """Refuse links that say what the machine's network says otherwise."""
+    network, cores = machine.network, machine.nodes.cores
+    if network.contention == "fair" and links != Links():
+        raise UnsupportedError(
+            "links are of ports that contention 'endpoint' or 'bus' names, and network.contention "
+            "is 'fair'; state network.duplex, and a topology for all that is between ports"
+        )
+    changes = any(size.bandwidth is not None for size in network.sizes) or any(
+        level.bandwidth is not None for level in network.levels if level.size > cores
+    )
+    if links.backbone is not None and changes:
+        raise UnsupportedError(
+            "links.backbone is relative to one bandwidth of all messages, and network.sizes or "
+            "network.levels state several; set network.contention to 'fair' and state a topology"
+        )
+
+
 def _other(number: int, stated: OtherNetwork, main: Wires) -> Wires:
-    return _wires(
-        number,
-        main.startup if stated.startup is None else stated.startup,
-        main.per_byte if stated.bandwidth is None else 1 / stated.bandwidth,
-        stated.contention or main.contention,
-        stated.duplex or main.duplex,
-        stated.backbone,
-        frozenset(stated.nodes),
+    own_per_byte = None if stated.bandwidth is None else 1 / stated.bandwidth
+    per_byte = main.per_byte if own_per_byte is None else own_per_byte
+    contention = stated.contention or main.contention
+    where = f"links.networks[{number - 1}]"
+    return Wires(
+        number=number,
+        contention=contention,
+        per_byte=per_byte,
+        startup=stated.startup,
+        own_per_byte=own_per_byte,
+        duplex=stated.duplex or main.duplex,
+        backbone=_backbone(where, stated.backbone, contention, per_byte),
+        nodes=frozenset(stated.nodes),
     )
 
 
-def _wires(
-    number: int,
-    startup: float,
-    per_byte: float,
-    contention: Any,
-    duplex: Duplex,
-    backbone: float | None,
-    nodes: frozenset[int] | None = None,
-) -> Wires:
-    where = f"links.networks[{number - 1}]" if number else "links"
-    if backbone is not None and contention != "endpoint":
+def _backbone(where: str, stated: float | None, contention: str, per_byte: float) -> float | None:
+    """Return the bandwidth of a backbone relative to that of a message."""
+    if stated is not None and contention != "endpoint":
         raise UnsupportedError(
             f"{where}.backbone is between ports, and contention is {contention!r}; set it to "
             "'endpoint'"
         )
-    return Wires(
-        number=number,
-        startup=startup,
-        per_byte=per_byte,
-        contention=contention,
-        duplex=duplex,
-        backbone=None if backbone is None else backbone * per_byte,
-        nodes=nodes,
-    )
+    return None if stated is None else stated * per_byte
 
 
 def network_numbers(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
@@ -109,19 +124,21 @@ def network_numbers(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
 class Routes:
     """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
 
-    network: Any
-    startup: Any
-    transfer: Any
+    network: list[int]
+    startup: list[float]
+    transfer: list[float]
 
     @classmethod
     def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
         """Return the routes of messages of ``size`` bytes between these ranks."""
         node, within = costs.placement.node, costs.placement.same_node(src, dst)
         network = network_numbers(networks, node[src], node[dst])
-        startup = np.array([wires.startup for wires in networks])[network]
-        per_byte = np.array([wires.per_byte for wires in networks])[network]
-        return cls(
-            network,
-            np.where(within, costs.local_startup, startup),
-            size * np.where(within, costs.local_per_byte, per_byte),
-        )
+        startup, transfer = costs.latency(src, dst, size), costs.transfer(src, dst, size)
+        for wires in networks[1:]:
+            takes = ~within & (network == wires.number)
+            if wires.startup is not None:
+                startup = np.where(takes, wires.startup, startup)
+            if wires.own_per_byte is not None:
+                alone = costs.on_wire(src, dst, size) * wires.own_per_byte
+                transfer = np.where(takes, alone, transfer)
+        return cls(network.tolist(), startup.tolist(), transfer.tolist())

@@ -17,6 +17,7 @@ from parcast.program import Unrolled
 from parcast.program.matching import OPS, Columns, operation_columns
 from parcast.program.unroll import Pool
 from parcast_petri.programs.charges import Charges
+from parcast_petri.programs.crossings import Crossings, fetched_bytes
 from parcast_petri.programs.local_operations import LocalOperations
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Routes, Wires
@@ -40,40 +41,44 @@ class Pools:
 
     costs: Costs
     networks: Sequence[Wires]
+    crossings: Crossings
     transfers: Transfers
     local: LocalOperations
     _tables: dict[int, Columns] = attrs.field(factory=dict, init=False)
 
-    def build(self, process: Process, number: int, pool: Pool, name: str) -> None:
-        """Build all tasks that a process may take of the pool of this number."""
+    def build(self, process: Process, number: int, pool: Pool, name: str, first: int) -> None:
+        """Build all tasks that a process may take of the pool of this number.
+
+        ``first`` is the first of the messages that it fetches.
+        """
         rank, since, word = process.rank, process.moment, f"pool {number}"
         if number not in self._tables:
             self._tables[number] = operation_columns(pool.work)
             _build_pool(process.builder, word, pool.tasks)
         charges = Charges.of(self._tables[number], self.costs, rank)
-        sizes = np.append(np.broadcast_to(pool.bytes, pool.tasks), 0.0)
-        source, target = np.zeros_like(sizes, int), np.full_like(sizes, rank, int)
-        routes = Routes.of(self.costs, self.networks, source, target, sizes)
+        to_pool = np.array([rank]), np.array([0]), np.array([0.0])
+        (question,) = Routes.of(self.costs, self.networks, *to_pool).startup
+        receiving = self.costs.receiving(fetched_bytes(pool))
+        receiving = np.broadcast_to(np.asarray(receiving, float), pool.tasks + 1).tolist()
         for task in range(pool.tasks + 1):
-            self._ask(process, word, name, task, routes)
+            self._ask(process, word, f"{name}.{task}", question)
             _choose(process.builder, word, name, task, last=task == pool.tasks)
-            self._fetch(process, name, task, routes)
+            self._fetch(process, name, task, first + task, receiving[task])
             if task < pool.tasks:
                 self._work(process, charges, task, f"{name}.{task}")
         process.records.busy(rank, "communication", since, process.moment)
 
-    def _ask(self, process: Process, word: str, name: str, task: int, routes: Routes) -> None:
+    def _ask(self, process: Process, word: str, name: str, question: float) -> None:
         """Build the question, until the pool attends to the process."""
-        for step, seconds in ("ask", self.costs.sending(0)), ("question", routes.startup[task]):
+        for step, seconds in ("ask", self.costs.sending(0)), ("question", question):
             if seconds:
-                process.step(step, f"{name}.{task}", delay=float(seconds))
-        looking = {f"looking {name}.{task}": 1}
-        process.builder.transition(
-            f"turn {name}.{task}", {process.at: 1, word: 1}, looking, queue=word
-        )
+                process.step(step, name, delay=float(seconds))
+        looking = {f"looking {name}": 1}
+        process.builder.transition(f"turn {name}", {process.at: 1, word: 1}, looking, queue=word)
 
-    def _fetch(self, process: Process, name: str, task: int, routes: Routes) -> None:
+    def _fetch(self, process: Process, name: str, task: int, index: int, receiving: float) -> None:
         """Build the answer, and that the process takes it."""
+        routes = self.crossings.routes
         task_name, arrived = f"{name}.{task}", f"fetched {name}.{task}"
         src, dst = (self.local.node[rank] for rank in (0, process.rank))
         message = Message(
@@ -83,13 +88,14 @@ class Pools:
             arrived={arrived: 1},
             src=src,
             dst=dst,
-            startup=float(routes.startup[task]),
-            transfer=float(routes.transfer[task]),
-            network=None if src == dst else int(routes.network[task]),
+            startup=routes.startup[index],
+            transfer=routes.transfer[index],
+            network=None if src == dst else routes.network[index],
+            shared=self.crossings.shared[index],
         )
         self.transfers.build(message)
         process.at = arrived
-        process.step("fetch", task_name, **timed(float(self.costs.overhead_receive)))
+        process.step("fetch", task_name, **timed(receiving))
 
     def _work(self, process: Process, charges: Charges, task: int, name: str) -> None:
         """Build a task, whose time is none of fetching."""

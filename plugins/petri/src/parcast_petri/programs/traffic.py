@@ -44,11 +44,18 @@ def with_other_traffic(
     traffic, main = _traffic(query), rates[0]
     if traffic is None or not main.pairs:
         return list(rates)
-    if main.wires.contention == "none" or not main.wires.per_byte:
+    if main.wires.contention not in ("endpoint", "bus") or not main.wires.per_byte:
         raise UnsupportedError(
             "traffic is on a bus or on ports, and network.contention is "
             f"{main.wires.contention!r}, paid by {query.machine.network.paid_by}; set "
             "network.contention to bus or endpoint, paid by wire"
+        )
+    if traffic.message is not None and any(
+        size.bandwidth is not None for size in query.machine.network.sizes
+    ):
+        raise UnsupportedError(
+            "traffic.message is of one bandwidth, and network.sizes state several; leave out "
+            "traffic.message for an even load, or state bursts by traffic.on and traffic.off"
         )
     if options.sharing not in DRAINED:
         raise UnsupportedError(

@@ -10,6 +10,7 @@ import attrs
 from parcast.errors import UnsupportedError
 from parcast_petri.nets.net import Tokens
 from parcast_petri.options import Options
+from parcast_petri.programs.flows import class_load
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires
 from parcast_petri.programs.rates import Rates
@@ -31,6 +32,7 @@ class Message:
     startup: float
     transfer: float  #: n/B
     network: int | None  #: None: within a node
+    shared: int | None  #: its class, where it shares links in max-min fair rates by routes
 
 
 @attrs.define(eq=False)
@@ -50,15 +52,22 @@ class Transfers:
     def build(self, message: Message) -> int:
         """Build a message's way from ready to arrived; return the moment of its arrival."""
         sharing = self.options.sharing
+        if message.shared is not None:
+            of_class = class_load(message.shared)
+            return self._drained(message, of_class, Tokens.fair(of_class))
         if message.network is None or sharing == "none":
             return self._uncontended(message)
         rates = self.rates[message.network]
-        if rates.wires.contention == "none":
+        if rates.wires.contention in ("none", "fair"):
             return self._uncontended(message)
         if sharing == "fcfs":
             on_bus = rates.wires.contention == "bus"
             return (self._bus if on_bus else self._endpoint)(message, rates.wires)
-        return (self._drained if sharing in DRAINED else self._fixed)(message, rates)
+        if sharing not in DRAINED:
+            return self._fixed(message, rates)
+        nodes = message.src, message.dst
+        queued = rates.queued(*nodes) if rates.waiting else None
+        return self._drained(message, rates.load(*nodes), rates.speed(*nodes), queued)
 
     def _uncontended(self, message: Message) -> int:
         seconds = message.startup + message.transfer
@@ -113,10 +122,10 @@ class Transfers:
             delay=Tokens.read(text), load=load,
         )  # fmt: skip
 
-    def _drained(self, message: Message, rates: Rates) -> int:
+    def _drained(
+        self, message: Message, load: str, speed: Tokens, queued: str | None = None
+    ) -> int:
         """Build a startup, and then bytes that drain at the speed that the others leave."""
-        load = rates.load(message.src, message.dst)
-        queued = rates.queued(message.src, message.dst) if rates.waiting else None
         inside = self.options.startup == "inside"
         origin, drained = message.ready, {f"draining {message.name}": 1}
         startup = 0.0 if inside else message.startup
@@ -131,7 +140,7 @@ class Transfers:
         return self._served(
             "drain", message, origin, message.arrived, queued,
             delay=message.transfer + (message.startup if inside else 0.0),
-            load=load, speed=rates.speed(message.src, message.dst),
+            load=load, speed=speed,
         )  # fmt: skip
 
     def _bus(self, message: Message, wires: Wires) -> int:
@@ -167,6 +176,13 @@ class Transfers:
 def _refusal(wires: Wires, options: Options) -> str | None:
     """Return why a network cannot be shared in this way, or None."""
     sharing = options.sharing
+    if wires.contention == "fair" and sharing not in ("max_min", "none"):
+        return (
+            "is of a bus or of ports, and network.contention is 'fair'; leave it out, or set it to "
+            "max_min or none"
+        )
+    if wires.contention == "fair" and sharing == "max_min" and options.startup == "inside":
+        return "and contention 'fair' share no startups; set petri.startup to outside"
     if wires.contention == "endpoint" and sharing in ("fixed_batch", "fixed_sequential"):
         return (
             "is that of one medium for all, and contention is 'endpoint'; set petri.sharing to "

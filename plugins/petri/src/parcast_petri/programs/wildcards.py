@@ -8,6 +8,7 @@ is first.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 import attrs
 
@@ -25,7 +26,8 @@ class _Offer:
     name: str
     available: str  #: the place of a message that is there
     since: int  #: the moment when it is
-    late: bool  #: it leaves when it is taken, not before
+    taken: str  #: its place once it is taken
+    leaves: bool  #: it leaves when it is taken, not before
 
 
 @attrs.frozen
@@ -39,30 +41,42 @@ def meeting_place(name: str) -> str:
     return f"met {name}"
 
 
-def inbox_place(inbox: Inbox) -> str:
-    """Return the place in which what is taken arrives."""
-    return "got {} tag {}".format(*inbox)
-
-
 @attrs.define(eq=False)
 class Wildcards:
     """Collects messages and receives of each inbox, and builds them when all are known."""
 
     _offers: dict[Inbox, list[_Offer]] = attrs.field(factory=lambda: defaultdict(list))
     _receives: dict[Inbox, list[_Receive]] = attrs.field(factory=lambda: defaultdict(list))
+    #: of each inbox what receiving may take, in seconds, and where it then is
+    _places: dict[Inbox, dict[float, str]] = attrs.field(factory=lambda: defaultdict(dict))
+
+    def expect(self, inbox: Inbox, receiving: float) -> None:
+        """Note what receiving some message takes, in seconds, before any is built."""
+        places, name = self._places[inbox], "got {} tag {}".format(*inbox)
+        places.setdefault(receiving, f"{name} as {len(places)}" if places else name)
+
+    def place(self, inbox: Inbox, receiving: float) -> str:
+        """Return the place in which what is taken arrives, by what receiving it takes."""
+        return self._places[inbox][receiving]
 
     def offer(
-        self, inbox: Inbox, send: int, name: str, available: str, since: int, *, late: bool
-    ) -> None:
+        self, inbox: Inbox, send: int, name: str, available: str, since: int, taken: str, *,
+        leaves: bool,
+    ) -> None:  # fmt: skip
         """Note a message that a receive of any may take."""
-        self._offers[inbox].append(_Offer(send, name, available, since, late))
+        self._offers[inbox].append(_Offer(send, name, available, since, taken, leaves))
 
-    def receive(self, process: Process, tag: int, name: str, overhead: float) -> None:
+    def receive(self, process: Process, tag: int, name: str) -> None:
         """Build a receive of whichever message is first."""
         inbox, since = (process.rank, tag), process.moment
         self._receives[inbox].append(_Receive(name, process.at))
         process.at = f"waiting {name}"
-        process.step("recv", name, [inbox_place(inbox)], **timed(overhead))
+        places = self._places[inbox]
+        if len(places) > 1:
+            _take(process, name, places)
+        else:
+            ((overhead, place),) = places.items()
+            process.step("recv", name, [place], **timed(overhead))
         process.records.take(inbox, process.rank, since, process.moment)
 
     def build(self, builder: NetBuilder, records: Records) -> None:
@@ -70,12 +84,11 @@ class Wildcards:
         for inbox in sorted(self._receives):
             posted = "receive of {} tag {}".format(*inbox)
             for offer in self._offers[inbox]:
-                destination = meeting_place(offer.name) if offer.late else inbox_place(inbox)
                 choice = builder.transition(
-                    f"choose {offer.name}", {offer.available: 1, posted: 1}, {destination: 1},
+                    f"choose {offer.name}", {offer.available: 1, posted: 1}, {offer.taken: 1},
                     queue=posted,
                 )  # fmt: skip
-                if offer.late:
+                if offer.leaves:
                     records.flight[offer.send] = choice
                 records.offer(inbox, offer.send, choice, offer.since)
             turn = builder.place(_TURN, 1)
@@ -85,3 +98,14 @@ class Wildcards:
                     f"post {receive.name}", {receive.before: 1, turn: 1}, waiting,
                     queue=turn,
                 )  # fmt: skip
+
+
+def _take(process: Process, name: str, places: Mapping[float, str]) -> None:
+    """Build a receive of messages of several sizes, whichever of them is there."""
+    taken = f"taken {name}"
+    for number, (overhead, place) in enumerate(places.items()):
+        process.builder.transition(
+            f"take {name} as {number}", {process.at: 1, place: 1}, {taken: 1}, **timed(overhead)
+        )
+    process.at = taken
+    process.step("recv", name)

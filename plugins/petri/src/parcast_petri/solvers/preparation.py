@@ -9,7 +9,7 @@ from typing import Literal
 
 from parcast import Assumption
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Query
+from parcast.model import WHOLE_NETWORK, Costs, Query
 from parcast.program.matching import matched_program
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
@@ -29,7 +29,7 @@ _SMALL = 50_000
 def loads(query: Query) -> dict[int, Load]:
     """Return the loads of the nodes that have processes."""
     needs = matched_program(query, pools=True).unrolled.needs()
-    return loads_of(query, Costs.of(query, needs).placement.node.tolist())
+    return loads_of(query, Costs.of(query, needs, WHOLE_NETWORK).placement.node.tolist())
 
 
 def refusal(query: Query) -> str | None:
@@ -111,5 +111,5 @@ def loaded_nodes(query: Query) -> list[int]:
     """Return the node of each process, of those on loaded nodes."""
     needs = matched_program(query, pools=True).unrolled.needs()
     loaded = loads(query)
-    nodes: list[int] = Costs.of(query, needs).placement.node.tolist()
+    nodes: list[int] = Costs.of(query, needs, WHOLE_NETWORK).placement.node.tolist()
     return [node for node in nodes if node in loaded]

@@ -1,0 +1,99 @@
+"""Messages that share links in max-min fair rates: their classes, and the links of a net.
+
+The messages of a class pass the same links, and are as fast where they are alone. Rates are
+relative to the fastest of all; a class that is slower has a link of its own besides, with as
+much capacity as its messages can use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.model import Costs, Wiring
+from parcast_petri.nets.net import Link, Tokens
+
+#: The class of messages that never share a link that could be full.
+ALONE = -1
+
+#: How much more than all of its messages together can use, relative to it, a link has that is
+#: never full: what rounding may be.
+_ROUNDED = 1e-12
+
+
+@attrs.frozen(eq=False)
+class Flows:
+    """Messages by class, and the links of all classes."""
+
+    number: NDArray[np.int64]  #: of each message its class, or `ALONE`
+    work: NDArray[np.float64]  #: of each message, its seconds at the rate of the fastest
+    links: tuple[Link, ...]
+
+    @classmethod
+    def of(cls, costs: Costs, src: Any, dst: Any, size: Any) -> Flows:
+        """Return the classes of messages of ``size`` bytes between these ranks."""
+        per_byte = np.asarray(costs.transfer_per_byte(src, dst, size), float)
+        flowing = costs.on_wire(src, dst, size) * per_byte > 0
+        number, work = np.full(len(src), ALONE), np.zeros(len(src))
+        routes = np.zeros((len(src), 0), np.int32)
+        if np.any(flowing):
+            routes = _routes(costs.wiring(), src, dst, per_byte, flowing)
+            flowing &= np.any(routes >= 0, axis=1)
+        if not np.any(flowing):
+            return cls(number, work, ())
+        fastest = per_byte[flowing].min()
+        first, number[flowing] = _classes(routes[flowing], per_byte[flowing])
+        work[flowing] = (costs.on_wire(src, dst, size) * fastest)[flowing]
+        of_classes = routes[flowing][first], per_byte[flowing][first]
+        return cls(number, work, _links(costs.wiring(), *of_classes, float(fastest)))
+
+
+def class_load(number: int) -> str:
+    """Return the name that counts the messages of a class that are on their way."""
+    return f"flow_{number}"
+
+
+def _routes(wiring: Wiring, src: Any, dst: Any, per_byte: Any, flowing: Any) -> Any:
+    """Return the links of each message that may be full, in rows filled up with -1."""
+    size = len(wiring.nodes)
+    pairs, row = np.unique(np.asarray(src, np.int64) * size + dst, return_inverse=True)
+    routes = wiring.routes(*np.divmod(pairs, size))
+    demand = np.bincount(row.ravel(), np.where(flowing, 1 / np.where(flowing, per_byte, 1), 0))
+    passes = routes >= 0
+    most = np.bincount(
+        routes[passes],
+        np.broadcast_to(demand[:, None], routes.shape)[passes],
+        minlength=len(wiring.capacity),
+    )
+    full = wiring.shared & (most > wiring.capacity * (1 + _ROUNDED))
+    return np.sort(np.where(passes & full[routes], routes, -1), axis=1)[row.ravel()]
+
+
+def _classes(routes: Any, per_byte: Any) -> tuple[Any, Any]:
+    """Return the first message of each class, and the class of each message."""
+    route = np.unique(routes, axis=0, return_inverse=True)[1].ravel()
+    speeds, speed = np.unique(per_byte, return_inverse=True)
+    _, first, inverse = np.unique(
+        route * len(speeds) + speed.ravel(), return_index=True, return_inverse=True
+    )
+    return first, inverse.ravel()
+
+
+def _links(wiring: Wiring, routes: Any, per_byte: Any, fastest: float) -> tuple[Link, ...]:
+    """Return the links of classes, given the route of each and its seconds for a byte."""
+    loads: dict[int, list[str]] = {}
+    for number, route in enumerate(routes.tolist()):
+        for link in route:
+            if link >= 0:
+                loads.setdefault(link, []).append(class_load(number))
+    relative = (fastest / (1 / wiring.capacity)).tolist()
+    links = [Link(Tokens.read(repr(relative[link])), tuple(loads[link])) for link in sorted(loads)]
+    for number, slower in enumerate((fastest / per_byte).tolist()):
+        if slower < 1:
+            links.append(
+                Link(Tokens.read(f"{slower!r}*{class_load(number)}"), (class_load(number),))
+            )
+    return tuple(links)
