@@ -99,6 +99,11 @@ def test_the_links_of_a_dragonfly_have_its_numbers():
     assert latencies(network, route).tolist() == [2 + 1 + 10 + 1]
 
 
+def test_rails_of_stars_have_no_cables_of_their_own():
+    with pytest.raises(FileError, match="state their bandwidth as network"):
+        fabric(Ports(nodes=4, per_node=2), kind="rails", bandwidth=1.0)
+
+
 def test_rails_keep_to_the_senders_port():
     ports = Ports(nodes=4, per_node=2, bandwidth=1.0)
     plain = fabric(ports, kind="rails")

@@ -142,6 +142,11 @@ class Description:
             values = getattr(self, name)
             if values and len(values) != levels:
                 raise FileError(f"down has {levels} levels and {name} {len(values)}")
+        if self.kind == "rails" and not levels and self.bandwidth is not None:
+            raise FileError(
+                "rails without 'down' have no cables but those of the ports; state their bandwidth "
+                "as network.port_bandwidth"
+            )
         if bool(self.down) != bool(self.up):
             raise FileError("a fat-tree in rails needs both 'down' and 'up'")
         if levels and (self.up[0] != 1 or self.cables[:1] not in {(), (1,)}):
