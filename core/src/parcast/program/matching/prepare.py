@@ -7,7 +7,7 @@ from typing import Any
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.query import Query
-from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.collectives import placed
 from parcast.program.matching.deadlock import Matched, match_unrolled
 
 #: How many programs are kept; several solvers are asked about each in turn.
@@ -32,14 +32,18 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
     program, network = query.workload.content, query.machine.network
     # by their text: 1 and 1.0 are equal, but no program takes one for the other
     values = tuple((name, repr(value)) for name, value in query.values.items() if name != "d")
-    key = (program, query.p, values, network.collectives, network.eager_limit)
+    chosen = placed(query)
+    where = tuple(
+        instances.tobytes() for instances in (chosen.nodes, *chosen.levels) if instances is not None
+    )
+    key = (program, query.p, values, network.collectives, network.eager_limit, where)
     prepared = _prepared.get(key)
     if prepared is None:
         for old in list(_prepared)[: 1 - _CACHED]:  # before memory is needed for the next
             _prepared.pop(old, None)
         limit = math.inf if network.eager_limit is None else network.eager_limit
         try:
-            prepared = match_unrolled(program.at(query), algorithms(network.collectives), limit)
+            prepared = match_unrolled(program.at(query), chosen, limit)
         except InvalidPointError as error:
             prepared = error.with_traceback(None)  # no frame keeps what was unrolled
         _prepared[key] = prepared
