@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from parcast.errors import FileError
 from parcast.program.matching.collectives import ALGORITHMS, Algorithms, algorithms
 from parcast.program.matching.collectives.libraries import LIBRARIES, mpich, openmpi
-from parcast.program.matching.deadlock import check
+from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
 
 from .plain_collectives import PLAIN, before, blocks_of, holds
@@ -170,7 +170,7 @@ def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(
             for root in roots(op, size):
                 native = program(size, collective(op, size, bytes_=4096, root=root))
                 chosen = _in_levels(algorithms(text), size)
-                check(expand(native, chosen), 0, algorithms())
+                match_unrolled(expand(native, chosen), algorithms(), 0)
 
 
 def _in_levels(chosen, size, order=None):
@@ -192,7 +192,7 @@ def test_only_leaders_send_out_of_a_level_and_everybody_is_reached(op, data):
     )  # fmt: skip
     chosen = _in_levels(algorithms(f"{op} hierarchical {inner}"), size, order)
     unrolled = expand(program(size, collective(op, size, bytes_=64, root=root)), chosen)
-    check(unrolled, 0, algorithms())
+    match_unrolled(unrolled, algorithms(), 0)
     across = defaultdict(set)
     for rank, operations in enumerate(listed(unrolled)):
         for _, to, _, _ in operations:
