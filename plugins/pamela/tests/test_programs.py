@@ -6,6 +6,7 @@ import pytest
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
 from parcast.model.costs import Costs
+from parcast.program.matching.collectives import ALGORITHMS
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_sweep
@@ -252,6 +253,39 @@ def test_bytes_of_every_process_are_below_the_time_and_no_estimate(op, contentio
     assert 0 < bound(asked).time <= reference(asked)
     with pytest.raises(UnsupportedError, match=f"bytes of its own to {op}"):
         bound(query_of(source, form="barrier"))
+
+
+NAMED = [(op, name) for op, names in ALGORITHMS.items() for name in (*names, "mpich", "openmpi")]
+
+
+@pytest.mark.parametrize(("op", "name"), NAMED)
+@pytest.mark.parametrize("p", [2, 3, 5, 8])
+def test_every_algorithm_of_a_collective_is_bounded_or_refused(op, name, p):
+    bytes_ = "" if op == "barrier" else "4096"
+    source = f"compute(1000 * rank)\n{op}({bytes_})\ncompute(500)"
+    query = query_of(source, p, collectives=f"{op} {name}")
+    time = reference(query)
+    assert 0 < bound(query).time <= time * (1 + 1e-12)
+    try:
+        estimate = bound(query_of(source, p, "barrier", collectives=f"{op} {name}")).time
+    except UnsupportedError as error:
+        assert str(error).startswith("made.py:3: ")  # noqa: PT017
+    else:
+        assert estimate >= time * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("text", ["allgather bruck", "reduce_scatter ring", "allreduce ring"])
+def test_rounds_that_all_take_are_a_formula(text):
+    source = f"{text.split()[0]}(2**18)"
+    for p in (2, 4, 8):
+        query = query_of(source, p, collectives=text)
+        assert bound(query).time == pytest.approx(reference(query))
+
+
+def test_an_algorithm_without_a_formula_is_refused_by_name():
+    query = query_of("bcast(8)", 4, "barrier", collectives="openmpi")
+    with pytest.raises(UnsupportedError, match="the model has no formula for bcast by"):
+        lower(query.workload, query)
 
 
 def test_names_of_the_language_and_of_the_machine_may_be_a_programs():

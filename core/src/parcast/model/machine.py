@@ -122,7 +122,8 @@ class Network:
     duplex: Literal["full", "half"] = "full"  #: half: a port sends and receives with one bandwidth
     #: sender: ``startup`` and ``bandwidth`` keep the sender busy
     paid_by: Literal["wire", "sender"] = "wire"
-    collectives: str | None = None  #: algorithms, as ``allreduce ring, alltoall pairwise``
+    #: algorithms, as ``allreduce ring, alltoall pairwise``, or a library's: ``mpich``, ``openmpi``
+    collectives: str | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
     levels: tuple[NetworkLevel, ...] = ()  #: of processes that are nearer, the nearest first

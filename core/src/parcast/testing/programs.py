@@ -51,6 +51,19 @@ _ALGORITHMS = (
     "bcast linear, reduce linear, gather linear, scatter linear, scan linear",
 )
 
+#: More of them, chosen apart from all else. They cut vectors by powers of two alone.
+_LATER_ALGORITHMS = (
+    """allreduce recursive-doubling, bcast knomial, reduce rabenseifner, alltoall linear,
+    reduce_scatter recursive-halving, allgather bruck, scan recursive-doubling,
+    barrier recursive-doubling, allgatherv recursive-doubling, alltoallv linear""",
+    """allreduce rabenseifner, bcast split-binary, reduce in-order-binary, gather linear-sync,
+    scatter linear-nb, alltoall modified-bruck, reduce_scatter butterfly, allgather neighbor,
+    allgatherv neighbor, alltoallv scattered, barrier linear""",
+    """allreduce hierarchical, bcast hierarchical, reduce hierarchical, allgather hierarchical,
+    gather hierarchical, scatter hierarchical, barrier hierarchical tree""",
+    "mpich",
+)
+
 
 @attrs.frozen(kw_only=True)
 class RandomProgram:
@@ -87,10 +100,10 @@ class RandomProgram:
     @cached_property
     def expanded(self) -> Unrolled:
         """The operations of all processes, collectives as messages."""
-        from parcast.program.matching.collectives import algorithms
+        from parcast.program.matching.collectives import placed
         from parcast.program.matching.expansion import expand
 
-        return expand(self.unrolled, algorithms(self.machine.network.collectives))
+        return expand(self.unrolled, placed(self.query))
 
     @cached_property
     def exact(self) -> tuple[Unrolled, Costs]:
@@ -155,6 +168,8 @@ def random_program(
     numbers = DECIMAL if decimal else DYADIC
     fair = contention == "fair"
     machine = _machine(random, size, features, None if fair else contention, eager, numbers)
+    if "algorithms" in features:
+        machine = _with_later_algorithms(machine, seed)
     if network or fair:
         machine = _with_more(machine, seed, numbers, fair=fair, topology=topology)
     source = write(
@@ -179,6 +194,16 @@ def random_program(
         disks=machine.storage.disks,
         mapping=random.choice(mappings),
     )
+
+
+def _with_later_algorithms(machine: Machine, seed: int) -> Machine:
+    """Return a machine that may name algorithms where it names none, all else as it is."""
+    random = Random(f"algorithms of {seed}")  # noqa: S311  # no secrets
+    text = random.choice([None, None, *_LATER_ALGORITHMS])
+    if text is None or machine.network.collectives is not None:
+        return machine
+    network = attrs.evolve(machine.network, collectives=text)
+    return attrs.evolve(machine, parts={**machine.parts, "network": network})
 
 
 def _with_more(

@@ -29,6 +29,8 @@ class Arrival:
         return value if self.lanes is None else some(value, self.lanes)
 
 
+_POSTED = ("isend", "irecv")
+
 #: The arrivals that make one collective of all processes, or the one block of its groups.
 Collective = tuple[Arrival, ...]
 
@@ -301,20 +303,22 @@ class _Expansion:
         elif op != "barrier":
             amount = _together(call, "bytes")
         root = _together(call, "root") if "root" in call[0].block.arguments else 0
-        messages = steps(op, self.algorithms[op], _groups(call), amount, root)
+        messages = steps(op, self.algorithms, _groups(call), amount, root)
         if len(call) == 1:
             return [messages]
         return [_only(messages, arrival.ranks) for arrival in call]
 
     def _blocks(self, arrival: Arrival, messages: Sequence[Step], tag: int) -> list[Block]:
+        places = {id(step): place for place, step in enumerate(messages) if step.op in _POSTED}
         return [
             Block(
                 arrival.block.site,
                 step.op,
                 None if len(step.ranks) == self.unrolled.size else step.ranks,
                 {**step.arguments, "tag": tag},
+                tuple(_requests(step, place, places)),
             )
-            for step in messages
+            for place, step in enumerate(messages)
         ]
 
     def _access(self, arrival: Arrival) -> Block:
@@ -324,11 +328,22 @@ class _Expansion:
         return Block(arrival.block.site, arrival.block.op, ranks, arguments)
 
 
+def _requests(wait: Step, place: int, places: Mapping[int, int]) -> Iterator[Request]:
+    """Yield what a step waits for, where it stands among the messages of its processes."""
+    for step in wait.waits:
+        if id(step) not in places:
+            continue
+        everyone = len(step.ranks) == len(wait.ranks)
+        yield Request(place - places[id(step)], None if everyone else step.ranks)
+
+
 def _only(messages: Sequence[Step], ranks: Ranks) -> list[Step]:
     """Return the steps of these ranks; a step that repeats stays one object."""
     restricted: dict[int, Step] = {}
     for step in messages:
         if id(step) not in restricted:
             at = np.minimum(np.searchsorted(step.ranks, ranks), len(step.ranks) - 1)
-            restricted[id(step)] = step.take(at[step.ranks[at] == ranks])
+            part = step.take(at[step.ranks[at] == ranks])
+            waits = tuple(restricted[id(p)] for p in step.waits if id(p) in restricted)
+            restricted[id(step)] = attrs.evolve(part, waits=waits) if waits else part
     return [restricted[id(step)] for step in messages if len(restricted[id(step)].ranks)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from hashlib import sha256
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
 from parcast.model.query import Query
-from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.collectives import Algorithms, placed
 from parcast.program.matching.deadlock import Matched, match_unrolled
 
 #: The latest programs; several solvers are asked about each in turn.
@@ -29,8 +30,14 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
     """
     program, network = query.workload.content, query.machine.network
     values = tuple(item for item in query.values.items() if item[0] != "d")
-    sources = (program, query.p, values, network.collectives, network.eager_limit)
-    prepared = _PREPARED.once(sources, lambda: _prepare(query))
+    chosen = placed(query)
+    places = tuple(
+        sha256(instances.tobytes()).hexdigest()
+        for instances in (chosen.nodes, *chosen.levels)
+        if instances is not None
+    )
+    sources = (program, query.p, values, network.collectives, network.eager_limit, places)
+    prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen))
     if isinstance(prepared, InvalidPointError):
         raise InvalidPointError(*prepared.args)
     if prepared.native.pools and not pools:
@@ -42,12 +49,12 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
     return prepared
 
 
-def _prepare(query: Query) -> Matched | InvalidPointError:
+def _prepare(query: Query, chosen: Algorithms) -> Matched | InvalidPointError:
     """Return the program, or why it has no meaning here, which takes as long to find out."""
     network = query.machine.network
     limit = math.inf if network.eager_limit is None else network.eager_limit
     try:
         unrolled = query.workload.content.at(query)
-        return match_unrolled(unrolled, algorithms(network.collectives), limit)
+        return match_unrolled(unrolled, chosen, limit)
     except InvalidPointError as error:
         return error.with_traceback(None)  # no frame keeps what was unrolled

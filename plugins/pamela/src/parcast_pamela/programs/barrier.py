@@ -21,6 +21,15 @@ from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, us
 from parcast_pamela_compiler.spelling import spell, truth
 
 _OTHERS = Call("-", (Name("size"), Num(1)))
+_ROOTED = ("binomial", "linear")
+
+#: Algorithms along a tree, a star or a chain of which a bound is known.
+_ONE_WAY = frozenset(
+    {
+        *((op, name) for op in ("bcast", "reduce", "gather", "scatter") for name in _ROOTED),
+        *(("scan", "linear"), ("allreduce", "tree"), ("barrier", "tree")),
+    }
+)
 
 
 @attrs.frozen
@@ -159,6 +168,11 @@ class Barrier:
         charges = self.charges
         n = ZERO if op.name == "barrier" else expr_of(op, "bytes")
         algorithm = charges.algorithms()[op.name]
+        if (op.name, algorithm) not in _ONE_WAY:
+            raise UnsupportedError(
+                f"{self.where}:{op.line}: the model has no formula for {op.name} by {algorithm!r}; "
+                "use pamela.form=free, or name another algorithm in network.collectives"
+            )
         once = plus(charges.sending(n), charges.wire(n), charges.receiving())
         if algorithm == "linear":
             return times(_OTHERS, once)

@@ -29,6 +29,17 @@ _NUMBERS: Mapping[str, str] = {
     "disk_per_byte": "disk_per_byte",
 }
 
+#: Algorithms in which all exchange messages of one size in rounds, whatever the number of
+#: processes.
+_IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
+    "barrier": ("dissemination",),
+    "allreduce": ("dissemination", "ring"),
+    "scan": ("dissemination",),
+    "allgather": ("dissemination", "ring", "bruck"),
+    "alltoall": ("bruck", "pairwise"),
+    "reduce_scatter": ("bruck", "pairwise", "ring"),
+}
+
 
 def plus(*terms: Expr) -> Expr:
     """Return a sum without terms that are 0."""
@@ -169,7 +180,9 @@ class Charges:
             return
         n = ZERO if op.name == "barrier" else _number(op, "bytes")
         algorithm = self.algorithms()[op.name]
-        if algorithm == "dissemination" and op.name == "allgather":
+        if algorithm not in _IN_ROUNDS.get(op.name, ()):
+            return
+        if op.name == "allgather" and algorithm != "ring":
             mean = Call("/", (times(_OTHERS, n), ROUNDS))  # of rounds that differ
             yield ROUNDS, Call("if", (Call(">", (_SIZE, Num(1))), mean, ZERO))
         elif algorithm == "dissemination":
@@ -178,7 +191,7 @@ class Charges:
             yield times(Num(2), _OTHERS), Call("/", (n, _SIZE))
         elif algorithm in {"ring", "pairwise"}:
             yield _OTHERS, n
-        elif algorithm == "bruck":
+        else:
             yield ROUNDS, Call("/", (times(n, _SIZE), Num(2)))
 
     def algorithms(self) -> Mapping[str, str]:

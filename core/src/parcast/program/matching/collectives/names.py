@@ -1,0 +1,129 @@
+"""The names of algorithms, and which one a machine names for each collective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from parcast.errors import FileError, did_you_mean, shorten
+from parcast.program.matching.collectives.libraries import LIBRARIES
+from parcast.program.unroll.blocks import Ranks
+
+_ROOTED = ("binomial", "linear")
+_TREES = ("bmtree", "knomial", "binary", "chain")
+_OPEN_ALLTOALL = ("linear", "scattered")
+
+HIERARCHICAL = "hierarchical"
+
+#: The algorithms of every collective; the first is used unless another is named.
+ALGORITHMS: Mapping[str, tuple[str, ...]] = {
+    "barrier": ("dissemination", "recursive-doubling", "tree", "linear", HIERARCHICAL),
+    "bcast": (
+        *(*_ROOTED, *_TREES, "split-binary"),
+        *("scatter-allgather", "scatter-ring-allgather", HIERARCHICAL),
+    ),
+    "reduce": (
+        *(*_ROOTED, "binary", "in-order-binary", "chain"),
+        *("rabenseifner", HIERARCHICAL),
+    ),
+    "gather": (*_ROOTED, "linear-sync", HIERARCHICAL),
+    "scatter": (*_ROOTED, "linear-nb", HIERARCHICAL),
+    "allreduce": (
+        *("dissemination", "ring", "tree", "recursive-doubling", "rabenseifner"),
+        *("linear", "reduce-bcast", HIERARCHICAL),
+    ),
+    "allgather": (
+        *("dissemination", "ring", "bruck", "recursive-doubling", "neighbor"),
+        *("gather-bcast", HIERARCHICAL),
+    ),
+    "alltoall": ("bruck", "pairwise", "modified-bruck", "pairwise-exchange", *_OPEN_ALLTOALL),
+    "reduce_scatter": (
+        *("bruck", "pairwise", "ring", "recursive-halving", "butterfly"),
+        "reduce-scatterv",
+    ),
+    "scan": ("dissemination", "linear", "recursive-doubling"),
+    "gatherv": ("linear",),
+    "scatterv": ("linear",),
+    "allgatherv": (
+        *("dissemination", "ring", "bruck", "recursive-doubling", "neighbor"),
+        "gather-bcast",
+    ),
+    "alltoallv": ("pairwise", *_OPEN_ALLTOALL),
+}
+
+
+@attrs.frozen(eq=False)
+class Algorithms(Mapping[str, str]):
+    """The algorithm of every collective: its name, or that of the library that chooses it.
+
+    ``hierarchical ring`` is the hierarchical one with ``ring`` between the leaders.
+    """
+
+    names: Mapping[str, str]
+    #: of each rank the instance of each level that it is in, the nearest first
+    levels: tuple[Ranks, ...] = ()
+    nodes: Ranks | None = None  #: of each rank; None: a node each
+
+    def __getitem__(self, op: str) -> str:
+        return self.names[op]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def placed(self) -> bool:
+        """Whether some of them depend on where processes are."""
+        return any(name in LIBRARIES or HIERARCHICAL in name for name in self.names.values())
+
+
+def algorithms(text: str | None = None) -> Algorithms:
+    """Return the algorithm of every collective, as ``allreduce ring, alltoall pairwise`` says.
+
+    ``mpich`` and ``openmpi`` stand for the rules of that library, for all collectives that the
+    text does not name another algorithm of.
+
+    Raises
+    ------
+    FileError
+        If a collective or its algorithm is not known.
+    """
+    stated = [part.strip().partition(" ") for part in (text or "").split(",") if part.strip()]
+    chosen = {op: names[0] for op, names in ALGORITHMS.items()}
+    for word, _, name in stated:
+        if word in LIBRARIES and not name:
+            chosen = dict.fromkeys(ALGORITHMS, word)
+    between = dict(chosen)
+    for op, _, name in stated:
+        if op not in LIBRARIES or name:
+            chosen[op] = _named(op, " ".join(name.split()), between)
+    return Algorithms(chosen)
+
+
+def _named(op: str, name: str, between: Mapping[str, str]) -> str:
+    if op not in ALGORITHMS:
+        hint = did_you_mean(op, [*ALGORITHMS, *LIBRARIES]) or f" Known: {', '.join(ALGORITHMS)}."
+        raise FileError(f"network.collectives: there is no collective {shorten(op)!r}.{hint}")
+    if name == "in-network":
+        raise FileError(
+            f"network.collectives: {op} in-network is summed up by switches, which is no exchange "
+            "of messages between processes, so no solver here has a time for it; name tree, "
+            "hierarchical or another algorithm of processes"
+        )
+    hierarchical, _, inner = name.partition(" ")
+    if hierarchical == HIERARCHICAL and HIERARCHICAL in ALGORITHMS[op]:
+        options = ["linear"] if op in ("gather", "scatter") else [*ALGORITHMS[op][:-1], *LIBRARIES]
+        inner = inner or (options[0] if len(options) == 1 else between[op])
+        _known(f"{op} {HIERARCHICAL}", inner, options)
+        return f"{HIERARCHICAL} {inner}"
+    _known(op, name, [*ALGORITHMS[op], *LIBRARIES])
+    return name
+
+
+def _known(op: str, name: str, options: list[str]) -> None:
+    if name not in options:
+        hint = did_you_mean(name, options) or f" Known: {', '.join(options)}."
+        raise FileError(f"network.collectives: {op} has no algorithm {shorten(name)!r}.{hint}")
