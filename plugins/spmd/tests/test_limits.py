@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import parcast_spmd
@@ -75,6 +75,7 @@ def test_balanced_job_bounds_are_tighter(registry: Registry, case: Any) -> None:
     io=st.sampled_from(["sync", "async"]),
     kind=st.sampled_from(["asymptotic", "balanced-job"]),
 )
+@example(2, 1, (0.0, 0.0, 0.0), 1, "exponential", "bus", "sync", "asymptotic")
 def test_bounds_bracket_every_exact_answer(
     registry: Registry, p, d, numbers, bursts, law, layout, io, kind
 ) -> None:

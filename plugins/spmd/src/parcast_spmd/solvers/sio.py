@@ -110,7 +110,7 @@ def pessimism(phases: Sequence[Demands], answers: Sequence[Answer]) -> str | Non
         differs |= by_model and (phase.groups > 1 or phase.joining > 0)
         whole += answer.time
         constant += _with_constant_bursts(phase) if by_model else answer.time
-    if not differs:
+    if not differs or constant == 0:
         return None
     factor = whole / constant
     model = "eq. 16" if any(a.method == "eq16" for a in answers) else "the paper's model"
