@@ -34,12 +34,13 @@ def test_no_run_is_faster_than_free(contention, eager, programs):
 
 def test_without_contention_no_run_is_slower_than_barrier(programs):
     asked = 0
-    for seed in seeds(programs // 6):
-        made = random_program(seed, contention="none", without=["weights", "start", "colors"])
+    for seed in seeds(programs // 3):
+        without = ["weights", "start", "colors", *(["algorithms"] if seed % 2 else [])]
+        made = random_program(seed, contention="none", without=without)
         if (found := bound(made, "barrier")) is not None:
             asked += 1
             assert found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-12), made.source
-    assert asked > 5
+    assert asked > programs // 100
 
 
 @pytest.mark.parametrize("seed", [1260, 2340, 3045, 3465, 3837])
