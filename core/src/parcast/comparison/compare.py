@@ -29,6 +29,9 @@ from parcast.results.results import Results
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
 
+#: The points of a comparison up to which elasticities are found unasked.
+MOST_EXPLAINED = 100
+
 
 def compare(
     registry: Catalog,
@@ -44,6 +47,7 @@ def compare(
     seed: int = 0,
     measured: Any = None,
     uncertainty: int = 0,
+    elasticities: bool | None = None,
     tell: Tell = silent,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
@@ -73,6 +77,10 @@ def compare(
         Measured times to set beside the predictions: whatever `read_measured` takes.
     uncertainty
         How often to draw the numbers that are stated with an uncertainty, such as 200.
+    elasticities
+        Find by which part of each time which number of the machine decides, by solving again
+        with each a little better. Solvers that state a cost of over a second are not asked
+        again. Where not given: in comparisons of at most 100 points.
     tell
         Hears what is being done, in words for people.
 
@@ -122,7 +130,10 @@ def compare(
     questions = _questions(registry, scenarios, p, d)
     if uncertainty:
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
-    rows = tuple(answer(registry, questions, uncertainty=uncertainty, tell=tell))
+    explained = len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities
+    rows = tuple(
+        answer(registry, questions, uncertainty=uncertainty, tell=tell, explained=explained)
+    )
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):
             registry.point_done(question.query, row.prediction)

@@ -49,6 +49,8 @@ def answer(
     answers: Answers | None = None,
     uncertainty: int = 0,
     tell: Tell = silent,
+    *,
+    explained: bool = False,
 ) -> list[Row]:
     """Return a row for each question; solvers that can are asked about all of theirs at once.
 
@@ -64,6 +66,8 @@ def answer(
         How often to draw the uncertain numbers of each point.
     tell
         Hears what is being done.
+    explained
+        Find which number of the machine decides how much of each time, where that is cheap.
     """
     answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
@@ -72,6 +76,8 @@ def answer(
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
+    if explained:
+        rows = _with_elasticities(registry, rows, questions, tasks, outcomes, resolve_task, tell)
     if not uncertainty:
         return rows
     return [
@@ -171,6 +177,40 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
         lowering=task.steps if isinstance(task, Task) else (),
         solve_seconds=outcome.seconds,
     )
+
+
+def _with_elasticities(
+    registry: Catalog,
+    rows: Sequence[Row],
+    questions: Sequence[Question],
+    tasks: Sequence[Task | Prediction],
+    outcomes: Sequence[Outcome],
+    resolve_task: Callable[[str, Query, Settings], Task | Prediction],
+    tell: Tell,
+) -> list[Row]:
+    """Return rows whose bottleneck is the number of the machine that most of the time scales with.
+
+    What the solver itself names is then among the details.
+    """
+    from parcast.comparison.elasticities import REST, Solved, elasticities, is_affordable
+
+    solved = {
+        index: Solved(question, task, outcome)
+        for index, (question, task, outcome) in enumerate(
+            zip(questions, tasks, outcomes, strict=True)
+        )
+        if isinstance(task, Task) and is_affordable(registry, task, outcome)
+    }
+    shares = elasticities(registry, list(solved.values()), resolve_task, tell)
+    rows = list(rows)
+    for index, parts in zip(solved, shares, strict=True):
+        row = rows[index]
+        if parts:
+            named = {"binding": row.binding} if row.binding else {}
+            details = {**row.details, "elasticities": parts, **named}
+            keys = [key for key in parts if key != REST]
+            rows[index] = attrs.evolve(row, binding=keys[0] if keys else None, details=details)
+    return rows
 
 
 def _finite(seconds: float | None) -> float | None:

@@ -1,0 +1,159 @@
+"""What would help: each number of a machine made twice as good, and what binds then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from parcast.comparison.elasticities import REST, Solved, elasticities
+from parcast.comparison.grid import Question, Scenario
+from parcast.comparison.inputs import machine as read_machine
+from parcast.comparison.inputs import workload as read_workload
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
+from parcast.errors import UnsupportedError
+from parcast.model.numbers import improved, numbers_of
+from parcast.model.price import charge
+from parcast.model.query import Query, Status
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+#: How much better a number becomes.
+FACTOR = 2
+
+
+@attrs.frozen
+class Improvement:
+    """A machine, or a run, of which one number is twice as good."""
+
+    number: str  #: a key path; ``p`` or ``d``: twice as many processes or disks
+    time: float  #: seconds then
+    gain: float  #: the part of today's time that it saves; below 0: it takes longer
+    bottleneck: str | None  #: the number that most of the time scales with then
+    #: of a node, up to which a run is no dearer than today; None where the machine states no price
+    price: float | None
+
+
+@attrs.frozen
+class Improvements:
+    """What one solver says would help at one point."""
+
+    solver: str
+    p: int
+    d: int
+    time: float  #: seconds as the machine is
+    elasticities: Mapping[str, float]  #: parts of the time, by the numbers that it scales with
+    improvements: tuple[Improvement, ...]  #: the best first
+    currency: str = ""
+
+
+def improvements(
+    registry: Catalog,
+    workload: Any,
+    machine: Any,
+    solver: str,
+    *,
+    p: int,
+    d: int | None = None,
+    mapping: Any = "block",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    tell: Tell = silent,
+) -> Improvements:
+    """Solve again with each time of a machine halved and each rate doubled, one at a time.
+
+    Parameters
+    ----------
+    registry
+        Where names are looked up.
+    workload, machine
+        A name, path, mapping or value.
+    solver
+        Who is asked.
+    p, d
+        The point; twice as many of both are asked as well, where the machine has them.
+    mapping, settings, seed
+        As `parcast.comparison.compare.compare` takes them.
+    tell
+        Hears what is being done.
+
+    Raises
+    ------
+    UnsupportedError
+        If the solver has no answer, with its reason.
+    """
+    work, mach = read_workload(registry, workload), read_machine(registry, machine)
+    chosen = Settings.sort(settings or {}, registry, [work])
+    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    (disks,) = scenario.disks(d, p)
+    query = scenario.query(registry, p, disks)
+    queries = {"": query, **dict(_better(query, scenario, registry))}
+    questions = [Question(changed, solver, chosen) for changed in queries.values()]
+    resolve_task = partial(resolve, registry)
+    tasks = [resolve_task(solver, question.query, chosen) for question in questions]
+    outcomes = solve_all(registry, tasks, tell)
+    first = outcomes[0].prediction
+    if first.status is not Status.OK or not first.time:
+        raise UnsupportedError(f"{solver}: {first.message or 'the time is 0'}")
+    answers = {
+        name: Solved(question, task, outcome)
+        for name, question, task, outcome in zip(
+            queries, questions, tasks, outcomes, strict=True
+        )
+        if isinstance(task, Task) and outcome.prediction.time
+    }
+    parts = dict(
+        zip(answers, elasticities(registry, list(answers.values()), resolve_task, tell), strict=True)
+    )
+    rows = [
+        _improvement(name, solved, first.time, parts[name])
+        for name, solved in answers.items()
+        if name
+    ]
+    charged = charge(query, first.time) or {}
+    return Improvements(
+        answers[""].task.entry.name,
+        p,
+        disks,
+        first.time,
+        parts[""] or {},
+        tuple(sorted(rows, key=lambda row: row.time)),
+        charged.get("currency", ""),
+    )
+
+
+def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tuple[str, Query]]:
+    """Return queries of which one number is better, by the number's name."""
+    machine = query.machine
+    for path in numbers_of(machine):
+        yield path, attrs.evolve(query, machine=improved(machine, [path], FACTOR))
+    if isinstance(query.mapping, str) and query.workload.processes is None:
+        yield "p", scenario.query(registry, FACTOR * query.p, query.d)
+    if "storage" in machine.parts:
+        yield "d", scenario.query(registry, query.p, FACTOR * query.d)
+
+
+def _improvement(
+    name: str, solved: Solved, before: float, parts: Mapping[str, float] | None
+) -> Improvement:
+    time = solved.outcome.prediction.time or 0.0
+    keys: Sequence[str] = [key for key in parts or () if key != REST]
+    return Improvement(
+        name,
+        time,
+        1 - time / before,
+        keys[0] if keys else None,
+        _worth(solved.question.query, name, before, time),
+    )
+
+
+def _worth(query: Query, name: str, before: float, time: float) -> float | None:
+    """Return the price of a node for an hour at which the run costs what it costs today."""
+    price = query.machine.cost.price
+    if price is None or name in {"p", "d"}:
+        return None
+    return price * before / time

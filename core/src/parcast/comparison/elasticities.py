@@ -1,0 +1,159 @@
+"""Elasticities: by which part of the time a number of the machine decides, found by solving again.
+
+A number's elasticity is the part of the time that goes away with it: where ``network.startup`` has
+0.2, a startup that is 1 % shorter makes the time 0.2 % shorter. A played run's time is piecewise
+linear in the times of its machine, so the derivative is exact to rounding as long as the
+change is too small to have processes served in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from parcast.comparison.grid import Question
+from parcast.comparison.settings import Settings
+from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all
+from parcast.model.numbers import improved, numbers_of
+from parcast.model.query import Prediction, Query, Status
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
+
+Resolve = Callable[[str, Query, Settings], Task | Prediction]
+
+#: By how much a number is improved, relatively.
+STEP = 1e-4
+
+#: The part of a time below which a number is left out: what the step leaves of a solver's digits.
+LEAST = 1e-7
+
+#: How far parts may be beyond 0 and 1; further, another order of service is seen, no derivative.
+MOST_BEYOND = 1e-3
+
+#: Solvers that state a cost of more seconds are not asked again.
+MOST_SECONDS = 1.0
+
+#: What the parts of a time that no number of the machine changes are under: waits that the
+#: workload states, and waits between numbers that decide at once.
+REST = "rest"
+
+
+@attrs.frozen
+class Solved:
+    """A question that was answered."""
+
+    question: Question
+    task: Task
+    outcome: Outcome
+
+
+def is_affordable(registry: Catalog, task: Task | Prediction, outcome: Outcome) -> bool:
+    """Return whether an answer is one to ask for its elasticities: it is there, and cheap."""
+    if isinstance(task, Prediction) or outcome.prediction.status is not Status.OK:
+        return False
+    if task.entry.on_request or not outcome.prediction.time:
+        return False
+    solver = registry.solver(task.entry.name)
+    cost = solver.cost(task.query) if hasattr(solver, "cost") else None
+    return cost is not None and cost <= MOST_SECONDS
+
+
+def elasticities(
+    registry: Catalog, answers: Sequence[Solved], resolve_task: Resolve, tell: Tell = silent
+) -> list[Mapping[str, float] | None]:
+    """Return the elasticities of each answer's time, the largest first, with `REST` last.
+
+    Parameters
+    ----------
+    registry
+        Where solvers are looked up.
+    answers
+        What was answered; all that ask one solver are solved together.
+    resolve_task
+        Brings a query to a solver.
+    tell
+        Hears what is being done.
+
+    Returns
+    -------
+    list of mapping or None
+        By key path; they sum to 1. None where a small change has another order of service, or
+        no answer.
+    """
+    by_part = [_by_part(numbers_of(solved.question.query.machine)) for solved in answers]
+    parts = _shares(
+        registry, [(solved, list(groups.values())) for solved, groups in zip(answers, by_part)],
+        resolve_task, tell,
+    )  # fmt: skip
+    split = [
+        [[path] for group in _deciding(groups.values(), shares) for path in group]
+        for groups, shares in zip(by_part, parts, strict=True)
+    ]
+    single = _shares(registry, list(zip(answers, split, strict=True)), resolve_task, tell)
+    return [
+        _sorted([path for (path,) in groups], shares)
+        for groups, shares in zip(split, single, strict=True)
+    ]
+
+
+def _by_part(paths: Iterable[str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(path.partition(".")[0], []).append(path)
+    return groups
+
+
+def _deciding(
+    groups: Iterable[Sequence[str]], shares: Sequence[float | None]
+) -> list[Sequence[str]]:
+    """Return the groups that have a part of the time."""
+    return [
+        group
+        for group, share in zip(groups, shares, strict=True)
+        if share is None or abs(share) > LEAST
+    ]
+
+
+def _shares(
+    registry: Catalog,
+    answers: Sequence[tuple[Solved, Sequence[Collection[str]]]],
+    resolve_task: Resolve,
+    tell: Tell,
+) -> list[list[float | None]]:
+    """Return the part of the time of each group of numbers, for each answer."""
+    tasks = []
+    for solved, groups in answers:
+        for paths in groups:
+            tell(f"{solved.task.entry.name}: {', '.join(paths)}")
+            query = solved.question.query
+            machine = improved(query.machine, paths, 1 / (1 - STEP))
+            changed = attrs.evolve(query, machine=machine)
+            tasks.append(resolve_task(solved.task.entry.name, changed, solved.question.settings))
+    outcomes = iter(solve_all(registry, tasks, tell))
+    return [
+        [_share(solved.outcome.prediction, next(outcomes).prediction) for _ in groups]
+        for solved, groups in answers
+    ]
+
+
+def _share(before: Prediction, after: Prediction) -> float | None:
+    if before.time is None or after.time is None:
+        return None
+    return (before.time - after.time) / (STEP * before.time)
+
+
+def _sorted(paths: Sequence[str], shares: Sequence[float | None]) -> Mapping[str, float] | None:
+    known = [share for share in shares if share is not None]
+    beyond = any(not -MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in known)
+    total = sum(known)
+    if len(known) < len(shares) or beyond or total > 1 + MOST_BEYOND:
+        return None
+    named = {
+        path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST
+    }
+    ordered = dict(sorted(named.items(), key=lambda item: -item[1]))
+    rest = 1 - sum(ordered.values())
+    return ordered | ({REST: rest} if abs(rest) > LEAST else {})
