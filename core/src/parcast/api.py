@@ -84,6 +84,7 @@ class Registry(Catalog):
         seed: int = 0,
         measured: Any = None,
         uncertainty: int = 0,
+        elasticities: bool | None = None,
         tell: Tell = lambda _: None,
     ) -> Results:
         """Ask solvers about workloads on machines; see `parcast.comparison.compare.compare`."""
@@ -102,6 +103,7 @@ class Registry(Catalog):
             seed=seed,
             measured=measured,
             uncertainty=uncertainty,
+            elasticities=elasticities,
             tell=tell,
         )
 

@@ -9,7 +9,17 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.analysis.advice import Advice, advise, disagreement
     from parcast.analysis.explanation import Explanation, explain
+    from parcast.analysis.improvements import Improvement, Improvements, improvements
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = ["Advice", "Explanation", "advise", "disagreement", "explain"]
+__all__ = [
+    "Advice",
+    "Explanation",
+    "Improvement",
+    "Improvements",
+    "advise",
+    "disagreement",
+    "explain",
+    "improvements",
+]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.analysis.advice import USUAL_P
 from parcast.comparison.elasticities import REST, Solved, elasticities
-from parcast.comparison.grid import Question, Scenario
+from parcast.comparison.grid import Placed, Question, Scenario
 from parcast.comparison.inputs import machine as read_machine
 from parcast.comparison.inputs import workload as read_workload
 from parcast.comparison.settings import Settings
@@ -57,9 +58,9 @@ def improvements(
     machine: Any,
     solver: str,
     *,
-    p: int,
+    p: int | None = None,
     d: int | None = None,
-    mapping: Any = "block",
+    mapping: Placed = "block",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     tell: Tell = silent,
@@ -75,7 +76,8 @@ def improvements(
     solver
         Who is asked.
     p, d
-        The point; twice as many of both are asked as well, where the machine has them.
+        The point, as `parcast.analysis.advice.advise` takes it; twice as many of both are asked
+        as well, where the machine has them.
     mapping, settings, seed
         As `parcast.comparison.compare.compare` takes them.
     tell
@@ -89,8 +91,9 @@ def improvements(
     work, mach = read_workload(registry, workload), read_machine(registry, machine)
     chosen = Settings.sort(settings or {}, registry, [work])
     scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (disks,) = scenario.disks(d, p)
-    query = scenario.query(registry, p, disks)
+    (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)
+    (disks,) = scenario.disks(d, processes)
+    query = scenario.query(registry, processes, disks)
     queries = {"": query, **dict(_better(query, scenario, registry))}
     questions = [Question(changed, solver, chosen) for changed in queries.values()]
     resolve_task = partial(resolve, registry)
@@ -101,14 +104,11 @@ def improvements(
         raise UnsupportedError(f"{solver}: {first.message or 'the time is 0'}")
     answers = {
         name: Solved(question, task, outcome)
-        for name, question, task, outcome in zip(
-            queries, questions, tasks, outcomes, strict=True
-        )
+        for name, question, task, outcome in zip(queries, questions, tasks, outcomes, strict=True)
         if isinstance(task, Task) and outcome.prediction.time
     }
-    parts = dict(
-        zip(answers, elasticities(registry, list(answers.values()), resolve_task, tell), strict=True)
-    )
+    shares = elasticities(registry, list(answers.values()), resolve_task, tell)
+    parts = dict(zip(answers, shares, strict=True))
     rows = [
         _improvement(name, solved, first.time, parts[name])
         for name, solved in answers.items()
@@ -117,7 +117,7 @@ def improvements(
     charged = charge(query, first.time) or {}
     return Improvements(
         answers[""].task.entry.name,
-        p,
+        processes,
         disks,
         first.time,
         parts[""] or {},

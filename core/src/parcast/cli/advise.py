@@ -14,12 +14,13 @@ from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
-from parcast.model.query import Status
+from parcast.model.query import Status, is_lower_bound
 from parcast.quantities.units import format_seconds
 from parcast.results.row import plain
 
 if TYPE_CHECKING:
     from parcast.analysis.advice import Advice
+    from parcast.analysis.improvements import Improvements
 
 
 def advise(
@@ -40,12 +41,15 @@ def advise(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Say which solvers can answer, what each gives, assumes and costs, and why they disagree.
+    """Say what would help, which solvers can answer, assuming what, and why answers differ.
 
-    Runs at one point the solvers that compare runs and those that state a low cost, but none that
-    states a high one; --every runs all. Those that depart least from the question come first.
+    Each number of the machine is made twice as good, and the quickest solver that departs least
+    from the question is asked again. Runs at one point the solvers that compare runs and those
+    that state a low cost, but none that states a high one; --every runs all. Those that depart
+    least from the question come first.
     """
     from parcast.analysis.advice import advise, disagreement
+    from parcast.analysis.improvements import improvements
 
     registry: Registry = context.obj
     values = dict(map(split_assignment, settings or ()))
@@ -53,6 +57,11 @@ def advise(
         candidates = advise(
             registry, workload, machine,
             p=p, d=d, mapping=mapping, settings=values, seed=seed, every=every, tell=tell,
+        )  # fmt: skip
+        adviser = _adviser(candidates)
+        what_if = adviser and improvements(
+            registry, workload, machine, adviser.solver,
+            p=p, d=d, mapping=mapping, settings=values, seed=seed, tell=tell,
         )  # fmt: skip
     able = [candidate for candidate in candidates if candidate.has_answer]
     if candidates and all(
@@ -64,11 +73,56 @@ def advise(
             {
                 "solvers": [_described(candidate) for candidate in candidates],
                 "why": disagreement(candidates),
+                "improvements": what_if and plain(attrs.asdict(what_if)),
             }
         )
     else:
+        if what_if:
+            _print_improvements(what_if)
         _print(candidates, able, disagreement(candidates))
     return 0 if able else 1
+
+
+def _adviser(candidates: Sequence[Advice]) -> Advice | None:
+    """Return whose estimate is cheap enough to ask again: a default that departs least."""
+    from parcast.comparison.elasticities import MOST_SECONDS
+
+    estimates = [
+        candidate
+        for candidate in candidates
+        if candidate.prediction.time and not is_lower_bound(candidate.prediction)
+        if candidate.cost is not None and candidate.cost <= MOST_SECONDS
+    ]
+
+    def rank(candidate: Advice) -> tuple[bool, bool, int, float]:
+        departures, cost = len(candidate.departures), candidate.cost or 0.0
+        return (not candidate.default, not candidate.exact, departures, cost)
+
+    return min(estimates, key=rank, default=None)
+
+
+def _print_improvements(what_if: Improvements) -> None:
+    print(f"What would help, by {what_if.solver} at p = {what_if.p}, d = {what_if.d}?\n")
+    priced = any(row.price is not None for row in what_if.improvements)
+    rows = [
+        [
+            row.number,
+            format_seconds(row.time),
+            f"{100 * row.gain:.1f} %",
+            row.bottleneck or "",
+            *([_price(row.price, what_if.currency)] if priced else []),
+        ]
+        for row in what_if.improvements
+    ]
+    as_it_is = next(iter(what_if.elasticities), "")
+    unchanged = ["nothing", format_seconds(what_if.time), "", as_it_is, *([""] if priced else [])]
+    header = ["twice as good", "time", "gain", "bottleneck then"]
+    print_table([*header, *(["worth it up to"] if priced else [])], [unchanged, *rows])
+    print()
+
+
+def _price(price: float | None, currency: str) -> str:
+    return "" if price is None else f"{price:.4g} {currency}/h a node".replace(" /h", "/h")
 
 
 def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[str]) -> None:

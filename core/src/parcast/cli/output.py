@@ -82,11 +82,12 @@ def output_option(help_text: str) -> Any:
 
 def print_text(text: str) -> None:
     """Print a paragraph, wrapped to the terminal."""
-    if sys.stdout.isatty():
-        import shutil
+    width = terminal_width()
+    if width is not None:
         import textwrap
 
-        text = textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ")
+        blank = text[: len(text) - len(text.lstrip("\n"))]
+        text = blank + textwrap.fill(text.lstrip("\n"), width, subsequent_indent="  ")
     print(text)
 
 
@@ -97,13 +98,38 @@ def short_number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def print_results(results: Results) -> None:
-    """Print the table of results, what is best among them, and the notes."""
+def terminal_width() -> int | None:
+    """Return how many characters a line of the terminal has; None where nothing says."""
+    import os
+    import shutil
+
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def print_results(results: Results, *, wide: bool = False) -> None:
+    """Print the table of results, what is best among them, and the notes.
+
+    Where the terminal is too narrow, the least important columns are left out, unless ``wide``.
+    """
+    from parcast.results.fitting import fitted
+
+    table = fitted(results, None if wide else terminal_width())
     first = results.rows[0]
     if len({(row.workload, row.machine) for row in results.rows}) == 1:
-        print(f"{first.workload} on {first.machine}\n")
-    print_table(*results.table())
-    for index, sentence in enumerate(results.best()):
-        print_text(("\n" if index == 0 else "") + sentence)
-    for index, note in enumerate(results.notes()):
-        print_text(("\n" if index == 0 else "") + note)
+        disks = f", d = {first.d}" if "d" in table.left_out else ""
+        print(f"{first.workload} on {first.machine}{disks}\n")
+    if table.rows:
+        print_table(table.header, table.rows)
+    shown = [head for head in table.left_out if head != "d"]
+    if shown:
+        print_text(f"\nno room for {', '.join(shown)}: --wide shows all")
+    _print_paragraph(table.unanswered, first=not table.rows)
+    _print_paragraph(results.best())
+    _print_paragraph(results.notes())
+
+
+def _print_paragraph(sentences: Sequence[str], *, first: bool = False) -> None:
+    for index, sentence in enumerate(sentences):
+        print_text(("\n" if index == 0 and not first else "") + sentence)

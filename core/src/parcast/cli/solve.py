@@ -75,6 +75,9 @@ def compare(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
     ] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Show all columns, however narrow the terminal.")
+    ] = False,
     json: Json = False,
     output: Output = None,
 ) -> int:
@@ -109,7 +112,7 @@ def compare(
             )
             print_json({**results.to_dict(), **explained})
         else:
-            print_results(results)
+            print_results(results, wide=wide)
             for index, sentence in enumerate(why):
                 print_text(("\n" if index == 0 else "") + str(sentence))
     code = _exit_code(results)

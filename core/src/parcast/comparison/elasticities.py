@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 Resolve = Callable[[str, Query, Settings], Task | Prediction]
 
 #: By how much a number is improved, relatively.
-STEP = 1e-4
+STEP = 1e-5
 
 #: The part of a time below which a number is left out: what the step leaves of a solver's digits.
-LEAST = 1e-7
+LEAST = 1e-6
 
-#: How far parts may be beyond 0 and 1; further, another order of service is seen, no derivative.
-MOST_BEYOND = 1e-3
+#: How far parts may be beyond 0 and 1. A part below 0 is rare but real: who comes sooner may be in
+#: the way of one for whom others wait. Further, another order of service is seen, no derivative.
+MOST_BEYOND = 1.0
 
 #: Solvers that state a cost of more seconds are not asked again.
 MOST_SECONDS = 1.0
@@ -84,10 +85,10 @@ def elasticities(
         no answer.
     """
     by_part = [_by_part(numbers_of(solved.question.query.machine)) for solved in answers]
-    parts = _shares(
-        registry, [(solved, list(groups.values())) for solved, groups in zip(answers, by_part)],
-        resolve_task, tell,
-    )  # fmt: skip
+    groups_of = [
+        (solved, list(groups.values())) for solved, groups in zip(answers, by_part, strict=True)
+    ]
+    parts = _shares(registry, groups_of, resolve_task, tell)
     split = [
         [[path] for group in _deciding(groups.values(), shares) for path in group]
         for groups, shares in zip(by_part, parts, strict=True)
@@ -142,18 +143,16 @@ def _shares(
 def _share(before: Prediction, after: Prediction) -> float | None:
     if before.time is None or after.time is None:
         return None
-    return (before.time - after.time) / (STEP * before.time)
+    return float((before.time - after.time) / (STEP * before.time))
 
 
 def _sorted(paths: Sequence[str], shares: Sequence[float | None]) -> Mapping[str, float] | None:
     known = [share for share in shares if share is not None]
-    beyond = any(not -MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in known)
-    total = sum(known)
-    if len(known) < len(shares) or beyond or total > 1 + MOST_BEYOND:
+    if len(known) < len(shares):
         return None
-    named = {
-        path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST
-    }
+    if not all(-MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in known):
+        return None
+    named = {path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST}
     ordered = dict(sorted(named.items(), key=lambda item: -item[1]))
     rest = 1 - sum(ordered.values())
     return ordered | ({REST: rest} if abs(rest) > LEAST else {})

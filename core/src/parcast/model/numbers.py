@@ -27,10 +27,8 @@ def numbers_of(machine: Machine) -> tuple[str, ...]:
     Those of several tables of one key (``network.levels``) are told apart by the tables' names,
     and are one where these have none.
     """
-    paths = (
-        path for name, part in machine.parts.items() for path, value in _numbers(part, name) if value
-    )
-    return tuple(dict.fromkeys(paths))
+    numbers = (number for name, part in machine.parts.items() for number in _numbers(part, name))
+    return tuple(dict.fromkeys(path for path, value in numbers if value))
 
 
 def improved(machine: Machine, paths: Collection[str], factor: float) -> Machine:
@@ -52,7 +50,7 @@ def improved(machine: Machine, paths: Collection[str], factor: float) -> Machine
 def _numbers(table: Any, path: str) -> Iterator[tuple[str, Any]]:
     if not attrs.has(type(table)):
         return
-    for key, exponent in _fields(type(table)):
+    for key, exponent in _fields(table.__class__):
         value = getattr(table, key)
         if exponent:
             yield f"{path}.{key}", any(value) if isinstance(value, tuple) else value
@@ -65,14 +63,12 @@ def _improved(table: Any, path: str, paths: Collection[str], factor: float) -> A
     if not attrs.has(type(table)):
         return table
     changes = {}
-    for key, exponent in _fields(type(table)):
+    for key, exponent in _fields(table.__class__):
         value, where = getattr(table, key), f"{path}.{key}"
         if exponent:
             better = _scaled(value, factor**-exponent) if where in paths else value
         elif isinstance(value, tuple):
-            better = tuple(
-                _improved(item, _path_of(item, where), paths, factor) for item in value
-            )
+            better = tuple(_improved(item, _path_of(item, where), paths, factor) for item in value)
         else:
             better = _improved(value, where, paths, factor)
         if better != value:
@@ -97,7 +93,7 @@ def _scaled(value: Any, factor: float) -> Any:
 @cache
 def _fields(table: type) -> tuple[tuple[str, Exponent | None], ...]:
     """Return the fields of a part that may hold times or rates: None for those of tables."""
-    fields = []
+    fields: list[tuple[str, Exponent | None]] = []
     for field in attrs.fields(attrs.resolve_types(table, include_extras=True)):
         units = list(_units(field.type))
         if not units:

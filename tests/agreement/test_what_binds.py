@@ -1,0 +1,195 @@
+"""Which number of a machine decides: by every family, and what one would buy."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from random import Random
+
+import attrs
+import pytest
+
+from parcast import Machine, Query, Registry
+from parcast.analysis import improvements
+from parcast.cli import main
+from parcast.comparison import Settings, resolve, solve_all
+from parcast.comparison.elasticities import REST, STEP, Solved, elasticities, is_affordable
+from parcast.comparison.grid import Question
+from parcast.model.numbers import improved, numbers_of
+from parcast.testing import random_program, seeds
+
+from .topologies import random_topology
+
+REGISTRY = Registry()
+NOTHING = Settings({}, {}, {})
+RESOLVE = partial(resolve, REGISTRY)
+
+MEMORY_BOUND = '''
+def program(rank, size, n=4096, steps=5):
+    """A halo exchange whose updates wait for the memory."""
+    rows = n // size
+    for step in range(steps):
+        if rank > 0:
+            isend(rank - 1, 8 * n)
+            irecv(rank - 1)
+        if rank < size - 1:
+            isend(rank + 1, 8 * n)
+            irecv(rank + 1)
+        waitall()
+        compute(6 * rows * n, bytes=24 * rows * n)
+        allreduce(8)
+'''
+
+DISK_BOUND = '''
+def program(rank, size, steps=3):
+    """Steps that end by writing what all share."""
+    for step in range(steps):
+        compute(1e6)
+        write(10e6)
+        barrier()
+'''
+
+MODERN = """
+name = "modern"
+[processor]
+rate = "20 GFLOP/s"
+[nodes]
+count = 4
+cores = 8
+memory_bandwidth = "100 GB/s"
+[network]
+startup = "1.5 us"
+bandwidth = "12.5 GB/s"
+contention = "endpoint"
+[storage]
+disks = 2
+bandwidth = "1 GB/s"
+[cost]
+price = "3 EUR/h"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "halo.py").write_text(MEMORY_BOUND)
+    (tmp_path / "writing.py").write_text(DISK_BOUND)
+    (tmp_path / "modern.toml").write_text(MODERN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def solved(solver: str, query: Query) -> Solved | None:
+    task = RESOLVE(solver, query, NOTHING)
+    (outcome,) = solve_all(REGISTRY, [task])
+    if not is_affordable(REGISTRY, task, outcome):
+        return None
+    return Solved(Question(query, solver, NOTHING), task, outcome)
+
+
+def time_of(solver: str, query: Query, machine: Machine) -> float:
+    changed = attrs.evolve(query, machine=machine)
+    (outcome,) = solve_all(REGISTRY, [RESOLVE(solver, changed, NOTHING)])
+    assert outcome.prediction.time is not None
+    return outcome.prediction.time
+
+
+def jittered(query: Query, seed: int) -> Query:
+    """Return the query with numbers that decide nothing at once, as real machines' do not."""
+    random, machine = Random(seed), query.machine
+    for path in numbers_of(machine):
+        machine = improved(machine, [path], random.uniform(0.7, 1.4))
+    return attrs.evolve(query, machine=machine)
+
+
+@pytest.mark.parametrize("solver", ["emulator.tc", "petri.mean", "pamela.bound", "spmd.mixed"])
+def test_elasticities_are_the_derivatives_of_the_time(solver, programs):
+    """Beside 1 % more of each number, and with all numbers together."""
+    numbers = beyond = 0
+    for seed in seeds(programs // 10):
+        chance = random_program(seed, size=4, without={"start"})
+        query = jittered(chance.query, seed)
+        answer = solved(solver, query)
+        if answer is None:
+            continue
+        (parts,) = elasticities(REGISTRY, [answer], RESOLVE)
+        assert parts is not None
+        assert sum(parts.values()) == pytest.approx(1, abs=1e-5)
+        time, machine = answer.outcome.prediction.time, query.machine
+        together = improved(machine, numbers_of(machine), 1 / (1 - STEP))
+        share = 1 - time_of(solver, query, together) / time
+        known = sum(part for path, part in parts.items() if path != REST)
+        assert share / STEP == pytest.approx(known, abs=1e-2)
+        for path in numbers_of(machine):
+            slower = time_of(solver, query, improved(machine, [path], 1 / 1.01))
+            numbers += 1
+            beyond += abs((slower / time - 1) / 0.01 - parts.get(path, 0.0)) > 0.01
+    assert numbers > 20
+    assert beyond <= 0.1 * numbers  # where 1 % more has others decide
+
+
+def test_elasticities_hold_where_links_are_shared(programs):
+    for seed in seeds(programs // 10):
+        chance = random_program(
+            seed, contention="fair", network=True, topology=random_topology(seed)
+        )
+        answer = solved("emulator.tc", jittered(chance.query, seed))
+        if answer is not None:
+            (parts,) = elasticities(REGISTRY, [answer], RESOLVE)
+            assert parts is not None
+            assert sum(parts.values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_memory_that_decides_is_named(folder, capsys):
+    assert (
+        main(["compare", "halo.py", "modern.toml", "-p", "8,32", "-s", "emulator", "--json"]) == 0
+    )
+    for row in json.loads(capsys.readouterr().out)["rows"]:
+        assert row["binding"] == "nodes.memory_bandwidth"
+        assert row["details"]["binding"] == "processor"
+        assert row["details"]["elasticities"]["nodes.memory_bandwidth"] > 0.9
+
+
+def test_a_gain_is_foretold_before_it_is_bought(folder):
+    what_if = improvements(REGISTRY, "halo.py", "modern.toml", "emulator", p=32)
+    best = what_if.improvements[0]
+    assert best.number == "nodes.memory_bandwidth"
+    bought = REGISTRY.predict(
+        "halo.py",
+        "modern.toml",
+        "emulator",
+        p=32,
+        settings={"nodes.memory_bandwidth": "200 GB/s"},
+    )
+    assert best.time == bought.time
+    assert best.gain == 1 - bought.time / what_if.time > 0.4
+    assert best.price == pytest.approx(3 * what_if.time / bought.time)
+    faster = next(row for row in what_if.improvements if row.number == "processor.rate")
+    assert faster.gain == 0
+    assert what_if.currency == "EUR"
+
+
+@pytest.mark.parametrize("solver", ["emulator", "petri", "pamela"])
+def test_waits_for_the_disks_of_all_are_storage(folder, solver):
+    what_if = improvements(REGISTRY, "writing.py", "modern.toml", solver, p=8)
+    assert max(what_if.elasticities, key=what_if.elasticities.get) == "storage.bandwidth"
+    gains = {row.number: row.gain for row in what_if.improvements}
+    assert gains["storage.bandwidth"] == pytest.approx(gains["d"])
+    assert gains["d"] > 0.4
+
+
+def test_advice_says_first_what_would_help(folder, capsys):
+    assert main(["advise", "halo.py", "modern.toml", "-p", "32"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "What would help, by emulator.tc at p = 32, d = 2?"
+    assert lines[2].split("  ")[0] == "twice as good"
+    assert lines[4].startswith("nodes.memory_bandwidth")
+    assert "EUR/h a node" in lines[4]
+
+
+def test_points_of_large_comparisons_are_explained_on_request():
+    plain = REGISTRY.compare("stencil2d", "ibm-sp2", p=range(1, 102), solvers="spmd")
+    assert not any("elasticities" in row.details for row in plain.rows)
+    asked = REGISTRY.compare("stencil2d", "ibm-sp2", p=4, solvers="spmd", elasticities=True)
+    assert asked.rows[0].binding == "processor.rate"
+    unasked = REGISTRY.compare("stencil2d", "ibm-sp2", p=4, solvers="spmd", elasticities=False)
+    assert unasked.rows[0].binding == "processor"
