@@ -76,7 +76,7 @@ def test_a_bound_is_told_from_estimates_where_its_interval_has_no_room():
 
 def test_what_has_no_time_is_told_once_below_with_its_places():
     assert fitted(Results(ROWS)).unanswered == ("spmd.sio refused: no network",)
-    answered = attrs.evolve(ROW, solver="spmd.sio", p=32)
+    answered = attrs.evolve(ROW, p=32)
     assert fitted(Results((*ROWS, answered))).unanswered == (
         "spmd.sio refused at p = 64, 128: no network",
     )

@@ -85,6 +85,7 @@ class Registry(Catalog):
         measured: Any = None,
         uncertainty: int = 0,
         elasticities: bool | None = None,
+        budget: float | None = None,
         tell: Tell = lambda _: None,
     ) -> Results:
         """Ask solvers about workloads on machines; see `parcast.comparison.compare.compare`."""
@@ -104,6 +105,7 @@ class Registry(Catalog):
             measured=measured,
             uncertainty=uncertainty,
             elasticities=elasticities,
+            budget=budget,
             tell=tell,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,8 +39,9 @@ from parcast.cli.output import (
 )
 from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
-from parcast.errors import InvalidPointError, ParcastError, UncertaintyError
+from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError
 from parcast.model.query import Status
+from parcast.quantities.formulas import Unit, parse_quantity
 from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
 from parcast.results.results import Results
@@ -72,6 +74,13 @@ def compare(
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
     ] = None,
     uncertainty: Uncertainty = 0,
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="Time to spend on solvers that are not named, by the costs that they state.",
+            metavar="TIME",
+        ),
+    ] = "20 s",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
     ] = False,
@@ -101,6 +110,7 @@ def compare(
         over=_varied(over),
         measured=measured,
         uncertainty=uncertainty,
+        budget=_seconds("--budget", budget),
         **question,
     )
     _refuse_one_invalid_point(results)
@@ -117,6 +127,15 @@ def compare(
                 print_text(("\n" if index == 0 else "") + str(sentence))
     code = _exit_code(results)
     return code if measured is None else max(code, check_errors(results, limit))
+
+
+def _seconds(option: str, text: str) -> float:
+    """Return a time that is given to an option; ``5m`` is five minutes."""
+    text = re.sub(r"(?<=\d)\s*m$", " min", text.strip())
+    try:
+        return Unit("s").check(parse_quantity(text, "s").value, text)
+    except UnitError as error:
+        raise UnitError(f"{option}: {error}; write a time such as '20 s' or '5 min'") from None
 
 
 def _varied(over: list[str] | None) -> dict[str, tuple[str, ...]]:

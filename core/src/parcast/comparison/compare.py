@@ -48,6 +48,7 @@ def compare(
     measured: Any = None,
     uncertainty: int = 0,
     elasticities: bool | None = None,
+    budget: float | None = None,
     tell: Tell = silent,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
@@ -81,6 +82,9 @@ def compare(
         Find by which part of each time which number of the machine decides, by solving again
         with each a little better. Solvers that state a cost of over a second are not asked
         again. Where not given: in comparisons of at most 100 points.
+    budget
+        Seconds that may be spent on solvers that are not named, by the costs that they state;
+        what is dearer is a refused row. Without end where not given.
     tell
         Hears what is being done, in words for people.
 
@@ -97,6 +101,7 @@ def compare(
     """
     workloads = [inputs.workload(registry, item) for item in listed(workload)]
     machines = [inputs.machine(registry, item) for item in listed(machine)]
+    named = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     times = None if measured is None else read_measured(measured)
@@ -132,7 +137,14 @@ def compare(
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
     explained = len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities
     rows = tuple(
-        answer(registry, questions, uncertainty=uncertainty, tell=tell, explained=explained)
+        answer(
+            registry,
+            questions,
+            uncertainty=uncertainty,
+            tell=tell,
+            explained=explained,
+            budget=None if named else budget,
+        )
     )
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison.budget import within_budget
 from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
@@ -51,6 +52,7 @@ def answer(
     tell: Tell = silent,
     *,
     explained: bool = False,
+    budget: float | None = None,
 ) -> list[Row]:
     """Return a row for each question; solvers that can are asked about all of theirs at once.
 
@@ -68,11 +70,15 @@ def answer(
         Hears what is being done.
     explained
         Find which number of the machine decides how much of each time, where that is cheap.
+    budget
+        Refuse what by the costs that solvers state is beyond so many seconds.
     """
     answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
     several = len({question.query.machine.name for question in questions}) > 1
     tasks = [_task(question, resolve_task, tell, several=several) for question in questions]
+    if budget is not None:
+        tasks = within_budget(registry, tasks, budget)
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]

@@ -111,14 +111,20 @@ def _unanswered(rows: Sequence[Row]) -> list[str]:
     for (status, message), solvers in points.items():
         places: dict[str, list[str]] = {}
         for solver, without in solvers.items():
-            everywhere = len(without) == sum(row.solver == solver for row in rows)
-            places.setdefault("" if everywhere else _places(without), []).append(solver)
+            places.setdefault(_places(without, rows), []).append(solver)
         sentences += [
             f"{', '.join(names)} {status}{where}: {message}" for where, names in places.items()
         ]
     return sentences
 
 
-def _places(rows: Sequence[Row]) -> str:
-    processes = dict.fromkeys(str(row.p) for row in rows)
+def _places(without: Sequence[Row], rows: Sequence[Row]) -> str:
+    """Return where a solver has no answer, in words; nothing where it has none at all."""
+    if len(set(map(_point, without))) == len(set(map(_point, rows))):
+        return ""
+    processes = dict.fromkeys(str(row.p) for row in without)
     return f" at p = {', '.join(processes)}"
+
+
+def _point(row: Row) -> tuple[object, ...]:
+    return (row.workload, row.machine, row.p, row.d, row.mapping, row.seed, str(row.params))

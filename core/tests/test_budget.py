@@ -1,0 +1,71 @@
+"""A comparison spends no more than its budget on solvers that nobody named."""
+
+from __future__ import annotations
+
+import pytest
+
+from parcast import SolverEntry, Status
+from parcast.cli import main
+
+COSTS = '''
+from parcast import Prediction
+
+class Costly:
+    """A test."""
+
+    def supports(self, query):
+        return None
+
+    def cost(self, query):
+        return float(query.p)
+
+    def solve(self, query):
+        return Prediction(time=1.0)
+
+class Free(Costly):
+    """A test."""
+
+    cost = lambda self, query: None
+'''
+
+
+@pytest.fixture
+def registry(make_registry, tmp_path, monkeypatch):
+    (tmp_path / "costs_of_tests.py").write_text(COSTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    entries = [
+        SolverEntry("costly.one", "phases", "costs_of_tests:Costly", "A test."),
+        SolverEntry("free.one", "phases", "costs_of_tests:Free", "A test."),
+    ]
+    return make_registry(entries=entries)
+
+
+def statuses(results):
+    return {(row.solver.partition(".")[0], row.p): row.status for row in results.rows}
+
+
+def test_the_cheap_points_are_solved_first(registry, workload, machine):
+    results = registry.compare(workload, machine, p=[8, 1, 4, 2], budget=8)
+    refused = {point for point, status in statuses(results).items() if status is Status.REFUSED}
+    assert refused == {("costly", 8)}
+    (row,) = (row for row in results.rows if row.status is Status.REFUSED)
+    assert row.message == (
+        "takes about 8 s, beyond the budget of 8 s; name it (-s costly.one), or allow more "
+        "(--budget)"
+    )
+
+
+def test_who_is_named_is_asked_whatever_it_costs(registry, workload, machine):
+    results = registry.compare(workload, machine, p=[8, 4], solvers="costly", budget=1)
+    assert {*statuses(results).values()} == {Status.OK}
+
+
+def test_without_a_budget_all_are_asked(registry, workload, machine):
+    results = registry.compare(workload, machine, p=[800, 4])
+    assert {*statuses(results).values()} == {Status.OK}
+
+
+@pytest.mark.parametrize("text", ["5x", "-1 s", "", "soon"])
+def test_a_budget_that_is_no_time_is_refused(text, capsys):
+    assert main(["compare", "btio", "ibm-sp2", "-p", "1", "--budget", text]) == 2
+    assert "--budget" in capsys.readouterr().err
