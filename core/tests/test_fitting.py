@@ -94,5 +94,5 @@ def test_wide_shows_all(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     assert "synchronization" in "\n".join(lines(capsys, ROWS, wide=True))
     narrow = "\n".join(lines(capsys, ROWS))
-    assert "no room for between, compute, communication, io" in narrow
+    assert "no room for between, efficiency, compute, communication" in narrow
     assert "a-program on a-machine, d = 3" in narrow

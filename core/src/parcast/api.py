@@ -86,6 +86,7 @@ class Registry(Catalog):
         uncertainty: int = 0,
         elasticities: bool | None = None,
         budget: float | None = None,
+        per: str | None = None,
         tell: Tell = lambda _: None,
     ) -> Results:
         """Ask solvers about workloads on machines; see `parcast.comparison.compare.compare`."""
@@ -106,6 +107,7 @@ class Registry(Catalog):
             uncertainty=uncertainty,
             elasticities=elasticities,
             budget=budget,
+            per=per,
             tell=tell,
         )
 

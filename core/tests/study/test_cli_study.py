@@ -41,8 +41,8 @@ def test_few_rows_are_shown_with_what_was_set(study):
     assert (code, err) == (0, "")
     lines = [line.split() for line in out.splitlines()]
     assert out.startswith("s: 8 points.")
-    assert ["p", "d", "n", "solver", "time", "speedup"] in lines
-    assert ["4", "1", "2", "counts", "50", "s", "4"] in lines
+    assert ["p", "d", "n", "solver", "time", "speedup", "efficiency"] in lines
+    assert ["4", "1", "2", "counts", "50", "s", "4", "100", "%"] in lines
 
 
 def test_many_rows_are_counted(study):

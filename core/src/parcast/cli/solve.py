@@ -81,6 +81,12 @@ def compare(
             metavar="TIME",
         ),
     ] = "20 s",
+    per: Annotated[
+        str | None,
+        typer.Option(
+            help="What throughput counts, such as 'cells = n * n'.", metavar="[NAME=]FORMULA"
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
     ] = False,
@@ -111,6 +117,7 @@ def compare(
         measured=measured,
         uncertainty=uncertainty,
         budget=_seconds("--budget", budget),
+        per=per,
         **question,
     )
     _refuse_one_invalid_point(results)

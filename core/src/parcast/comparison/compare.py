@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from parcast.comparison import inputs
 from parcast.comparison.grid import (
     Placed,
@@ -22,9 +24,11 @@ from parcast.comparison.provenance import provenance
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Tell, resolve, silent, solve_all
+from parcast.comparison.throughput import Items
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.query import Prediction
 from parcast.results.results import Results
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -49,6 +53,7 @@ def compare(
     uncertainty: int = 0,
     elasticities: bool | None = None,
     budget: float | None = None,
+    per: str | None = None,
     tell: Tell = silent,
 ) -> Results:
     """Ask every solver about every workload on every machine at every p and d.
@@ -85,6 +90,9 @@ def compare(
     budget
         Seconds that may be spent on solvers that are not named, by the costs that they state;
         what is dearer is a refused row. Without end where not given.
+    per
+        What throughput counts, a formula of p, d and the workload's parameters: ``"n * n"``,
+        or with a name ``"cells = n * n"``.
     tell
         Hears what is being done, in words for people.
 
@@ -135,6 +143,8 @@ def compare(
     questions = _questions(registry, scenarios, p, d)
     if uncertainty:
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
+    items = None if per is None else Items.read(per)
+    counts = [items.count(question.query) if items else 0.0 for question in questions]
     explained = len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities
     rows = tuple(
         answer(
@@ -149,6 +159,8 @@ def compare(
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):
             registry.point_done(question.query, row.prediction)
+    if items is not None:
+        rows = _with_throughput(items, counts, rows)
     origin = provenance(registry, workloads, machines, settings or {}, seed)
     if over:
         origin["over"] = {name: list(values) for name, values in over.items()}
@@ -156,6 +168,22 @@ def compare(
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
     return Results(rows, origin, writers=registry.writers)
+
+
+def _with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return rows whose details say how many items they finish in a second."""
+    return tuple(
+        attrs.evolve(
+            row,
+            details={
+                **row.details,
+                "throughput": {"items": items.name, "per_second": count / row.time},
+            },
+        )
+        if row.time
+        else row
+        for row, count in zip(rows, counts, strict=True)
+    )
 
 
 def _questions(

@@ -23,6 +23,7 @@ _LEAST_IMPORTANT = (
     ("price",),
     ("d",),
     ("speedup",),
+    ("efficiency",),
     ("95 % of samples",),
     ("measured",),
     ("bottleneck",),

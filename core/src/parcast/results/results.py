@@ -9,6 +9,7 @@ import attrs
 
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
+from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
 from parcast.results.texts import energy_text, merge_similar, price_text, spelled, time_text
 
@@ -73,6 +74,11 @@ class Results:
             "measured": [time_text(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
             "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
+            "efficiency": [_percent(part) for part in efficiencies(self.rows)],
+            **{
+                f"{items}/s": ["" if rate is None else f"{rate:.4g}" for rate in rates]
+                for items, rates in throughputs(self.rows).items()
+            },
             **{
                 part.name: [_part(row.parts, part.name) for row in self.rows]
                 for part in attrs.fields(Parts)
@@ -117,6 +123,10 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _percent(part: float | None) -> str:
+    return "" if part is None else f"{100 * part:.3g} %"
 
 
 def _error(error: float | None) -> str:
