@@ -59,6 +59,7 @@ def test_the_readme_shows_what_a_command_prints(
     shown: str, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "110")
     command, _, output = shown.partition("\n")
     done = parcast(*command.split())
     assert done.code == 0, done.err

@@ -26,6 +26,7 @@ PAGES = [
     "../plugins/spmd/README.md",
     *(f"how-to/{name}.md" for name in HOW_TO),
 ]
+WIDTH = "110"  #: of the terminal that pages show
 FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a file
 
 
@@ -39,6 +40,7 @@ def test_a_page_shows_what_its_commands_print(
     kernels.mkdir(parents=True, exist_ok=True)
     (cache / "parcast" / "kernels").symlink_to(kernels)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("COLUMNS", WIDTH)
     monkeypatch.chdir(tmp_path)
     for language, block in FENCE.findall((DOCS / name).read_text()):
         if language != "sh" and (named := FILE.match(block)):
@@ -82,7 +84,7 @@ def test_a_plugin_of_twenty_lines_installs_and_answers(tmp_path: Path) -> None:
     subprocess.run([*pip, str(project)], check=True, capture_output=True)
     (test,) = (block for _, block in FENCE.findall(shown) if "def test_peak" in block)
     (output,) = (block for kind, block in FENCE.findall(shown) if kind == "text")
-    environment = {**os.environ, "PYTHONPATH": str(site)}
+    environment = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": WIDTH}
     for line, expected in (
         ("-m parcast compare btio ibm-sp2 -s peak,spmd -p 4,16", output),
         ("-c 'exec(open(0).read()); test_peak()'", ""),

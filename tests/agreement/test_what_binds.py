@@ -111,8 +111,10 @@ def test_elasticities_are_the_derivatives_of_the_time(solver, programs):
         answer = solved(solver, query)
         if answer is None:
             continue
-        (parts,) = elasticities(REGISTRY, [answer], RESOLVE)
-        assert parts is not None
+        (explained,) = elasticities(REGISTRY, [answer], RESOLVE)
+        assert explained is not None
+        assert explained.step == STEP
+        parts = explained.parts
         assert sum(parts.values()) == pytest.approx(1, abs=1e-5)
         time, machine = answer.outcome.prediction.time, query.machine
         together = improved(machine, numbers_of(machine), 1 / (1 - STEP))
@@ -134,9 +136,9 @@ def test_elasticities_hold_where_links_are_shared(programs):
         )
         answer = solved("emulator.tc", jittered(chance.query, seed))
         if answer is not None:
-            (parts,) = elasticities(REGISTRY, [answer], RESOLVE)
-            assert parts is not None
-            assert sum(parts.values()) == pytest.approx(1, abs=1e-5)
+            (explained,) = elasticities(REGISTRY, [answer], RESOLVE)
+            assert explained is not None
+            assert sum(explained.parts.values()) == pytest.approx(1, abs=1e-5)
 
 
 def test_memory_that_decides_is_named(folder, capsys):
@@ -193,3 +195,39 @@ def test_points_of_large_comparisons_are_explained_on_request():
     assert asked.rows[0].binding == "processor.rate"
     unasked = REGISTRY.compare("stencil2d", "ibm-sp2", p=4, solvers="spmd", elasticities=False)
     assert unasked.rows[0].binding == "processor"
+
+
+ALL_TO_ALL = '''
+def program(rank, size, steps=3):
+    """Every process sends 100 kB to every other one."""
+    for step in range(steps):
+        compute(50e6)
+        alltoall(100e3)
+'''
+
+TREE = """
+name = "tree"
+processor.rate = "50 GFLOP/s"
+nodes.cores = 4
+topology = { kind = "fat-tree", down = [8, 4], up = [1, 8], latency = "100 ns" }
+[network]
+startup = "1.5 us"
+bandwidth = "12.5 GB/s"
+contention = "fair"
+collectives = "alltoall pairwise"
+levels = [{ name = "node", size = 4, startup = "400 ns", bandwidth = "20 GB/s" }]
+"""
+
+
+def test_where_the_time_jumps_larger_changes_tell_what_binds(folder, capsys):
+    """127 exchanges in turn let a change of 1e-9 grow to one of 1e-4."""
+    (folder / "all-to-all.py").write_text(ALL_TO_ALL)
+    (folder / "tree.toml").write_text(TREE)
+    assert (
+        main(["compare", "all-to-all.py", "tree.toml", "-p", "128", "-s", "emulator", "--json"])
+        == 0
+    )
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["binding"] == "network.bandwidth"
+    assert sum(row["details"]["elasticities"].values()) == pytest.approx(1)
+    assert any("10 % better" in note for note in row["notes"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.analysis.advice import USUAL_P
-from parcast.comparison.elasticities import REST, Solved, elasticities
+from parcast.comparison.elasticities import Elasticities, Solved, elasticities
 from parcast.comparison.grid import Placed, Question, Scenario
 from parcast.comparison.inputs import machine as read_machine
 from parcast.comparison.inputs import workload as read_workload
@@ -114,13 +114,14 @@ def improvements(
         for name, solved in answers.items()
         if name
     ]
+    as_it_is = parts[""]
     charged = charge(query, first.time) or {}
     return Improvements(
         answers[""].task.entry.name,
         processes,
         disks,
         first.time,
-        parts[""] or {},
+        as_it_is.parts if as_it_is else {},
         tuple(sorted(rows, key=lambda row: row.time)),
         charged.get("currency", ""),
     )
@@ -138,15 +139,14 @@ def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tup
 
 
 def _improvement(
-    name: str, solved: Solved, before: float, parts: Mapping[str, float] | None
+    name: str, solved: Solved, before: float, parts: Elasticities | None
 ) -> Improvement:
     time = solved.outcome.prediction.time or 0.0
-    keys: Sequence[str] = [key for key in parts or () if key != REST]
     return Improvement(
         name,
         time,
         1 - time / before,
-        keys[0] if keys else None,
+        parts.largest if parts else None,
         _worth(solved.question.query, name, before, time),
     )
 

@@ -86,8 +86,8 @@ def print_text(text: str) -> None:
     if width is not None:
         import textwrap
 
-        blank = text[: len(text) - len(text.lstrip("\n"))]
-        text = blank + textwrap.fill(text.lstrip("\n"), width, subsequent_indent="  ")
+        lines = text.split("\n")
+        text = "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in lines)
     print(text)
 
 

@@ -85,7 +85,7 @@ def compare(
         How often to draw the numbers that are stated with an uncertainty, such as 200.
     elasticities
         Find by which part of each time which number of the machine decides, by solving again
-        with each a little better. Solvers that state a cost of over a second are not asked
+        with each a little better. Solvers that state a cost of over two seconds are not asked
         again. Where not given: in comparisons of at most 100 points.
     budget
         Seconds that may be spent on solvers that are not named, by the costs that they state;

@@ -27,6 +27,10 @@ Resolve = Callable[[str, Query, Settings], Task | Prediction]
 #: By how much a number is improved, relatively.
 STEP = 1e-5
 
+#: By how much where an answer jumps at so small a change. In long runs with contention, changes
+#: grow from wait to wait, as in weather; over a large one the time is smooth again.
+COARSE_STEP = 0.1
+
 #: The part of a time below which a number is left out: what the step leaves of a solver's digits.
 LEAST = 1e-6
 
@@ -35,7 +39,7 @@ LEAST = 1e-6
 MOST_BEYOND = 1.0
 
 #: Solvers that state a cost of more seconds are not asked again.
-MOST_SECONDS = 1.0
+MOST_SECONDS = 2.0
 
 #: What the parts of a time that no number of the machine changes are under: waits that the
 #: workload states, and waits between numbers that decide at once.
@@ -62,10 +66,23 @@ def is_affordable(registry: Catalog, task: Task | Prediction, outcome: Outcome) 
     return cost is not None and cost <= MOST_SECONDS
 
 
+@attrs.frozen
+class Elasticities:
+    """By which part of a time the numbers of its machine decide."""
+
+    parts: Mapping[str, float]  #: by key path, the largest first, with `REST` last; they sum to 1
+    step: float  #: by how much each number was improved, relatively
+
+    @property
+    def largest(self) -> str | None:
+        """The number that most of the time scales with; None where none does."""
+        return next((path for path in self.parts if path != REST), None)
+
+
 def elasticities(
     registry: Catalog, answers: Sequence[Solved], resolve_task: Resolve, tell: Tell = silent
-) -> list[Mapping[str, float] | None]:
-    """Return the elasticities of each answer's time, the largest first, with `REST` last.
+) -> list[Elasticities | None]:
+    """Return the elasticities of each answer's time; None where the time jumps.
 
     Parameters
     ----------
@@ -77,25 +94,35 @@ def elasticities(
         Brings a query to a solver.
     tell
         Hears what is being done.
-
-    Returns
-    -------
-    list of mapping or None
-        By key path; they sum to 1. None where a small change has another order of service, or
-        no answer.
     """
+    results = _elasticities(registry, answers, resolve_task, STEP, tell)
+    jumping = [index for index, result in enumerate(results) if result is None]
+    again = [answers[index] for index in jumping]
+    coarse = _elasticities(registry, again, resolve_task, COARSE_STEP, tell) if again else []
+    for index, result in zip(jumping, coarse, strict=True):
+        results[index] = result
+    return results
+
+
+def _elasticities(
+    registry: Catalog,
+    answers: Sequence[Solved],
+    resolve_task: Resolve,
+    step: float,
+    tell: Tell,
+) -> list[Elasticities | None]:
     by_part = [_by_part(numbers_of(solved.question.query.machine)) for solved in answers]
     groups_of = [
         (solved, list(groups.values())) for solved, groups in zip(answers, by_part, strict=True)
     ]
-    parts = _shares(registry, groups_of, resolve_task, tell)
+    parts = _shares(registry, groups_of, resolve_task, step, tell)
     split = [
         [[path] for group in _deciding(groups.values(), shares) for path in group]
         for groups, shares in zip(by_part, parts, strict=True)
     ]
-    single = _shares(registry, list(zip(answers, split, strict=True)), resolve_task, tell)
+    single = _shares(registry, list(zip(answers, split, strict=True)), resolve_task, step, tell)
     return [
-        _sorted([path for (path,) in groups], shares)
+        _sorted([path for (path,) in groups], shares, step)
         for groups, shares in zip(split, single, strict=True)
     ]
 
@@ -122,6 +149,7 @@ def _shares(
     registry: Catalog,
     answers: Sequence[tuple[Solved, Sequence[Collection[str]]]],
     resolve_task: Resolve,
+    step: float,
     tell: Tell,
 ) -> list[list[float | None]]:
     """Return the part of the time of each group of numbers, for each answer."""
@@ -130,23 +158,25 @@ def _shares(
         for paths in groups:
             tell(f"{solved.task.entry.name}: {', '.join(paths)}")
             query = solved.question.query
-            machine = improved(query.machine, paths, 1 / (1 - STEP))
+            machine = improved(query.machine, paths, 1 / (1 - step))
             changed = attrs.evolve(query, machine=machine)
             tasks.append(resolve_task(solved.task.entry.name, changed, solved.question.settings))
     outcomes = iter(solve_all(registry, tasks, tell))
     return [
-        [_share(solved.outcome.prediction, next(outcomes).prediction) for _ in groups]
+        [_share(solved.outcome.prediction, next(outcomes).prediction, step) for _ in groups]
         for solved, groups in answers
     ]
 
 
-def _share(before: Prediction, after: Prediction) -> float | None:
+def _share(before: Prediction, after: Prediction, step: float) -> float | None:
     if before.time is None or after.time is None:
         return None
-    return float((before.time - after.time) / (STEP * before.time))
+    return float((before.time - after.time) / (step * before.time))
 
 
-def _sorted(paths: Sequence[str], shares: Sequence[float | None]) -> Mapping[str, float] | None:
+def _sorted(
+    paths: Sequence[str], shares: Sequence[float | None], step: float
+) -> Elasticities | None:
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return None
@@ -155,4 +185,4 @@ def _sorted(paths: Sequence[str], shares: Sequence[float | None]) -> Mapping[str
     named = {path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST}
     ordered = dict(sorted(named.items(), key=lambda item: -item[1]))
     rest = 1 - sum(ordered.values())
-    return ordered | ({REST: rest} if abs(rest) > LEAST else {})
+    return Elasticities(ordered | ({REST: rest} if abs(rest) > LEAST else {}), step)

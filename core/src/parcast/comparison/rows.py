@@ -22,7 +22,14 @@ from parcast.results.best import work_of
 from parcast.results.row import Row
 
 if TYPE_CHECKING:
+    from parcast.comparison.elasticities import Elasticities
     from parcast.plugins.catalog import Catalog
+
+#: What is said of elasticities by large changes.
+_COARSE = (
+    "found with each number of the machine 10 % better, since smaller changes have messages meet "
+    "in another order; the parts of the time are rough"
+)
 
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
@@ -198,7 +205,7 @@ def _with_elasticities(
 
     What the solver itself names is then among the details.
     """
-    from parcast.comparison.elasticities import REST, Solved, elasticities, is_affordable
+    from parcast.comparison.elasticities import Solved, elasticities, is_affordable
 
     solved = {
         index: Solved(question, task, outcome)
@@ -207,16 +214,23 @@ def _with_elasticities(
         )
         if isinstance(task, Task) and is_affordable(registry, task, outcome)
     }
-    shares = elasticities(registry, list(solved.values()), resolve_task, tell)
+    results = elasticities(registry, list(solved.values()), resolve_task, tell)
     rows = list(rows)
-    for index, parts in zip(solved, shares, strict=True):
-        row = rows[index]
-        if parts:
-            named = {"binding": row.binding} if row.binding else {}
-            details = {**row.details, "elasticities": parts, **named}
-            keys = [key for key in parts if key != REST]
-            rows[index] = attrs.evolve(row, binding=keys[0] if keys else None, details=details)
+    for index, explained in zip(solved, results, strict=True):
+        if explained is not None:
+            rows[index] = _explained(rows[index], explained)
     return rows
+
+
+def _explained(row: Row, explained: Elasticities) -> Row:
+    from parcast.comparison.elasticities import COARSE_STEP
+
+    named = {"binding": row.binding} if row.binding else {}
+    details = {**row.details, "elasticities": explained.parts, **named}
+    notes = row.notes
+    if explained.step == COARSE_STEP:
+        notes = (*notes, f"bottleneck: {_COARSE}")
+    return attrs.evolve(row, binding=explained.largest, details=details, notes=notes)
 
 
 def _finite(seconds: float | None) -> float | None:

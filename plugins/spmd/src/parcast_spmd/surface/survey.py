@@ -71,6 +71,7 @@ def survey(
         results = registry.compare(
             workload, machine, p=p, d=d, solvers=solver, settings=settings,
             over={setting.name: setting.values for setting in over}, tell=tell,
+            elasticities=False,  # the map shows parts
         )  # fmt: skip
         combinations = list(product(*(setting.number for setting in over)))
         each = len(results.rows) // len(combinations)
