@@ -83,7 +83,7 @@ class Results:
                 part.name: [_part(row.parts, part.name) for row in self.rows]
                 for part in attrs.fields(Parts)
             },
-            "bottleneck": [row.binding or "" for row in self.rows],
+            "bottleneck": [_bottleneck(row) for row in self.rows],
             "price": [price_text(row) for row in self.rows],
             "energy": [energy_text(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],
@@ -123,6 +123,16 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+#: The part of the time that a solver means by the name of what is busy then. Where nobody asked
+#: which number of the machine decides, tables name the part: a processor may wait for its memory.
+_PART_OF = {"processor": "compute", "network": "communication", "storage": "io"}
+
+
+def _bottleneck(row: Row) -> str:
+    """Return the number of the machine that decides, or the largest part of the time."""
+    return _PART_OF.get(row.binding or "", row.binding or "")
 
 
 def _percent(part: float | None) -> str:
