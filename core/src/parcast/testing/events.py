@@ -229,10 +229,10 @@ class _Simulation:
                 yield from self.alone(rank, order, operation)
 
     def work(self, rank: int, operation: Operation) -> float:
-        arguments, costs, speed = operation.arguments, self.costs, self.speed[rank]
+        arguments, costs = operation.arguments, self.costs
         if operation.op == "elapse":
-            return arguments["seconds"] / speed  # type: ignore[no-any-return]
-        seconds: float = arguments["flops"] / (costs.rate * speed)
+            return arguments["seconds"]  # type: ignore[no-any-return]
+        seconds: float = arguments["flops"] / (costs.rate * self.speed[rank])
         if costs.memory_bandwidth is not None:
             seconds = max(seconds, arguments["bytes"] / costs.memory_bandwidth * self.sharing[rank])
         if costs.core_bandwidth is not None:

@@ -171,6 +171,7 @@ def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phas
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
     seconds = float(counts.seconds.max()) + _own_overhead(counts, costs)
+    seconds *= float(costs.placement.speed.min())  # work, which phases divide by the speed again
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 
     def number(value: float, dimension: str) -> Formula:

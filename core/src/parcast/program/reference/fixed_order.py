@@ -58,19 +58,18 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
     InvalidPointError
         If processes wait for each other for ever.
     """
-    speed = costs.placement.speed.tolist()
     processes = steps_of(unrolled, costs)
-    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(processes)]
+    lists = [list(_fixed(steps)) for steps in processes]
     was = tuple(step.operation.op for steps in processes for step in steps)
     return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
 
 
-def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
+def _fixed(steps: Sequence[Step]) -> Iterator[Operation]:
     positions = {step.order: position for position, step in enumerate(steps)}
     for step in steps:
         operation = step.operation
         if operation.op in _TIMED:
-            yield Operation(operation.site, "elapse", {"seconds": step.seconds * speed})
+            yield Operation(operation.site, "elapse", {"seconds": step.seconds})
         elif operation.arguments.get("src") == ANY:
             yield Operation(
                 operation.site, operation.op, {**operation.arguments, "src": step.source}

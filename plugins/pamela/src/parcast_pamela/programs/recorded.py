@@ -63,7 +63,7 @@ def _demands(
         elif block.op == "compute":
             alone[ranks] += costs.compute(ranks, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
-            alone[ranks] += costs.elapse(ranks, arguments["seconds"])
+            alone[ranks] += arguments["seconds"]
         elif block.op in {"read", "write"}:
             pieces = np.broadcast_to(costs.piece(arguments["bytes"], arguments["file"]), len(ranks))
             alone[ranks] += pieces
@@ -100,9 +100,7 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
             times = [costs.compute(rank, flops, moved) for rank in distinct]
             seconds[tasks] += np.min(times, axis=0)
         elif block.op == "elapse":
-            seconds[tasks] += np.min(
-                [costs.elapse(r, arguments["seconds"]) for r in distinct], axis=0
-            )
+            seconds[tasks] += arguments["seconds"]
         elif block.op in {"read", "write"}:
             seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])
     return [float(value) for value in seconds]
