@@ -68,10 +68,9 @@ def disturbed(made, gap):
     How long files make it wait is as without, which the notes say.
     """
     fixed = frozen(made.expanded, made.costs).unrolled
-    speed, lists = made.costs.placement.speed.tolist(), []
+    more, lists = Operation(0, "elapse", {"seconds": gap}), []
     for rank, operations in enumerate(fixed.by_rank()):
         found, place, busy = [], [], 0.0
-        more = Operation(0, "elapse", {"seconds": gap * speed[rank]})
         for one in operations:
             if one.op == "compute":
                 busy += made.costs.compute(rank, one.arguments["flops"], one.arguments["bytes"])

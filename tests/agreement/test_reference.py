@@ -6,6 +6,7 @@ the table "What must agree" that it holds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from random import Random
@@ -134,7 +135,7 @@ def seconds_alone(operation: Operation, costs: Costs) -> float:
         case "compute":
             return float(costs.compute(0, given["flops"], given["bytes"]))
         case "elapse":
-            return given["seconds"] / costs.placement.speed[0]
+            return given["seconds"]
         case "read" | "write":
             return costs.piece(given["bytes"], given["file"])
     return 0
@@ -159,10 +160,19 @@ def no_later(first: Reference, second: Reference) -> bool:
 @pytest.mark.parametrize("contention", CONTENTION)
 def test_row_8_all_times_scaled_scale_the_answer(contention):
     for made in random_programs(60, contention=contention, wildcards=True):
-        plain, slow = by_sweep(made.expanded, made.costs), by_sweep(made.expanded, slowed(made))
+        plain, slow = (
+            by_sweep(made.expanded, made.costs),
+            by_sweep(longer(made).expanded, slowed(made)),
+        )
         assert slow.time == 8 * plain.time, made.source
         assert slow.ends == tuple(8 * end for end in plain.ends)
         assert slow.parts == tuple(parts * 8 for parts in plain.parts), made.source
+
+
+def longer(made: RandomProgram) -> RandomProgram:
+    """Return a program that lets eight times as much time elapse."""
+    source = re.sub(r"elapse\((.*)\)$", r"elapse(8 * (\1))", made.source, flags=re.MULTILINE)
+    return attrs.evolve(made, source=source)
 
 
 def slowed(made: RandomProgram) -> Costs:

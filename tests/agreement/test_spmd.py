@@ -40,7 +40,6 @@ def machine(**network):
 @pytest.mark.parametrize("overhead", [0, 2**-8])
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_spmd_equals_the_reference_on_balanced_programs(exchange, overhead, p):
-    statement = EXCHANGES[exchange].replace("rank ^ 1", "(rank + 1 - 2 * (rank % 2))")
     workload = read_source(
         f"""
 def program(rank, size):
@@ -48,7 +47,7 @@ def program(rank, size):
         compute(2**22 / size)
         elapse(2**-5)
         if size > 1:
-            {statement.strip()}
+            {EXCHANGES[exchange].strip()}
 """
     )
     asked = machine(overhead=overhead)
@@ -94,3 +93,27 @@ def test_spmd_equals_the_reference_on_random_balanced_programs(programs):
             matched_program(query).unrolled, Costs.of(query, ("compute", "messages"))
         )
         assert row.time == pytest.approx(reference.time, rel=1e-12), source
+
+
+@pytest.mark.parametrize("p", [1, 4, 16])
+@pytest.mark.parametrize("weight", [0.5, 1.0, 4.0])
+def test_spmd_counts_the_speed_of_nodes_once_and_of_what_elapses_never(weight, p):
+    workload = read_source(
+        """
+def program(rank, size):
+    for step in range(16):
+        compute(2**22 / size)
+        elapse(2**-5)
+        barrier()
+"""
+    )
+    table = {
+        "name": "nodes",
+        "processor": {"rate": 2**20},
+        "nodes": {"groups": [{"count": 16, "weight": weight}]},
+        "network": {"startup": 2**-6, "bandwidth": 2**20},
+    }
+    (row,) = REGISTRY.compare(workload, REGISTRY.machine(table), p=p, solvers="spmd").rows
+    query = Query(workload=workload, machine=REGISTRY.machine(table), p=p)
+    reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
+    assert row.time == reference.time

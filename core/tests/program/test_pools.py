@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from parcast import Query, Registry, Status
 from parcast.errors import FileError, InvalidPointError, UnsupportedError
 from parcast.model.costs import Costs
+from parcast.model.following import WHOLE_NETWORK
 from parcast.model.machine import Machine, Network, Processor
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
@@ -141,9 +143,12 @@ def program(rank, size):
     ("call", "said"),
     [
         ("pool(8)", "a loop goes over range(...), or pool(range(...)), only"),
-        ("pool()", "pool() takes a range(...) and bytes="),
-        ("pool(range(8), 5)", "pool() takes a range(...) and bytes="),
-        ("pool(range(8), bytes=1, tag=2)", "pool() takes a range(...) and bytes="),
+        ("pool()", "pool() takes a range(...), bytes=, result= and master="),
+        ("pool(range(8), 5)", "pool() takes a range(...), bytes=, result= and master="),
+        (
+            "pool(range(8), bytes=1, tag=2)",
+            "pool() takes a range(...), bytes=, result= and master=",
+        ),
     ],
 )
 def test_how_a_pool_is_written_is_said(call, said):
@@ -203,3 +208,110 @@ def test_what_timing_decides_can_be_fixed_and_takes_as_long():
         known = by_sweep(made.expanded, made.costs)
         assert by_events(fixed, made.costs).ends == known.ends, made.source
     assert decided > 100
+
+
+FARM = """
+def program(rank, size, tasks=5):
+    for task in pool(range(tasks), bytes=8 * task, result=4, master=1):
+        compute(10 * (task + 1))
+"""
+
+WRITTEN_OUT = """
+def program(rank, size, tasks=5):
+    if rank == 1:
+        for message in range(tasks + size - 1):
+            recv(ANY, 1)
+            send(0, 8 * message if message < tasks else 0, 2)
+    else:
+        for task in range(tasks):
+            send(1, 4 if task > 0 else 0, 1)
+            recv(1, 2)
+            compute(10 * (task + 1))
+        send(1, 4 if tasks > 0 else 0, 1)
+        recv(1, 2)
+"""
+
+
+@pytest.mark.parametrize("tasks", [0, 1, 5])
+@pytest.mark.parametrize("changes", [{}, {"eager_limit": 2.0}, {"eager": "waits"}])
+def test_a_master_and_one_worker_are_what_one_would_write_out(tasks, changes):
+    parts = {**MACHINE.parts, "network": attrs.evolve(MACHINE.parts["network"], **changes)}
+    machine = attrs.evolve(MACHINE, parts=parts)
+    found = []
+    for source in (FARM, WRITTEN_OUT):
+        query = attrs.evolve(asked(source, 2, tasks=tasks), machine=machine)
+        unrolled = matched_program(query, pools=True).unrolled
+        costs = Costs.of(query, unrolled.needs(), WHOLE_NETWORK)
+        found.append(by_sweep(unrolled, costs))
+        assert found[-1] == by_events(unrolled, costs)
+    assert found[0] == found[1]
+
+
+def test_a_master_answers_one_after_another_in_the_order_of_arrivals():
+    source = """
+def program(rank, size):
+    elapse(rank)
+    for task in pool(range(2), master=0):
+        compute(100)
+"""
+    # to ask takes 1 + 2; the master then takes 1 + 1 for each, and the answer 2 + 1
+    first, second = 1 + 3, 1 + 3 + 2  # when the master begins with each
+    ends = [first + 5 + 100 + 3 + 5, second + 5 + 100 + 3 + 5]
+    assert answer(source, 3).ends == (ends[1] - 3, *ends)
+
+
+def test_where_nobody_else_comes_the_master_does_all_tasks_in_their_order():
+    assert answer(FARM.replace("master=1", "master=0"), 1).ends == (10 + 20 + 30 + 40 + 50,)
+    source = FARM.replace("    for", "    if rank == 1:\n      for").replace(
+        "        comp", "          comp"
+    )
+    assert answer(source, 4).ends == (0, 150, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("pool(range(4), result=8)", "results are sent to a master; name it"),
+        ("pool(range(4), master=rank)", "a task reads rank"),
+        ("pool(range(4), master=size)", "has as its master 4, outside 0 .. 3"),
+        ("pool(range(4), master=0.5)", "has as its master 0.5, where only whole numbers go"),
+        ("pool(range(4), master=0, result=-1)", "gives result -1; an amount cannot be negative"),
+    ],
+)
+def test_what_a_master_cannot_be_is_refused_with_its_line(line, sentence):
+    source = f"def program(rank, size):\n    for task in {line}:\n        compute(1)\n"
+    with pytest.raises((FileError, InvalidPointError), match=r"program:2: ") as error:
+        answer(source, 4)
+    assert sentence in str(error.value)
+
+
+def test_a_master_who_does_not_come_is_refused():
+    source = """
+def program(rank, size):
+    if rank > 0:
+        for task in pool(range(4), master=0):
+            compute(1)
+"""
+    sentence = "rank 1 comes to a pool whose master is rank 0, which does not come"
+    with pytest.raises(InvalidPointError, match=sentence):
+        answer(source, 4)
+
+
+@pytest.mark.parametrize("wildcard", ["2", "ANY"])
+@pytest.mark.parametrize("late", [0, 1])
+def test_who_waits_in_a_pool_for_one_who_waits_elsewhere_is_found(late, wildcard):
+    """A worker leaves once the master is there; the master not before all workers were."""
+    source = f"""
+def program(rank, size):
+    if rank == {late}:
+        recv({wildcard}, 3)
+    for task in pool(range(2), master=0):
+        compute(1)
+    if rank == 2:
+        send({late}, 8, 3)
+"""
+    if late == 0:
+        with pytest.raises(InvalidPointError, match="the program never ends"):
+            answer(source, 3)
+    else:
+        assert answer(source, 3).time > 0

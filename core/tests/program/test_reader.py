@@ -176,7 +176,7 @@ BAD = {
     "print": (body("print(n)"), "a program prints nothing; see what it does"),
     "int": (body("compute(int(n))"), r"there is no function 'int'; write floor\(x\)"),
     "module": (body("compute(np.sqrt(n))"), r"'np.sqrt' is not allowed in a formula; write sqrt"),
-    "shift": (body("compute(n << 2)"), "'<<' is not allowed"),
+    "matrix product": (body("compute(n @ 2)"), "'@' is not allowed"),
     "starred": (body("send(*n)"), "takes at most 3 plain arguments"),
     "method": (body("comm.send(1, 2)"), "'comm.send' is no operation; write send"),
     "targets": (body("a, b = 1, 2"), "assigns to one variable"),

@@ -297,11 +297,11 @@ def test_any_takes_the_messages_of_one_sender_that_are_ready_at_one_time_in_thei
     assert evaluate(call(source, 3), costs(3, eager_limit=0)).ends == (10, 10, 9)
 
 
-def test_speed_divides_compute_and_elapse_but_not_memory(evaluate):
+def test_speed_divides_compute_but_neither_elapse_nor_memory(evaluate):
     machine = costs(3, node=[0, 0, 1], speed=[2, 1, 1], memory_bandwidth=4)
     assert evaluate(call(program("compute(8)"), 3), machine).ends == (4, 8, 8)
     assert evaluate(call(program("compute(8, 24)"), 3), machine).ends == (12, 12, 8)
-    assert evaluate(call(program("elapse(8)"), 3), machine).ends == (4, 8, 8)
+    assert evaluate(call(program("elapse(8)"), 3), machine).ends == (8, 8, 8)
 
 
 def test_time_and_parts_count_from_the_latest_start(evaluate):

@@ -42,8 +42,9 @@ class _Strict(ast.NodeTransformer):
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
-        if isinstance(node.op, ast.Pow):
-            return ast.Call(ast.Name("power", ast.Load()), [node.left, node.right], [])
+        strict = {ast.Pow: "power", ast.LShift: "shifted"}.get(type(node.op))
+        if strict:
+            return ast.Call(ast.Name(strict, ast.Load()), [node.left, node.right], [])
         return node
 
     def visit_Assign(self, node):
@@ -54,7 +55,8 @@ class _Strict(ast.NodeTransformer):
 
 
 STRICT = """
-from parcast.quantities.expressions import power
+from parcast.quantities.expressions import OPERATORS, power
+shifted = OPERATORS["<<"]
 def finite(x):
     if not math.isfinite(x):
         raise OverflowError
@@ -143,6 +145,23 @@ def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size
         (4, ["x = 10.0**(150 * rank)"], "at p=4 rank 3 meets an overflow"),
         (4, ["x = 1e200 * 10.0**(50 * rank)"], "rank 3 meets an overflow: a value that no finite"),
         (4, ["x = sqrt(rank - 2)"], "rank 0 cannot compute sqrt(-2): "),
+        (4, ["x = rank ^ size / 2"], "rank 0 cannot compute '^': '^' takes whole numbers, and 2.0"),
+        (4, ["x = ~(rank / 1)"], "rank 0 cannot compute '~': '~' takes whole numbers, and 0.0"),
+        (
+            4,
+            ["x = 1 << rank - 2"],
+            "rank 0 cannot compute '<<': '<<' shifts by 0 or more bits, not",
+        ),
+        (
+            4,
+            ["x = 8 >> 2 - rank"],
+            "rank 3 cannot compute '>>': '>>' shifts by 0 or more bits, not",
+        ),
+        (
+            4,
+            ["x = 1 << rank * 2000"],
+            "rank 3 cannot compute '<<': '<<' gives more than 4,096 bits",
+        ),
         (4, ["x = (rank - 2)**0.5"], "rank 0 cannot compute '**': -2 to the power 0.5 is not a r"),
         (
             8,
@@ -180,6 +199,26 @@ def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size
 )
 def test_a_point_without_meaning_is_told_with_line_rank_and_value(size, lines, sentence):
     assert sentence in refusal(*lines, size=size)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(["^", "&", "|", "<<", ">>"]),
+    st.lists(st.integers(-(2**70), 2**70) | st.integers(-9, 9), min_size=2, max_size=6),
+    st.integers(0, 80) | st.integers(-3, 70),
+)
+def test_operators_on_bits_give_what_python_gives_on_every_rank(sign, numbers, other):
+    """In 64 bits, where numpy computes, as beyond."""
+    listed = " + ".join(f"({x}) * (rank == {r})" for r, x in enumerate(numbers))
+    lines = [f"x = {listed}", f"x = x {sign} ({other})", "y = ~x", "barrier(color=x % 2**61)"]
+    try:
+        found = unrolled(program(*lines, "barrier(color=y % 2**61)"), len(numbers))
+    except InvalidPointError:
+        assert other < 0
+        assert sign in {"<<", ">>"}
+        return
+    expected = [eval(f"({x}) {sign} ({other})") for x in numbers]
+    assert values(found, "color") == [[x % 2**61, ~x % 2**61] for x in expected]
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,41 @@ def test_accesses_take_their_time_at_the_disks():
     assert bound(query).time == reference(query) == 3.0
 
 
+SHIFTED = (
+    "for k in range(n):\n    compute({})\n    sendrecv((rank + 1) % size, {}, (rank - 1) % size)"
+)
+
+
+def test_shifts_are_powers_of_two_in_pamela():
+    texts = []
+    for source in (
+        SHIFTED.format("(1 << k) * 2**20", "2**26 >> k"),
+        SHIFTED.format("1 * 2**k * 2**20", "2**26 // 2**k"),
+    ):
+        query = query_of(source, 4)
+        texts.append(model(query.workload, query, "free", stated=False)[0])
+        assert bound(query).time <= reference(query)
+    assert "2^k" in texts[0]
+    assert texts[0] == texts[1]
+
+
+BUTTERFLY = (
+    "for k in range(2):\n    compute(2**20 * (1 + (rank & 1 | k)))\n"
+    "    sendrecv(rank ^ (1 << k), 2**20, rank ^ (1 << k))"
+)
+
+
+def test_a_program_of_bits_that_pamela_has_no_word_for_is_bounded_in_numbers():
+    written_out = BUTTERFLY.replace("rank & 1 | k", "max(rank % 2, k)").replace(
+        "rank ^ (1 << k)", "(rank + 2**k if rank // 2**k % 2 == 0 else rank - 2**k)"
+    )
+    found = bound(query_of(BUTTERFLY, 4))
+    assert found.lower == found.time
+    assert found.time <= reference(query_of(BUTTERFLY, 4)) * (1 + 1e-9)
+    assert reference(query_of(BUTTERFLY, 4)) == reference(query_of(written_out, 4))
+    assert found.time >= 0.9 * bound(query_of(written_out, 4)).time
+
+
 @pytest.mark.parametrize(
     ("source", "ratio"),
     [
@@ -212,6 +247,7 @@ def test_with_barriers_nothing_overlaps(source, ratio):
         ("for i in range(0, n, rank + 1):\n    compute(1)", "free", "the loop's step differs"),
         ("compute(1)\nstart()\ncompute(1)", "barrier", "no form barrier: it is timed from start()"),
         ("compute(n * (rank and 3))", "free", "'and' of numbers"),
+        ("compute(rank ^ 3)", "barrier", "no form barrier: PAMELA has no word for '^' on the bits"),
         ("for i in range(rank):\n    compute(1)", "barrier", "made.py:2: each process has its own"),
         ("barrier(color=rank % 2)", "barrier", "made.py:2: the size of a group by color"),
         (

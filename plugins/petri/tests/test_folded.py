@@ -32,13 +32,13 @@ def by_chance(random: Random) -> str:
     lines = ["def program(rank, size):"]
     for _ in range(random.randint(1, 4)):
         count, step = random.randint(1, 6), random.randint(1, 3)
-        body = [f"elapse({random.randint(0, 8) / 8} * (1 + rank % {random.randint(1, 3)}))"]
+        body = [f"compute({random.randint(0, 8)} * (1 + rank % {random.randint(1, 3)}))"]
         exchange = [f"send((rank + {step}) % size, 16)", f"recv((rank - {step}) % size)"]
         if random.random() < 0.4:
             exchange = [f"sendrecv((rank + {step}) % size, 16, (rank - {step}) % size)"]
         elif random.random() < 0.3:
             exchange = [f"isend((rank + {step}) % size, 16)", f"r = irecv((rank - {step}) % size)",
-                        f"elapse({random.randint(1, 8) / 8})", "waitall()"]  # fmt: skip
+                        f"compute({random.randint(1, 8)})", "waitall()"]  # fmt: skip
         if random.random() < 0.3:
             exchange.append(f"compute({random.randint(1, 9)})")
         lines.append(f"    for step in range({count}):")

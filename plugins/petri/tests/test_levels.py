@@ -17,21 +17,21 @@ CASES = json.loads((Path(__file__).parent / "loads.json").read_text())
 REGISTRY = Registry([parcast_petri])
 RING = """
 def program(rank, size, s1=0.01, s2=0.1, s3=0.005):
-    elapse(s1)
+    compute(s1)
     send((rank + 1) % size, 1)
-    elapse(s2)
+    compute(s2)
     for step in range(size - 1):
         recv((rank - 1) % size)
-        elapse(s3)
+        compute(s3)
         if step < size - 2:
             send((rank + 1) % size, 1)
-        elapse(s2)
+        compute(s2)
 """
 #: 4 % in CI, less at night (``.ci/nightly``).
 RUNS = {"petri.tolerance": float(os.environ.get("PARCAST_TOLERANCE", "0.04"))}
 FORK = """
 def program(rank, size, work=1):
-    elapse(work)
+    compute(work)
 """
 
 

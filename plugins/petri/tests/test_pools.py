@@ -16,7 +16,7 @@ MACHINE = {
 FARM = '''"""Tasks of 10 s, 4 bytes each."""
 def program(rank, size, tasks=3):
     for task in pool(range(tasks), bytes=4):
-        elapse(10)
+        compute(10)
 '''
 
 

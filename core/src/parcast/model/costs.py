@@ -149,9 +149,9 @@ class Costs:
             seconds = np.maximum(seconds, memory_bytes / self.core_bandwidth)
         return seconds
 
-    def elapse(self, rank: Number, seconds: Number) -> Number:
-        """Return the time that ``seconds`` of a process at speed 1 take here."""
-        return seconds / self.placement.speed[rank]
+    def elapse(self, rank: Number, seconds: Number) -> Number:  # noqa: ARG002  # as compute()
+        """Return what ``elapse`` takes: wall time, the same on every rank."""
+        return seconds
 
     def sending(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its sender busy."""

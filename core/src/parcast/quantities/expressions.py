@@ -73,16 +73,13 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
     ast.Pow: "**",
+    ast.BitXor: "^",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_SIGNS: Mapping[type[ast.AST], str] = {
-    ast.LShift: "'<<'",
-    ast.RShift: "'>>'",
-    ast.BitAnd: "'&'",
-    ast.BitOr: "'|'",
-    ast.Invert: "'~'",
-    ast.MatMult: "'@'",
-}
 #: What to write for Python's functions that are not among `FUNCTIONS`.
 _INSTEAD = {
     "int": "floor(x)",
@@ -93,7 +90,9 @@ _INSTEAD = {
     "sum": "a loop with +=",
     "len": "a parameter",
 }
-_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not", ast.Invert: "~"}
+#: Operators on the bits of whole numbers.
+BITWISE = frozenset({"^", "&", "|", "<<", ">>", "~"})
 
 
 def power(base: Value, exponent: Value) -> Value:
@@ -106,6 +105,25 @@ def power(base: Value, exponent: Value) -> Value:
         msg = f"{base} to the power {exponent} is not a real number"
         raise FormulaError(msg)
     return result
+
+
+def _bitwise(sign: str, compute: Callable[..., Value]) -> Callable[..., Value]:
+    """Return an operator on bits that refuses other numbers than whole ones, in a sentence."""
+
+    def checked(*args: Value) -> Value:
+        for arg in args:
+            if not isinstance(arg, int):
+                hint = "; write // for a whole quotient, or floor(x)"
+                raise FormulaError(f"'{sign}' takes whole numbers, and {arg!r} is none{hint}")
+        if sign in {"<<", ">>"}:
+            number, by = args
+            if by < 0:
+                raise FormulaError(f"'{sign}' shifts by 0 or more bits, not by {shorten(str(by))}")
+            if sign == "<<" and number and by + int(number).bit_length() > LARGEST_BITS:
+                raise FormulaError(f"'<<' gives more than {LARGEST_BITS:,} bits; shift by fewer")
+        return compute(*args)
+
+    return checked
 
 
 #: Functions by name: least and most number of arguments, and what Python computes.
@@ -139,6 +157,12 @@ OPERATORS: Mapping[str, Callable[..., Value]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "^": _bitwise("^", operator.xor),
+    "&": _bitwise("&", operator.and_),
+    "|": _bitwise("|", operator.or_),
+    "<<": _bitwise("<<", operator.lshift),
+    ">>": _bitwise(">>", operator.rshift),
+    "~": _bitwise("~", operator.invert),
 }
 
 
@@ -160,6 +184,8 @@ def parse(text: str) -> Expr:
         raise FormulaError(f"{shorten(text)!r} is not a formula") from None
     if deeper(tree, DEEPEST):
         raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep")
+    if any(isinstance(node, ast.BitXor) for node in ast.walk(tree)):  # as Python, programs have it
+        raise FormulaError("'^' is not a power here; write '**'")
     return from_ast(tree.body)
 
 
@@ -190,8 +216,6 @@ def from_ast(node: ast.expr) -> Expr:
             return Name(name, *at)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
             return Call(BINARY[type(op)], (from_ast(left), from_ast(right)), *at)
-        case ast.BinOp(op=ast.BitXor()):
-            raise FormulaError("'^' is not a power here; write '**'")
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             return Call(_UNARY[type(op)], (from_ast(operand),), *at)
         case ast.BoolOp(op=op, values=values):
@@ -226,7 +250,7 @@ def describe(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return repr(shorten(ast.unparse(node)))
     op: type[ast.AST] = type(getattr(node, "op", node))  # type: ignore[assignment]
-    return names.get(type(node)) or _SIGNS.get(op) or f"the construct {op.__name__}"
+    return names.get(type(node)) or ("'@'" if op is ast.MatMult else f"the construct {op.__name__}")
 
 
 def _finite_literal(value: Value, at: tuple[int, int]) -> Num:
@@ -339,8 +363,8 @@ def spell(expr: Expr) -> str:
             return f"({spell(then)} if {spell(test)} else {spell(otherwise)})"
         case Call("and" | "or" as word, args):
             return f"({f' {word} '.join(map(spell, args))})"
-        case Call("neg" | "pos" | "not" as word, (operand,)):
-            sign = {"neg": "-", "pos": "+", "not": "not "}[word]
+        case Call("neg" | "pos" | "not" | "~" as word, (operand,)):
+            sign = {"neg": "-", "pos": "+", "not": "not ", "~": "~"}[word]
             return f"({sign}{spell(operand)})"
         case Call(f, (left, right)) if f in OPERATORS:
             return f"({spell(left)} {f} {spell(right)})"

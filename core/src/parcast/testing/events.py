@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import count
 
 import attrs
-import numpy as np
 
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
@@ -111,6 +110,7 @@ class _Simulation:
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
         self.tasks_taken: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
+        self.dealt: dict[int, int] = {}  # the task that a master has sent each process
         self.streams = Streams(costs)
         self.changes = 0  # of what is on its way
         self.bus_free: float = 0
@@ -188,7 +188,11 @@ class _Simulation:
                     for spent in self.spent:
                         spent.clear()
                 case "pool":
-                    yield from self.tasks(rank, order, operation.arguments["pool"])
+                    number = operation.arguments["pool"]
+                    master = self.unrolled.pools[number].master
+                    does = self.tasks if master is None else self.work_for_master
+                    does = self.deal if master == rank else does
+                    yield from does(rank, order, number)
                 case "compute" | "elapse" | "read" | "write" | "region":
                     yield from self.alone(rank, order, operation)
                 case _:
@@ -211,8 +215,7 @@ class _Simulation:
         def give() -> None:
             nonlocal task
             task = next(self.tasks_taken[number])
-            available = task < pool.tasks
-            letter.size = np.broadcast_to(pool.bytes, pool.tasks).tolist()[task] if available else 0
+            letter.size = pool.bytes_of(task)
             self.depart(letter)
 
         while True:
@@ -225,14 +228,47 @@ class _Simulation:
             self.charge(rank, "communication", since, self.now)
             if task >= pool.tasks:
                 return
-            for operation in pool.work.rank(task):
+            for operation in pool.lists[task]:
                 yield from self.alone(rank, order, operation)
 
+    def deal(self, rank: int, order: int, number: int) -> _Steps:
+        """Answer whoever sends a message, as often as there are tasks and processes."""
+        pool = self.unrolled.pools[number]
+        for task in range(pool.tasks + pool.workers):
+            letter = yield from self.receive_any(rank, order, pool.tag)
+            yield from self.receive(rank, letter)
+            self.dealt[letter.source] = task
+            yield from self.send_and_wait(rank, order, letter.source, pool.bytes_of(task), pool.tag)
+
+    def work_for_master(self, rank: int, order: int, number: int) -> _Steps:
+        """Send the master nothing, then result after result, and do the tasks that it sends."""
+        pool = self.unrolled.pools[number]
+        assert pool.master is not None
+        size: float = 0
+        while True:
+            yield from self.send_and_wait(rank, order, pool.master, size, pool.tag)
+            letter = self.post(rank, pool.master, pool.tag)
+            yield from self.wait(rank, [letter])
+            yield from self.receive(rank, letter)
+            task = self.dealt[rank]
+            if task >= pool.tasks:
+                return
+            for operation in pool.lists[task]:
+                yield from self.alone(rank, order, operation)
+            size = pool.result_of(task)
+
+    def send_and_wait(self, rank: int, order: int, to: int, size: float, tag: int) -> _Steps:
+        """Send a message as ``send`` does."""
+        arguments = {"dst": to, "bytes": size, "tag": tag}
+        letter = yield from self.send(rank, order, Operation(0, "send", arguments))
+        if not letter.eager:
+            yield from self.wait(rank, [letter])
+
     def work(self, rank: int, operation: Operation) -> float:
-        arguments, costs, speed = operation.arguments, self.costs, self.speed[rank]
+        arguments, costs = operation.arguments, self.costs
         if operation.op == "elapse":
-            return arguments["seconds"] / speed  # type: ignore[no-any-return]
-        seconds: float = arguments["flops"] / (costs.rate * speed)
+            return arguments["seconds"]  # type: ignore[no-any-return]
+        seconds: float = arguments["flops"] / (costs.rate * self.speed[rank])
         if costs.memory_bandwidth is not None:
             seconds = max(seconds, arguments["bytes"] / costs.memory_bandwidth * self.sharing[rank])
         if costs.core_bandwidth is not None:

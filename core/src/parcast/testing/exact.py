@@ -12,7 +12,6 @@ import numpy as np
 from parcast.model.costs import Costs
 from parcast.model.messages import LevelCosts, SizeCosts
 from parcast.program import Operation, Unrolled
-from parcast.program.unroll.blocks import Pool
 
 T = TypeVar("T", Costs, SizeCosts, LevelCosts)
 
@@ -57,7 +56,13 @@ def exact_program(unrolled: Unrolled) -> Unrolled:
     """Return a program with its amounts as fractions, which keep all else exact."""
     lists = [[_exact(operation) for operation in listed] for listed in unrolled.by_rank()]
     pools = tuple(
-        Pool(_column(pool.bytes, pool.tasks), exact_program(pool.work)) for pool in unrolled.pools
+        attrs.evolve(
+            pool,
+            bytes=_column(pool.bytes, pool.tasks),
+            result=_column(pool.result, pool.tasks),
+            work=exact_program(pool.work),
+        )
+        for pool in unrolled.pools
     )
     return attrs.evolve(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), pools=pools)
 

@@ -30,6 +30,7 @@ from parcast.model.machine import (
 from parcast.model.query import Query
 from parcast.program import Program, Unrolled
 from parcast.testing.exact import exact_costs, exact_program
+from parcast.testing.masters import with_masters
 from parcast.testing.networks import with_more
 from parcast.testing.writer import DECIMAL, DYADIC, Numbers, write
 
@@ -121,6 +122,7 @@ def random_program(
     without: Collection[str] = (),
     wildcards: bool = False,
     pools: bool = False,
+    masters: bool = False,
     decimal: bool = False,
     network: bool = False,
     topology: Topology | None = None,
@@ -145,6 +147,8 @@ def random_program(
         Whether messages may be received from ``ANY``.
     pools
         Whether there may be tasks that go to whoever is free.
+    masters
+        Whether processes attend to these, some of the time.
     decimal
         Whether its numbers are decimals, not dyadic.
     network
@@ -183,6 +187,8 @@ def random_program(
         eager=machine.network.eager_limit is None,
         numbers=numbers,
     )
+    if masters:
+        source = with_masters(source, seed, size)
     dealt = [rank // machine.nodes.cores for rank in range(size)]
     shuffled = tuple(random.sample(dealt, size))
     mappings: list[str | tuple[int, ...]] = ["block", "cyclic", shuffled]

@@ -13,6 +13,7 @@ from parcast_pamela_compiler.affine import plus, simple, substitute
 from parcast_pamela_compiler.arrays import Array, Owner, Reference
 from parcast_pamela_compiler.processes import Header
 from parcast_pamela_compiler.source import Source
+from parcast_pamela_compiler.spelling import without_word
 
 
 @attrs.define(eq=False)
@@ -48,6 +49,8 @@ class Scope:
         try:
             expr = from_ast(node)
         except FormulaError:
+            return None
+        if without_word(expr):
             return None
         names: dict[str, Expr] = {}
         for name in names_in(expr):

@@ -18,6 +18,7 @@ _INFIX = {
     "%": ("mod", _TERM, _TERM, _UNARY),
     "**": ("^", 8, _ATOM, _UNARY),
 }
+_BITS = frozenset({"^", "&", "|", "~"})
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _TRUTHS = _COMPARISONS | {"and", "or", "not"}
 
@@ -33,6 +34,13 @@ def spell(expr: Expr, names: Mapping[str, str]) -> str:
         If ``and``, ``or`` or ``not`` of numbers is used as a number.
     """
     return _number(expr, names)[0]
+
+
+def without_word(expr: Expr) -> str:
+    """Return an operator of an expression, on bits, that has no word in PAMELA; or nothing."""
+    if not isinstance(expr, Call):
+        return ""
+    return expr.f if expr.f in _BITS else next(filter(None, map(without_word, expr.args)), "")
 
 
 def truth(expr: Expr, names: Mapping[str, str]) -> str:
@@ -62,6 +70,14 @@ def _number(expr: Expr, names: Mapping[str, str]) -> Text:
             return _number(operand, names)
         case Call(f="isqrt", args=(operand,)):
             return f"floor(sqrt({spell(operand, names)}))", _ATOM
+        case Call(f="<<" | ">>" as sign, args=(left, right)):  # what both do to whole numbers
+            power = Call("**", (Num(2), right), expr.line)
+            return _number(Call("*" if sign == "<<" else "//", (left, power), expr.line), names)
+        case Call(f=f) if f in _BITS:
+            raise UnsupportedError(
+                f"line {expr.line}: PAMELA has no word for {f!r} on the bits of whole numbers; "
+                "write it with //, % and **"
+            )
         case Call(f=f, args=(left, right)) if f in _INFIX:
             word, level, before, after = _INFIX[f]
             sides = _within(_number(left, names), before), _within(_number(right, names), after)

@@ -14,6 +14,7 @@ import numpy as np
 from parcast import UnsupportedError
 from parcast.model import Costs
 from parcast.program import ANY, Unrolled
+from parcast.program.reference import frozen
 
 #: A word and what it needs: ``spend`` a part and seconds; ``send`` and ``post`` the number of a
 #: message that is ready, or whose receive is posted; ``wait`` pairs of a message and the seconds
@@ -58,10 +59,13 @@ def score(unrolled: Unrolled, costs: Costs) -> Score:
         If its times depend on who comes first.
     """
     check_contention(costs)
-    if unrolled.pools:
+    if any(pool.master is None for pool in unrolled.pools):
         raise UnsupportedError(
-            "tasks of a pool go to whichever process is free, which simgrid.flows does not play"
+            "tasks of a pool go to whichever process is free, which simgrid.flows does not play; "
+            "name a master"
         )
+    if unrolled.pools:  # whom the master answers is as the plain run has it
+        unrolled = frozen(unrolled, costs, timed=()).unrolled
     writer = _Writer(unrolled, costs)
     steps = [writer.process(rank) for rank in range(unrolled.size)]
     messages, routes = writer.messages_and_routes()

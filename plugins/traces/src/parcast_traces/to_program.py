@@ -102,11 +102,10 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     gaps = recorded_gaps(trace) if recorded else gaps_of(trace)
     gaps, inside = gaps * (tick_of(trace) if trace.timed else trace.tick or 1.0), _inside(trace)
     offsets = trace.events.offsets
-    speed = np.repeat(place(query).speed, np.diff(offsets))  # `elapse` divides by it
-    if trace.timed:
-        gaps *= speed
+    if not trace.timed and trace.tick is not None:  # work at speed 1, in seconds
+        gaps = gaps / np.repeat(place(query).speed, np.diff(offsets))
     starts = np.array([], np.int64) if content.starts is None else content.starts
-    table, later = _table(trace, gaps, inside * speed, starts)
+    table, later = _table(trace, gaps, inside, starts)
     sites = tuple(Site(name) for name in trace.sites)
     members = [group.tolist() for group in trace.communicators]
     converted = Program(None, folded(table, sites, trace.where, members))

@@ -78,6 +78,8 @@ def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iter
     """Yield what the phase leaves out."""
     if native.pools:
         yield "tasks of a pool are divided evenly: their load imbalance is ignored"
+    if any(pool.master is not None for pool in native.pools):
+        yield "nobody waits for the master of a pool, who attends to one after another"
     if counts.seconds.max() > 1.01 * counts.seconds.mean():
         yield "load imbalance: all processes compute as long as the busiest"
     if any(block.op == "start" for block in native.blocks):
@@ -118,7 +120,7 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
             counts.accesses[at] += 1
             counts.accessed[at] += arguments["bytes"]
         elif block.op == "pool":
-            _share(unrolled.pools[arguments["pool"]], at, costs, counts)
+            _share(unrolled.pools[arguments["pool"]], unrolled.ranks_of(block), costs, counts)
         if block.op in SENDS:
             counts.messages[at] += 1
             counts.bytes[at] += arguments["bytes"]
@@ -129,7 +131,9 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
 
 def _share(pool: Pool, ranks: Any, costs: Costs, counts: Counts) -> None:
     """Count the tasks of a pool as shared out evenly among the processes that come to it."""
-    taking = len(counts.seconds[ranks])
+    if pool.master is not None:
+        ranks = ranks[ranks != pool.master]
+    taking = len(ranks)
     for block in pool.work.blocks:
         arguments = block.arguments
         count = pool.tasks if block.ranks is None else len(block.ranks)
@@ -146,9 +150,19 @@ def _share(pool: Pool, ranks: Any, costs: Costs, counts: Counts) -> None:
             counts.accesses[ranks] += count / taking
             counts.accessed[ranks] += total("bytes") / taking
     requests = pool.tasks / taking + 1  # and the word that there are no more
-    counts.messages[ranks] += 2 * requests
-    counts.bytes[ranks] += float(np.sum(np.broadcast_to(pool.bytes, pool.tasks))) / taking
+    fetched, results = (
+        float(np.sum(np.broadcast_to(column, pool.tasks))) for column in (pool.bytes, pool.result)
+    )
     counts.calls[ranks] += requests
+    if pool.master is None:
+        counts.messages[ranks] += 2 * requests
+        counts.bytes[ranks] += fetched / taking
+        return
+    counts.messages[ranks] += requests
+    counts.bytes[ranks] += results / taking
+    counts.messages[pool.master] += taking * requests
+    counts.bytes[pool.master] += fetched
+    counts.calls[pool.master] += taking * requests
 
 
 def _check_alike(counts: Counts, query: Query) -> None:
@@ -171,6 +185,7 @@ def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phas
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
     seconds = float(counts.seconds.max()) + _own_overhead(counts, costs)
+    seconds *= float(costs.placement.speed.min())  # work, which phases divide by the speed again
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 
     def number(value: float, dimension: str) -> Formula:

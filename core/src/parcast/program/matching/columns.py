@@ -110,6 +110,26 @@ def operation_columns(unrolled: Unrolled) -> Columns:
     )
 
 
+def attended(columns: Columns) -> tuple[Ids, Ids]:
+    """Return which operations wait in a pool with a master, and which they need to have started.
+
+    That is of all others the master's, and of the master's theirs.
+    """
+    pools, rows = columns.unrolled.pools, np.flatnonzero(columns.op == CODE["pool"])
+    blocks, order = columns.unrolled.blocks, columns.order[rows]
+    waiting, needed = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for ordinal in np.unique(order).tolist():
+        pool = pools[blocks[ordinal].arguments["pool"]]
+        if pool.master is None:
+            continue
+        ids = rows[order == ordinal]
+        at_master = columns.rank_of(ids) == pool.master
+        others, master = ids[~at_master], np.repeat(ids[at_master], pool.workers)
+        waiting += [others, master]
+        needed += [master, others]
+    return np.concatenate(waiting), np.concatenate(needed)
+
+
 def _offsets(size: int, distinct: Sequence[Block], times: Any) -> tuple[Ids, Ids]:
     """Return where each rank's operations start, and where its waited-for requests do."""
     counts, waits = np.zeros((2, size + 1), np.int64)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from parcast.errors import InvalidPointError
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.channels import Matching, match
-from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, operation_columns
+from parcast.program.matching.columns import (
+    CODE,
+    NONE,
+    OPS,
+    Columns,
+    Ids,
+    attended,
+    operation_columns,
+)
 from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import Collective, expand, find_collectives
 from parcast.program.matching.wavefront import Needs, stuck_in
@@ -101,16 +109,20 @@ def needs(table: Columns, matching: Matching, eager_limit: float) -> Needs:
     leave = np.flatnonzero(table.among({"send", "sendrecv"}) & late)
     receives, sends = kinds == CODE["irecv"], (kinds == CODE["isend"]) & late[requests]
     met = matching.received_from, matching.sent_to
-    needed = [met[0][arrive], met[0][requests[receives]], met[1][leave], met[1][requests[sends]]]
-    waiting = [arrive, waits[receives], leave, waits[sends]]
-    rendezvous = np.repeat([False, False, True, True], [len(part) for part in needed])
+    asking, asked = attended(table)
+    needed = [
+        *(met[0][arrive], met[0][requests[receives]], asked),
+        *(met[1][leave], met[1][requests[sends]]),
+    ]
+    waiting = [arrive, waits[receives], asking, leave, waits[sends]]
+    rendezvous = np.repeat([False, False, False, True, True], [len(part) for part in needed])
     return Needs(np.concatenate(waiting), np.concatenate(needed), rendezvous)
 
 
 def in_block_order(table: Columns, waits: Needs) -> bool:
     """Return whether all that is needed starts in an earlier block, or in one exchange."""
     waiting_at, needed_at = table.order[waits.waiting], table.order[waits.needed]
-    exchange = table.op[waits.waiting] == CODE["sendrecv"]
+    exchange = table.among({"sendrecv", "pool"})[waits.waiting]
     # in one block all exchanges start together; one block has one operation
     return bool(np.all((needed_at < waiting_at) | ((needed_at == waiting_at) & exchange)))
 

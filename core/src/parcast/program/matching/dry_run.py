@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast.program.matching.columns import CODE, Columns
+from parcast.program.matching.columns import CODE, Columns, attended
 from parcast.program.source.operations import ANY, RECEIVES, SENDS
 
 _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVES))
@@ -58,9 +58,16 @@ class _Messages:
         pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
+        self.begun: set[int] = set()  # operations that wait for each other in pools
+        self.needs: dict[int, list[int]] = defaultdict(list)
+        for waiting, needed in zip(*(ids.tolist() for ids in attended(columns)), strict=True):
+            self.needs[waiting].append(needed)
 
     def start(self, x: int, rank: int) -> Iterator[int]:
         """Begin an operation; yield the ranks of those that got a partner by it."""
+        if x in self.needs:
+            self.begun.add(x)
+            yield from (self.rank_of[other] for other in self.needs[x])
         if self.op[x] in _SENDS:
             channel = self._channel(rank, self.dst[x], self.tag[x])
             if channel[0] == ANY and self.late[x]:
@@ -101,6 +108,8 @@ class _Messages:
 
     def over(self, x: int) -> bool:
         """Return whether an operation that has begun can end."""
+        if x in self.needs:
+            return self.begun.issuperset(self.needs[x])
         if self.op[x] in (CODE["wait"], CODE["waitall"]):
             return all(map(self._met, self.requests[x]))
         return self.op[x] in (CODE["isend"], CODE["irecv"]) or self._met(x)

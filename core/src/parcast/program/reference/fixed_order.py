@@ -7,7 +7,7 @@ files waits for its disk, are those of the plain run on the machine
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import attrs
 
@@ -41,10 +41,11 @@ class Frozen:
     was: tuple[str, ...]  #: what each operation was before, rank after rank
 
 
-def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
+def frozen(unrolled: Unrolled, costs: Costs, timed: Collection[str] = _TIMED) -> Frozen:
     """Return a program in which nothing is left to timing, and which takes as long here.
 
-    Access to files, and what it takes to fetch a task, become ``elapse``.
+    Access to files, and what it takes to fetch a task, become ``elapse``; what a master receives
+    and sends become receives and sends with a partner.
 
     Parameters
     ----------
@@ -52,25 +53,29 @@ def frozen(unrolled: Unrolled, costs: Costs) -> Frozen:
         A program whose collectives are expanded.
     costs
         What the machine charges.
+    timed
+        Operations that become ``elapse``; all others stay.
 
     Raises
     ------
     InvalidPointError
         If processes wait for each other for ever.
     """
-    speed = costs.placement.speed.tolist()
-    processes = steps_of(unrolled, costs)
-    lists = [list(_fixed(steps, speed[rank])) for rank, steps in enumerate(processes)]
+    processes = [
+        [step for step in steps if step.operation.op != "pool" or step.seconds]
+        for steps in steps_of(unrolled, costs)
+    ]
+    lists = [list(_fixed(steps, timed)) for steps in processes]
     was = tuple(step.operation.op for steps in processes for step in steps)
     return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
 
 
-def _fixed(steps: Sequence[Step], speed: float) -> Iterator[Operation]:
+def _fixed(steps: Sequence[Step], timed: Collection[str]) -> Iterator[Operation]:
     positions = {step.order: position for position, step in enumerate(steps)}
     for step in steps:
         operation = step.operation
-        if operation.op in _TIMED:
-            yield Operation(operation.site, "elapse", {"seconds": step.seconds * speed})
+        if operation.op in timed:
+            yield Operation(operation.site, "elapse", {"seconds": step.seconds})
         elif operation.arguments.get("src") == ANY:
             yield Operation(
                 operation.site, operation.op, {**operation.arguments, "src": step.source}

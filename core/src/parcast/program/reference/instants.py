@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 #: Relative to a time, how much later another one may be and still be the same: 1.2e-10. A million
@@ -41,26 +42,28 @@ def by_arrival(ends: list[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, Any, Any
 class Requests:
     """What asks to be served, in the order in which it is.
 
-    The requests of one instant are by rank and place; those that come up while it lasts go
-    among them.
+    The requests of one instant are by rank and place, of one place as they came up; those that
+    come up while it lasts go among them.
     """
 
     def __init__(self) -> None:
-        self._later: list[tuple[Any, int, int, Callable[[Any], None]]] = []
-        self._now: list[tuple[int, int, Any, Callable[[Any], None]]] = []
+        self._later: list[tuple[Any, int, int, int, Callable[[Any], None]]] = []
+        self._now: list[tuple[int, int, int, Any, Callable[[Any], None]]] = []
         self._until: Any = 0  #: the end of the instant of what is in ``_now``
+        self._count = count()
 
     def add(self, time: Any, rank: int, order: int, serve: Callable[[Any], None]) -> None:
         """Ask to be served at a time or after it."""
+        number = next(self._count)
         if self._now and time <= self._until:
-            heapq.heappush(self._now, (rank, order, time, serve))
+            heapq.heappush(self._now, (rank, order, number, time, serve))
         else:
-            heapq.heappush(self._later, (time, rank, order, serve))
+            heapq.heappush(self._later, (time, rank, order, number, serve))
 
     def time(self) -> Any:
         """Return when the first of all asks, or None if there is none."""
         if self._now:
-            return self._now[0][2]
+            return self._now[0][3]
         return self._later[0][0] if self._later else None
 
     def serve(self) -> None:
@@ -68,7 +71,7 @@ class Requests:
         if not self._now:
             self._until = end_of_instant(self._later[0][0])
             while self._later and self._later[0][0] <= self._until:
-                time, rank, order, serve = heapq.heappop(self._later)
-                heapq.heappush(self._now, (rank, order, time, serve))
+                time, rank, order, number, serve = heapq.heappop(self._later)
+                heapq.heappush(self._now, (rank, order, number, time, serve))
         *_, time, serve = heapq.heappop(self._now)
         serve(time)

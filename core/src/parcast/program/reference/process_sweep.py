@@ -56,6 +56,7 @@ class _Sweep:
         self.node = costs.placement.node.tolist()
         self.processes = [Process(list(enumerate(operations))) for operations in unrolled.by_rank()]
         self.tasks_taken: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
+        self.answers: dict[int, int] = {}  # of masters: the task that each process was sent
         self.mailboxes: dict[tuple[int, int], Mailbox] = defaultdict(Mailbox)
         self.wildcards: dict[int, tuple[Receive, Mailbox]] = {}
         self.requests = Requests()
@@ -133,12 +134,11 @@ class _Sweep:
                 process.blocked = True
                 serve = partial(self.access, rank, arguments["bytes"], arguments["file"])
                 self.ask(process.clock, rank, order, serve)
-            case "pool":
-                process.blocked = True
-                process.spend("communication", process.clock + _plain(costs.sending(0)))
-                arrival = process.clock + _plain(costs.latency(rank, 0, 0))
-                serve = partial(self.give, rank, order, operation)
-                self.ask(arrival, rank, order, serve)
+            case "pool" if self.unrolled.pools[arguments["pool"]].master is None:
+                self.fetch(rank, process, order, operation)
+            case "pool" | "answer":
+                attend = self.attend if operation.op == "pool" else self.answer
+                attend(rank, process, order, operation)
             case "start":
                 self.start = max(self.start, process.clock)
             case "region":
@@ -278,6 +278,13 @@ class _Sweep:
         process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
         process.blocked = False
 
+    def fetch(self, rank: int, process: Process, order: int, operation: Operation) -> None:
+        """Ask for the next task of a pool."""
+        process.blocked = True
+        process.spend("communication", process.clock + _plain(self.costs.sending(0)))
+        arrival = process.clock + _plain(self.costs.latency(rank, 0, 0))
+        self.ask(arrival, rank, order, partial(self.give, rank, order, operation))
+
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
         """Give a process the next task of a pool, or the word that there is none."""
         process, number = self.processes[rank], operation.arguments["pool"]
@@ -285,13 +292,43 @@ class _Sweep:
         process.spend("communication", at)
         if task < pool.tasks:
             self.tasks_taken[number] += 1
-            fetched = _plain(np.broadcast_to(pool.bytes, pool.tasks)[task])
-            again = [(order, work) for work in (*pool.work.rank(task), operation)]
-            process.operations[process.position + 1 : process.position + 1] = again
+            fetched = pool.bytes_of(task)
+            process.insert(order, [*pool.lists[task], operation])
         message = Message(0, order, rank, fetched, True, True, at, asker=rank)
         process.awaited, process.blocked = [message], False
         process.overhead = _plain(self.costs.receiving(fetched))
         self.fly(message, at)
+
+    def attend(self, rank: int, process: Process, order: int, operation: Operation) -> None:
+        """Put what a process does next in a pool with a master, until it comes here again.
+
+        The master takes a message and answers it. Others do the task that the answer was, if one
+        was, and send the result, or nothing at first; then they receive the next answer.
+        """
+        number, site = operation.arguments["pool"], operation.site
+        pool, following = self.unrolled.pools[number], list[Operation]()
+        tag = {"tag": pool.tag}
+        if rank == pool.master:
+            if self.tasks_taken[number] < pool.tasks + pool.workers:
+                taking = Operation(site, "recv", {"src": ANY, **tag})
+                following = [taking, Operation(site, "answer", {"pool": number}), operation]
+        elif (task := self.answers.pop(rank, -1)) < pool.tasks:
+            work, size = ((), 0) if task < 0 else (pool.lists[task], pool.result_of(task))
+            sending = Operation(site, "send", {"dst": pool.master, "bytes": size, **tag})
+            receiving = Operation(site, "recv", {"src": pool.master, **tag})
+            following = [*work, sending, receiving, operation]
+        process.insert(order, following)
+
+    def answer(self, rank: int, process: Process, order: int, operation: Operation) -> None:
+        """Send the next task, or nothing, to whom the last message was from."""
+        number, to = operation.arguments["pool"], process.steps[-1].source
+        pool, task = self.unrolled.pools[number], self.tasks_taken[number]
+        self.tasks_taken[number] += 1
+        self.answers[to] = task
+        arguments = {"dst": to, "bytes": pool.bytes_of(task), "tag": pool.tag}
+        sending = Operation(operation.site, "send", arguments)
+        process.operations[process.position] = order, sending
+        self.send(rank, process, order, sending)
 
     def serve(self) -> bool:
         """Serve the first request, or decide the first wildcard; tell whether there was one.

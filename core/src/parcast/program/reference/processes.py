@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import attrs
@@ -76,6 +77,11 @@ class Process:
     spent: list[tuple[str, float, float]] = attrs.field(factory=list)  #: part, from, to
     since: float = 0  #: when the operation at its place began
     steps: list[Step] = attrs.field(factory=list)
+
+    def insert(self, order: int, operations: Sequence[Operation]) -> None:
+        """Let these come next, all of one place in the program."""
+        after = self.position + 1
+        self.operations[after:after] = [(order, operation) for operation in operations]
 
     def note(self) -> None:
         """Write down the operation at its place, which has ended."""

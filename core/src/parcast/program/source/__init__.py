@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.program.source.attributes import assigned, attributes_of, place
+    from parcast.program.source.attributes import assigned, attributes_of, expressions, place
     from parcast.program.source.operations import (
         ANY,
         COLLECTIVES,
@@ -45,6 +45,7 @@ __all__ = [
     "Tree",
     "assigned",
     "attributes_of",
+    "expressions",
     "nested",
     "place",
 ]

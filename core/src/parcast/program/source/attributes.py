@@ -58,8 +58,9 @@ def expressions(statement: Statement) -> dict[str, Expr]:
             return {"test": test}
         case For(start=start, stop=stop, step=step):
             return {"start": start, "stop": stop, "step": step}
-        case Pool(start=start, stop=stop, step=step, bytes=amount):
-            return {"start": start, "stop": stop, "step": step, "bytes": amount}
+        case Pool(start=start, stop=stop, step=step, bytes=amount, result=result, master=master):
+            attended = {} if master is None else {"result": result, "master": master}
+            return {"start": start, "stop": stop, "step": step, "bytes": amount, **attended}
         case Op(arguments=arguments):
             written = (str, bool, type(None))
             return {k: v for k, v in arguments.items() if not isinstance(v, written)}
@@ -88,7 +89,12 @@ def _flow(
             case Pool(variable=variable, body=inner):
                 bounds = depends["start"] | depends["stop"] | depends["step"]
                 task = {**variables, variable: bounds | {variable}}
-                depends["bytes"] = _roots(statement.bytes, task)
+                depends |= {
+                    name: _roots(expr, task)
+                    for name, expr in expressions(statement).items()
+                    if name in {"bytes", "result"}
+                }
+                result.depends[place(statement)] = depends  # type: ignore[index]
                 _flow(inner, task, control | bounds, result)  # nothing leaves it
 
 

@@ -195,13 +195,20 @@ class Reader:
         call = node.iter
         assert isinstance(call, ast.Call)
         keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-        if len(call.args) != 1 or keywords.keys() - {"bytes"}:
-            self._fail(at[0], "pool() takes a range(...) and bytes=")
+        if len(call.args) != 1 or keywords.keys() - {"bytes", "result", "master"}:
+            self._fail(at[0], "pool() takes a range(...), bytes=, result= and master=")
+        if "result" in keywords and "master" not in keywords:
+            self._fail(at[0], "results are sent to a master; name it: pool(..., result=, master=0)")
         site, self._sites = self._sites, self._sites + 1
         start, stop, step = self._range(call.args[0], at)
-        amount = self._expression(keywords["bytes"]) if keywords else Num(0, *at)
+        amount, result = (
+            self._expression(keywords[name]) if name in keywords else Num(0, *at)
+            for name in ("bytes", "result")
+        )
+        master = self._expression(keywords["master"]) if "master" in keywords else None
         self._variable(name, at[0])
-        pool = Pool(name, start, stop, step, amount, self._body(node.body), site, *at)
+        body = self._body(node.body)
+        pool = Pool(name, start, stop, step, amount, body, site, *at, result, master)
         self._in_pools |= {name: at[0], **dict.fromkeys(assigned(pool.body), at[0])}
         for statement in nested(pool.body):
             if isinstance(statement, Pool):

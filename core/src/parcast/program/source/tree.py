@@ -7,7 +7,7 @@ from functools import cached_property
 
 import attrs
 
-from parcast.quantities.expressions import Expr, Value
+from parcast.quantities.expressions import Expr, Num, Value
 
 #: An argument of an operation: an expression, or what is written out in the source: a file's
 #: or a region's name, the variable of a request, a flag, or None where there is no color.
@@ -39,7 +39,7 @@ class For:
 
 @attrs.frozen
 class Pool:
-    """``for variable in pool(range(start, stop, step), bytes=bytes): body``.
+    """``for variable in pool(range(start, stop, step), bytes=, result=, master=): body``.
 
     Each task goes to the process that asks first; the body is what a task takes on any of them.
     """
@@ -53,6 +53,8 @@ class Pool:
     site: int = 0
     line: int = attrs.field(default=1, eq=False)
     col: int = attrs.field(default=0, eq=False)
+    result: Expr = Num(0)  #: bytes that a master is sent of each task
+    master: Expr | None = None  #: who attends to it
 
     name = "pool"  #: of its site
 

@@ -13,7 +13,7 @@ from parcast.program.unroll.blocks import Column, Ranks
 from parcast.program.unroll.lanes import finite
 from parcast.quantities.expressions import Value
 
-_PEERS = {"dst": "sends to", "src": "receives from"}
+_PEERS = {"dst": "sends to", "src": "receives from", "master": "has as its master"}
 
 
 def column(value: Any, ranks: Ranks, size: int, argument: Argument) -> Column:

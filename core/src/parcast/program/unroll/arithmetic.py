@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import FormulaError
 from parcast.program.unroll.blocks import Ranks
-from parcast.quantities.expressions import FUNCTIONS, OPERATORS, Value
+from parcast.quantities.expressions import BITWISE, FUNCTIONS, OPERATORS, Value
 
 #: Integers up to here are floats, exactly.
 _EXACT = 2**53
@@ -151,6 +151,18 @@ def _power(_: str, base: Any, exponent: Any) -> Any:
     return np.power(base, exponent) if small else None
 
 
+def _bits(f: str, *args: Any) -> Any:
+    """Two's complement of 64 bits; what a shift pushes out of it is left to Python."""
+    if not all(map(_whole, args)):
+        return None
+    if f in {"<<", ">>"}:
+        (low, high), (least, most) = map(_bounds, args)
+        bits = max(low.bit_length(), high.bit_length()) if f == "<<" else 0
+        if least < 0 or bits + most > 62:
+            return None
+    return _UFUNCS[f](*args)
+
+
 def _extreme(f: str, *args: Any) -> Any:
     whole = [_whole(arg) for arg in args]
     if all(whole) or (not any(whole) and all(np.isfinite(arg).all() for arg in args)):
@@ -186,6 +198,12 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     ">=": np.greater_equal,
     "floor": np.floor,
     "ceil": np.ceil,
+    "^": np.bitwise_xor,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "~": np.invert,
 }
 _FAST: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("+", "-", "*", "neg", "pos", "abs"), _arithmetic),
@@ -193,6 +211,7 @@ _FAST: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("/", "//", "%"), _division),
     **dict.fromkeys(("min", "max"), _extreme),
     **dict.fromkeys(("floor", "ceil"), _rounding),
+    **dict.fromkeys(BITWISE, _bits),
     "**": _power,
     "sqrt": _root,
     "not": lambda _, a: np.logical_not(a),

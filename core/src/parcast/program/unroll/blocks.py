@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -63,16 +64,39 @@ class Pool:
     """Tasks that go to whichever process asks first.
 
     ``work`` holds the operations of each task, a task in place of a rank; ``bytes`` is what is
-    fetched of each.
+    fetched of each. Where a process attends, as ``master``, each process sends it ``result`` of
+    the task that it has done; these messages and their answers have a ``tag`` of their own.
     """
 
     bytes: Column
     work: Unrolled
+    result: Column = 0
+    master: int | None = None
+    workers: int = 0  #: processes that come beside the master
+    tag: int = 0
 
     @property
     def tasks(self) -> int:
         """How many there are."""
         return self.work.size
+
+    @cached_property
+    def lists(self) -> list[list[Operation]]:
+        """The operations of each task."""
+        return self.work.by_rank()
+
+    def bytes_of(self, task: int) -> float:
+        """Return what is fetched of a task; nothing where there is none of that number."""
+        return _at(self.bytes, task) if task < self.tasks else 0
+
+    def result_of(self, task: int) -> float:
+        """Return what the master is sent of a task that is done."""
+        return _at(self.result, task)
+
+
+def _at(column: Column, index: int) -> float:
+    value: float = column.item(index) if isinstance(column, np.ndarray) else column
+    return value
 
 
 @attrs.frozen(eq=False)

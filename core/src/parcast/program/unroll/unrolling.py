@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any, NoReturn
 
+import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
@@ -223,10 +224,27 @@ class _Run:
         count = len(tasks := range(start, stop, step))
         if count > MOST_RANKS:
             self._fail(pool.line, f"there are {count:,} tasks, more than {MOST_RANKS:,}")
+        dealt = self._tasks(pool, tasks, outer)
+        if pool.master is not None:
+            dealt = self._attended(pool, dealt, alike, scope)
+        self._operations += len(scope.lanes.ranks) + dealt.work.count()
+        if dealt.master is not None and len(scope.lanes.ranks) == 1:
+            self.blocks += _one_after_another(dealt, scope.lanes.ranks)  # nobody else comes
+            return
         ranks = None if scope.lanes.whole else scope.lanes.ranks
         self.blocks.append(Block(pool.site, "pool", ranks, {"pool": len(self.pools)}))
-        self.pools.append(self._tasks(pool, tasks, outer))
-        self._operations += len(scope.lanes.ranks) + self.pools[-1].work.count()
+        self.pools.append(dealt)
+
+    def _attended(self, pool: Pool, dealt: Tasks, alike: Scope, scope: Scope) -> Tasks:
+        """Return a pool with the process that attends to it."""
+        assert pool.master is not None
+        finish = partial(column, size=self.size, argument=Argument("master", "rank"))
+        master = self._value(pool.master, alike, pool.line, finish, "master")
+        if master not in scope.lanes.ranks:
+            here = f"rank {scope.lanes.ranks[0]} comes to a pool whose master is rank {master}"
+            self._fail(pool.line, f"{here}, which does not come; let it come as well")
+        workers, tag = len(scope.lanes.ranks) - 1, _FIRST_TAG - len(self.pools)
+        return attrs.evolve(dealt, master=master, workers=workers, tag=tag)
 
     def _tasks(self, pool: Pool, tasks: range, outer: Mapping[str, Any]) -> Tasks:
         if not tasks:
@@ -236,9 +254,17 @@ class _Run:
         inner = _Run(self.tree, count, self.size)
         scope = Scope(Lanes(np.arange(count), whole=True), {**outer, pool.variable: numbers})
         inner.execute(pool.body, scope)
-        finish = partial(column, size=count, argument=_FETCHED)
-        fetched = inner._value(pool.bytes, scope, pool.line, finish, "bytes")
-        return Tasks(fetched, Unrolled(count, inner.blocks, self.tree.sites, self.where))
+        fetched, result = (
+            inner._value(
+                expr,
+                scope,
+                pool.line,
+                partial(column, size=count, argument=argument),
+                argument.name,
+            )
+            for expr, argument in ((pool.bytes, _FETCHED), (pool.result, _RESULT))
+        )
+        return Tasks(fetched, Unrolled(count, inner.blocks, self.tree.sites, self.where), result)
 
     def _iterate(
         self, loop: For, scope: Scope, values: Iterable[Any], count: int, prefix: str
@@ -336,6 +362,18 @@ class _Run:
 
 #: What is fetched of a task, as an argument.
 _FETCHED = Argument("bytes", "amount")
+#: What a master is sent of a task.
+_RESULT = Argument("result", "amount")
+
+#: The tag of the first pool that has a master, lower than those of collectives.
+_FIRST_TAG = -(2**40)
+
+
+def _one_after_another(pool: Tasks, ranks: Ranks) -> Iterator[Block]:
+    """Yield all tasks of a pool, done by one process."""
+    for listed in pool.work.by_rank():
+        for operation in listed:
+            yield Block(operation.site, operation.op, ranks, operation.arguments)
 
 
 def _uniform(name: str, value: Any, ranks: Ranks) -> Any:

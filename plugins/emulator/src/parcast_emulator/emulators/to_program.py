@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
+from parcast.model import place
 from parcast.program import Block, Program, Site, Unrolled
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
@@ -70,12 +71,12 @@ def _unrolled(query: Query) -> tuple[Unrolled, int]:
             )
         if epochs:
             operations.append(Block(BARRIER, "barrier", None, {"color": None}))
-        operations += _epoch(blocks, cluster)
+        operations += _epoch(blocks, cluster, place(query).speed)
         epochs += 1
     return Unrolled(query.p, operations, _SITES, query.workload.name), epochs
 
 
-def _epoch(blocks: Blocks, cluster: Cluster) -> Iterator[Block]:
+def _epoch(blocks: Blocks, cluster: Cluster, speed: Any) -> Iterator[Block]:
     """Yield what all processes do in an epoch, a turn after another."""
     node = cluster.node_of[blocks.disk].astype(np.int64)
     order = np.argsort(node, kind="stable")
@@ -95,7 +96,7 @@ def _epoch(blocks: Blocks, cluster: Cluster) -> Iterator[Block]:
         reading = by_turn[cuts[index] : cuts[index + 1]]
         arguments = {"bytes": size[reading], "file": "own", "collective": False, "ahead": True}
         yield Block(READ, "read", node[reading], arguments)
-        yield from _turn(part, size, seconds)
+        yield from _turn(part, size, seconds, speed)
 
 
 @attrs.frozen(eq=False)
@@ -116,7 +117,7 @@ class _Messages:
         return [self.take(part) for part in np.split(order, cuts)] if turns else []
 
 
-def _turn(part: _Messages, size: Any, seconds: Any) -> Iterator[Block]:
+def _turn(part: _Messages, size: Any, seconds: Any, speed: Any) -> Iterator[Block]:
     """Yield the sends, the computation on own blocks, and then what is received."""
     away = part.take(part.target != part.sender)
     for sends in _nth(away, away.sender):
@@ -125,10 +126,12 @@ def _turn(part: _Messages, size: Any, seconds: Any) -> Iterator[Block]:
     local = part.take(part.target == part.sender)
     if len(local.block):
         local = local.take(np.argsort(local.sender))
-        yield Block(OWN, "elapse", local.sender, {"seconds": seconds[local.block]})
+        working = seconds[local.block] / speed[local.sender]
+        yield Block(OWN, "elapse", local.sender, {"seconds": working})
     for receives in _nth(away.take(np.argsort(away.sender, kind="stable")), None):
         yield Block(RECEIVE, "recv", receives.target, {"src": receives.sender, "tag": 0})
-        yield Block(COMPUTE, "elapse", receives.target, {"seconds": seconds[receives.block]})
+        working = seconds[receives.block] / speed[receives.target]
+        yield Block(COMPUTE, "elapse", receives.target, {"seconds": working})
 
 
 def _nth(messages: _Messages, by: Any) -> Iterator[_Messages]:

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from parcast import Parts
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model import Costs
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference import by_arrival, latest_end
+from parcast.program.unroll import Pool
 from parcast_emulator.engines.usage import Progress
 from parcast_emulator.processes.clock import SERVE, Clock, Process, Steps, detection
 from parcast_emulator.processes.lines import Line
@@ -53,6 +52,10 @@ class Run:
                 if operation.op == "recv" and operation.arguments["src"] == ANY:
                     self.post.take_any(rank.rank, operation.arguments["tag"])
         self.disks = [Line(clock) for _ in range(costs.disks)]
+        for pool in unrolled.pools:
+            if pool.master is not None:
+                self.post.take_any(pool.master, pool.tag)
+        self.dealt: dict[int, int] = {}  # the task that a master has sent each process
         self.given: defaultdict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
 
     def run(self, progress: Progress = lambda _time, _done: None) -> None:
@@ -113,7 +116,13 @@ class _Rank(Process):
                     for rank in self.run.ranks:
                         rank.spent.clear()
                 case "pool":
-                    yield from self.tasks(arguments["pool"])
+                    pool = self.run.unrolled.pools[arguments["pool"]]
+                    if pool.master is None:
+                        yield from self.tasks(arguments["pool"])
+                    elif pool.master == self.rank:
+                        yield from self.deal(pool)
+                    else:
+                        yield from self.work(pool, pool.master)
                 case _:
                     yield from self.communicate(operation)
         self.position = len(self.operations)
@@ -138,13 +147,12 @@ class _Rank(Process):
             self.run.unrolled.pools[number],
             (self.rank, self.position),
         )
-        amounts = np.broadcast_to(pool.bytes, pool.tasks).tolist()
         task = 0
 
         def give() -> None:
             nonlocal task
             task = next(self.run.given[number])
-            message.size = amounts[task] if task < pool.tasks else 0
+            message.size = pool.bytes_of(task)
             self.run.post.fetch(message)
 
         question = float(costs.latency(self.rank, 0, 0))
@@ -161,18 +169,46 @@ class _Rank(Process):
             self.charge("communication", since, self.clock.now)
             if task >= pool.tasks:
                 return
-            for operation in pool.work.rank(task):
+            for operation in pool.lists[task]:
                 yield from self.alone(operation)
+
+    def deal(self, pool: Pool) -> Steps:
+        """Answer whoever sends a message, until all processes know that no task is left."""
+        for task in range(pool.tasks + pool.workers):
+            receive = self.run.post.receive_any(self.rank, pool.tag, self.position)
+            yield from self.take(receive)
+            assert receive.message is not None
+            to = receive.message.source
+            self.run.dealt[to] = task
+            yield from self.send_to(to, pool.bytes_of(task), pool.tag)
+
+    def work(self, pool: Pool, master: int) -> Steps:
+        """Ask the master for task after task, each time with the result of the last one."""
+        size = 0.0
+        while True:
+            yield from self.send_to(master, size, pool.tag)
+            yield from self.take(self.run.post.receive(master, self.rank, pool.tag))
+            task = self.run.dealt[self.rank]
+            if task >= pool.tasks:
+                return
+            for operation in pool.lists[task]:
+                yield from self.alone(operation)
+            size = pool.result_of(task)
+
+    def send_to(self, to: int, size: float, tag: int) -> Steps:
+        """Send a message; wait for it, where it waits for its receive."""
+        message = yield from self.send({"dst": to, "bytes": size, "tag": tag})
+        if not message.eager:
+            yield from self.wait([message])
 
     def communicate(self, operation: Operation) -> Steps:
         arguments, post = operation.arguments, self.run.post
         match operation.op:
             case "send" | "isend":
-                message = yield from self.send(arguments)
-                if operation.op == "isend":
-                    self.open[self.position] = message
-                elif not message.eager:
-                    yield from self.wait([message])
+                if operation.op == "send":
+                    yield from self.send_to(arguments["dst"], arguments["bytes"], arguments["tag"])
+                else:
+                    self.open[self.position] = yield from self.send(arguments)
                 return
             case "sendrecv":
                 yield from self.exchange(operation)

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast import InvalidPointError
+from parcast import InvalidPointError, UnsupportedError
 from parcast.program import Operation, Unrolled
 from parcast.program.matching import find_collectives, groups, groups_and_bytes, is_collective
 from parcast.program.source import COLLECTIVES, SENDS, VECTOR_COLLECTIVES
@@ -85,6 +85,11 @@ def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
         for rank, operations in enumerate(unrolled.by_rank())
     ]
     lines = [unrolled.line(site) for site in range(len(unrolled.sites))]
+    if any(pool.master is not None for pool in unrolled.pools):
+        raise UnsupportedError(
+            f"{unrolled.where}: a process attends to a pool (master=), which mpi.run does not "
+            "play; leave master= out, or deal the tasks by recv(ANY)"
+        )
     pools = [_pool(pool) for pool in unrolled.pools]
     return Plan(steps, [list(members) for members in numbers], _largest(unrolled), lines, pools)
 

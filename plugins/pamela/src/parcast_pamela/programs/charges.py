@@ -118,7 +118,7 @@ class Charges:
             values["rate"] = float(costs.rate) * self.speed
         if memory := self.memory():
             values["memory_rate"] = min(memory)
-        return values | {"disks": costs.disks, "speed": self.speed}
+        return values | {"disks": costs.disks}
 
     def memory(self) -> list[float]:
         """Return the bandwidths that limit a process's memory traffic."""
@@ -134,8 +134,7 @@ class Charges:
     def compute(self, op: Op) -> Expr:
         """Return the seconds of ``compute`` or ``elapse``."""
         if op.name == "elapse":
-            seconds = _number(op, "seconds")
-            return seconds if self.speed == 1 else Call("/", (seconds, Name("$speed")))
+            return _number(op, "seconds")
         flops, moved = _number(op, "flops"), _number(op, "bytes")
         working = ZERO if flops == ZERO else Call("/", (flops, Name("$rate")))
         if moved == ZERO or not self.memory():

@@ -13,7 +13,7 @@ from parcast.errors import FormulaError, UnsupportedError
 from parcast.model import Costs, Query, Workload
 from parcast.program import Block, For, Op, Statement, Unrolled
 from parcast.program.matching import ends_in_block_order, matched_program
-from parcast.program.source import SENDS, nested
+from parcast.program.source import SENDS, expressions, nested
 from parcast.quantities import evaluate
 from parcast_pamela.programs import recorded
 from parcast_pamela.programs.barrier import Barrier
@@ -22,7 +22,7 @@ from parcast_pamela.programs.free import Free
 from parcast_pamela.programs.splitting import cut
 from parcast_pamela.programs.substitution import substitute
 from parcast_pamela.workload import PROCESSES, Content
-from parcast_pamela_compiler.spelling import truth
+from parcast_pamela_compiler.spelling import truth, without_word
 
 Form = Literal["free", "barrier"]
 
@@ -178,11 +178,19 @@ def _only_in_numbers(workload: Workload, query: Query) -> str:
         return "who takes a task of a pool is only known as it runs"
     if any(block.op == "start" for block in unrolled.blocks):
         return "it is timed from start()"
+    if bits := _bits(workload.content.tree.body):
+        return f"PAMELA has no word for {bits!r} on the bits of whole numbers"
     try:
         _charges(workload, query, "free")
     except UnsupportedError as error:
         return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
     return ""
+
+
+def _bits(body: tuple[Statement, ...]) -> str:
+    """Return an operator of a program that PAMELA has no word for, or nothing."""
+    roots = (expr for statement in nested(body) for expr in expressions(statement).values())
+    return next(filter(None, map(without_word, roots)), "")
 
 
 def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:

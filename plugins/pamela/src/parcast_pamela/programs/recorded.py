@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.model import Costs
-from parcast.program import Unrolled
+from parcast.program import Block, Unrolled
 from parcast.program.source import SENDS
 from parcast.program.unroll import Pool
 
@@ -37,9 +37,10 @@ def text(unrolled: Unrolled, costs: Costs) -> str:
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
     for block in unrolled.blocks:
         if block.op == "pool":
-            name, ranks = f"pool{block.arguments['pool']}", unrolled.ranks_of(block)
+            pool = unrolled.pools[block.arguments["pool"]]
+            name, ranks = f"pool{block.arguments['pool']}", _takers(unrolled, block)
             resources.append(f"resource {name} mult {len(ranks)}")
-            tasks = _tasks(unrolled.pools[block.arguments["pool"]], ranks, costs)
+            tasks = _tasks(pool, ranks, costs)
             for seconds, count in Counter([*alone[ranks].tolist(), *tasks]).items():
                 use = f"use({name}, {seconds!r})"
                 processes.append(use if count == 1 else f"par (task_ = 1, {count}) {{ {use} }}")
@@ -63,7 +64,7 @@ def _demands(
         elif block.op == "compute":
             alone[ranks] += costs.compute(ranks, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
-            alone[ranks] += costs.elapse(ranks, arguments["seconds"])
+            alone[ranks] += arguments["seconds"]
         elif block.op in {"read", "write"}:
             pieces = np.broadcast_to(costs.piece(arguments["bytes"], arguments["file"]), len(ranks))
             alone[ranks] += pieces
@@ -73,7 +74,10 @@ def _demands(
         elif block.op in _RECEIVING:
             alone[ranks] += costs.overhead_receive
         elif block.op == "pool":  # to ask, and to be told that there are none
-            alone[ranks] += _fetching(ranks, 0, costs)
+            pool, takers = unrolled.pools[arguments["pool"]], _takers(unrolled, block)
+            alone[takers] += _fetching(takers, 0, costs, pool.master or 0)
+            if pool.master is not None:
+                alone[pool.master] += _attending(pool, costs)
         if block.op in SENDS:
             alone[ranks] += costs.sending(arguments["bytes"])
             for name, seconds in _passed(ranks, arguments["dst"], arguments["bytes"], costs):
@@ -81,16 +85,39 @@ def _demands(
     return alone, dict(shared), started
 
 
-def _fetching(ranks: np.ndarray, n: float | np.ndarray, costs: Costs) -> np.ndarray:
-    """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way."""
-    request, reply = costs.wire(ranks, 0, 0), costs.wire(0, ranks, n)
-    return np.asarray(costs.sending(0) + request + reply + costs.overhead_receive)
+def _takers(unrolled: Unrolled, block: Block) -> NDArray[np.int64]:
+    """Return who takes tasks of a pool: all who come, but for a master."""
+    ranks: NDArray[np.int64] = unrolled.ranks_of(block)
+    master = unrolled.pools[block.arguments["pool"]].master
+    return ranks if master is None else ranks[ranks != master]
+
+
+def _fetching(
+    ranks: np.ndarray, n: float | np.ndarray, costs: Costs, keeper: int, sent: float = 0
+) -> np.ndarray:
+    """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way.
+
+    ``sent`` are the bytes of the message that asks the ``keeper`` for it.
+    """
+    request, reply = costs.wire(ranks, keeper, sent), costs.wire(keeper, ranks, n)
+    return np.asarray(costs.sending(sent) + request + reply + costs.overhead_receive)
+
+
+def _attending(pool: Pool, costs: Costs) -> float:
+    """Return the seconds that a master is busy with messages and answers."""
+    dealt = np.broadcast_to(costs.sending(pool.bytes), pool.tasks).sum()
+    told = pool.workers * costs.sending(0)
+    return float(dealt + told + (pool.tasks + pool.workers) * costs.overhead_receive)
 
 
 def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
     """Return the seconds of each task, on whichever of these processes is fastest at it."""
-    amounts = np.broadcast_to(pool.bytes, pool.tasks)
-    seconds = np.array([_fetching(ranks, n, costs).min() for n in amounts.tolist()])
+    keeper = pool.master or 0
+    sizes = zip(
+        *(np.broadcast_to(column, pool.tasks).tolist() for column in (pool.bytes, pool.result)),
+        strict=True,
+    )
+    seconds = np.array([_fetching(ranks, n, costs, keeper, sent).min() for n, sent in sizes])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
     distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
@@ -100,9 +127,7 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
             times = [costs.compute(rank, flops, moved) for rank in distinct]
             seconds[tasks] += np.min(times, axis=0)
         elif block.op == "elapse":
-            seconds[tasks] += np.min(
-                [costs.elapse(r, arguments["seconds"]) for r in distinct], axis=0
-            )
+            seconds[tasks] += arguments["seconds"]
         elif block.op in {"read", "write"}:
             seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])
     return [float(value) for value in seconds]

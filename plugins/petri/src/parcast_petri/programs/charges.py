@@ -35,7 +35,7 @@ class Charges:
             cpu[at] = table.amount[at] / (costs.rate * costs.placement.speed[rank[at]])
             seconds[at] = costs.compute(rank[at], table.amount[at], memory)
         at = np.flatnonzero(table.among(("elapse",)))
-        cpu[at] = seconds[at] = costs.elapse(rank[at], table.amount[at])
+        seconds[at] = costs.elapse(rank[at], table.amount[at])  # takes no processor
         at = np.flatnonzero(table.among(SENDS))
         seconds[at] = costs.sending(table.amount[at])
         memory_bytes = None if table.memory is None else table.memory.tolist()

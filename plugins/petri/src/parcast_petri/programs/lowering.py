@@ -177,6 +177,11 @@ class _Lowering:
 
     def _tasks(self, process: Process, id_: int) -> None:
         number, pool = pool_of(self.table, id_)
+        if pool.master is not None:
+            raise UnsupportedError(
+                f"{self.table.line(id_)}: a process attends to this pool (master=), which no net "
+                "here has; leave master= out, or ask emulator or perturb"
+            )
         self.pools.build(process, number, pool, self.names[id_], self.index[id_])
 
     def _leave(self, process: Process, id_: int, word: str) -> None:
