@@ -2,14 +2,19 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from parcast import Registry
+from parcast.model import WHOLE_NETWORK, Messages, traffic_of
 from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_sweep, seeds
+from parcast.program.source import SENDS
+from parcast.testing import by_sweep, random_program, seeds
+
+from .topologies import random_topology
 
 REGISTRY = Registry()
 
@@ -117,3 +122,99 @@ def program(rank, size):
     query = Query(workload=workload, machine=REGISTRY.machine(table), p=p)
     reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
     assert row.time == reference.time
+
+
+#: What a network says more, in which all messages of one exchange are still alike.
+NETWORKS = {
+    "sizes": {"sizes": [{"least": 512, "startup": 2**-5, "overhead": 2**-7}]},
+    "header": {"header": 64, "overhead": 2**-8},
+    "overheads by message": {"overhead_by": "message", "overhead": 2**-8},
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_spmd_follows_networks_on_balanced_programs(exchange, network):
+    workload = read_source(
+        f"""
+def program(rank, size):
+    for step in range(16):
+        compute(2**22 / size)
+        if size > 1:
+            {EXCHANGES[exchange].strip()}
+"""
+    )
+    chosen = machine(**NETWORKS[network])
+    (row,) = REGISTRY.compare(workload, chosen, p=8, solvers="spmd").rows
+    assert row.status.value == "ok", row.message
+    query = Query(workload=workload, machine=chosen, p=8)
+    costs = Costs.of(query, ("compute", "messages"), WHOLE_NETWORK)
+    assert row.time == pytest.approx(by_sweep(matched_program(query).unrolled, costs).time)
+
+
+def test_no_run_is_shorter_than_its_fullest_link_is_busy(programs):
+    """The level w is what that link carries, over all transfers."""
+    shared = 0
+    for seed in seeds(programs // 4):
+        chance = random_program(
+            seed, contention="fair", network=True, topology=random_topology(seed)
+        )
+        unrolled = chance.expanded
+        blocks = [block for block in unrolled.blocks if block.op in SENDS]
+        if not blocks:
+            continue
+        ranks = [np.arange(unrolled.size) if b.ranks is None else b.ranks for b in blocks]
+        columns = (
+            np.concatenate(
+                [
+                    np.broadcast_to(block.arguments[name], len(own))
+                    for block, own in zip(blocks, ranks, strict=True)
+                ]
+            )
+            for name in ("dst", "bytes")
+        )
+        messages = Messages.of(np.concatenate(ranks), *columns)
+        traffic = traffic_of(messages, chance.costs, unrolled.size)
+        busy = traffic.level * traffic.transfer * unrolled.size
+        if "start()" not in chance.source:
+            time = by_sweep(unrolled, chance.costs).time
+            assert busy <= time * (1 + 1e-9)
+            shared += busy > 0
+    assert shared > programs // 40
+
+
+@pytest.mark.parametrize("p", [4, 16])
+@pytest.mark.parametrize(
+    ("network", "level"),
+    [
+        ({"contention": "endpoint"}, "1 / p"),
+        ({"contention": "fair"}, "1 / p"),
+        ({"contention": "fair", "topology": {"kind": "bus", "bandwidth": 2**20}}, "1"),
+        ({"contention": "endpoint", "contention_level": 0.25}, "0.25"),
+        ({"contention": "fair", "saturation": 2**21}, "0.5"),
+    ],
+)
+def test_w_is_what_the_fullest_link_carries_unless_it_is_stated(network, level, p):
+    parts = {key: value for key, value in network.items() if key == "topology"}
+    rest = {key: value for key, value in network.items() if key != "topology"}
+    chosen = REGISTRY.machine(
+        {
+            "name": "linked",
+            "processor": {"rate": 2**20},
+            "network": {"startup": 2**-6, "bandwidth": 2**20, **rest},
+            **parts,
+        }
+    )
+    phase = {"serial": 2**20, "messages": 2, "bytes": 2**18, "distribution": "constant"}
+    for workload in (
+        {"name": "phases", "phase": [phase]},
+        read_source(
+            "def program(rank, size):\n    compute(2**20)\n"
+            "    sendrecv((rank + 1) % size, 2**18, (rank - 1) % size)\n"
+        ),
+    ):
+        (row,) = REGISTRY.compare(workload, chosen, p=p, solvers="spmd").rows
+        assert row.status.value == "ok", row.message
+        (detail,) = row.details["phases"]
+        expected = eval(level, {"p": p})
+        assert detail["network_service"] == pytest.approx(expected * 0.25), detail

@@ -308,5 +308,5 @@ def test_a_station_that_sets_the_pace_binds_though_more_time_is_spent_elsewhere(
     one = {"serial": 6.0, "bytes": 4.0, "distribution": "constant"}
     found = ask(registry, [one])
     assert found.parts.values() == pytest.approx((6.0, 5.5, 0.0, 3.5))
-    assert found.binding == "network"
-    assert ask(registry, [{**one, "serial": 7.5}]).binding == "processor"
+    assert found.details["binding"] == "network"
+    assert ask(registry, [{**one, "serial": 7.5}]).details["binding"] == "processor"

@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
     from parcast.model.messages import Wiring
-    from parcast.model.phases import CONSTANT, EXPONENTIAL, Phase, Phases, PhaseValues
+    from parcast.model.phases import (
+        CONSTANT,
+        EXPONENTIAL,
+        Phase,
+        Phases,
+        PhaseValues,
+        Traffic,
+    )
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
+    from parcast.model.traffic import Messages, derives_traffic, traffic_of
     from parcast.model.workload import ORIGINS, Workload
 else:
     __getattr__ = lazily(__name__)
@@ -31,6 +39,7 @@ __all__ = [
     "Count",
     "Fabric",
     "Machine",
+    "Messages",
     "Nodes",
     "Parts",
     "Phase",
@@ -43,11 +52,14 @@ __all__ = [
     "Seconds",
     "Status",
     "Topology",
+    "Traffic",
     "Wiring",
     "Workload",
     "check_network",
+    "derives_traffic",
     "is_lower_bound",
     "place",
     "port_name",
     "star",
+    "traffic_of",
 ]

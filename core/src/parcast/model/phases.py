@@ -55,6 +55,24 @@ def _constant(value: int, unit: Unit) -> Formula:
 
 
 @attrs.frozen(kw_only=True)
+class Traffic:
+    """What the messages of a mean process take, with nothing else on the network, and w.
+
+    A closed queuing network has one station for what messages share: each process spends the part
+    w of its transfers there, in turn with all others.
+    """
+
+    fixed: float  #: seconds of overheads and latencies
+    transfer: float  #: seconds on the links
+    level: float  #: w, from 0 to 1
+    fullest: str = ""  #: the link that w is of, as ``leaf3 -> spine1``
+
+    def __mul__(self, factor: float) -> Traffic:
+        fixed, transfer = self.fixed * factor, self.transfer * factor
+        return Traffic(fixed=fixed, transfer=transfer, level=self.level, fullest=self.fullest)
+
+
+@attrs.frozen(kw_only=True)
 class Phase:
     """One phase; every number may be a formula of p, d and the parameters."""
 
@@ -76,6 +94,8 @@ class Phase:
         default=EXPONENTIAL, converter=_law
     )  #: of the computation in a burst; only its shape counts
     pattern: Literal["ring"] = "ring"  #: partners, where the phase becomes a program
+    #: what the messages of a burst take on one machine, where a program became the phase
+    traffic: Traffic | None = None
 
     @cached_property
     def law(self) -> Distribution:
@@ -105,6 +125,7 @@ class PhaseValues:
     io_bytes: float
     distribution: Distribution  #: of mean 1
     pattern: str
+    traffic: Traffic | None
 
 
 @attrs.frozen(kw_only=True, slots=False)  # what it has not is found out twice as fast
@@ -180,6 +201,7 @@ def _at(phase: Phase, index: int, query: Query) -> PhaseValues:
         io_bytes=number("io_bytes"),
         distribution=phase.law,
         pattern=phase.pattern,
+        traffic=None if alone else phase.traffic,
     )
 
 

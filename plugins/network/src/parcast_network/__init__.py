@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 
 import typer
 
-from parcast import PartEntry, hookimpl
+from parcast import PartEntry, Resource, hookimpl
 
 
 @hookimpl
@@ -17,6 +18,13 @@ def parcast_parts() -> Iterator[PartEntry]:
         "parcast_network.description:Description",
         "What connects the nodes: switches, cables and routes.",
     )
+
+
+@hookimpl
+def parcast_machines() -> Iterator[Resource]:
+    """Add a cluster of today, whose topology only this plugin reads."""
+    name = "fat-tree-hdr"
+    yield Resource(name, files("parcast_network") / "machines" / f"{name}.toml")
 
 
 @hookimpl

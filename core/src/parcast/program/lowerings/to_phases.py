@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from parcast.errors import UnsupportedError
 from parcast.model.costs import Costs
-from parcast.model.phases import CONSTANT, Phase, Phases
+from parcast.model.following import WHOLE_NETWORK
+from parcast.model.phases import CONSTANT, Phase, Phases, Traffic
 from parcast.model.query import Query
+from parcast.model.traffic import Messages, derives_traffic, traffic_of
 from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.prepare import matched_program
@@ -63,12 +65,14 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         If the program has no meaning at this p, or does not end.
     """
     prepared = matched_program(attrs.evolve(query, workload=workload), pools=True)
-    costs = Costs.of(query, prepared.unrolled.needs())
-    counts = count(_timed(prepared.unrolled), costs)
+    costs = Costs.of(query, prepared.unrolled.needs(), WHOLE_NETWORK)
+    timed = _timed(prepared.unrolled)
+    counts = count(timed, costs)
     chained = not ends_in_block_order(prepared.native, math.inf)
     native = _timed(prepared.native)
     _check_alike(counts, query)
-    phase = _phase(native, counts, costs, query)
+    traffic = _traffic(timed, counts, costs) if derives_traffic(query.machine) else None
+    phase = _phase(native, counts, costs, query, traffic)
     content = Phases(phase=(phase,))
     notes = (_COUNTED, *([_CHAINED] if chained else []), *_notes(native, counts, phase, costs))
     return attrs.evolve(workload, kind="phases", content=content), notes
@@ -178,13 +182,15 @@ def _check_alike(counts: Counts, query: Query) -> None:
         )
 
 
-def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phase:
+def _phase(
+    native: Unrolled, counts: Counts, costs: Costs, query: Query, traffic: Traffic | None
+) -> Phase:
     accesses = float(counts.accesses.max())
     repeats = _repeats(native)
     cycles = accesses or 1.0
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
-    seconds = float(counts.seconds.max()) + _own_overhead(counts, costs)
+    seconds = float(counts.seconds.max()) + _own_overhead(counts, costs, traffic)
     seconds *= float(costs.placement.speed.min())  # work, which phases divide by the speed again
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 
@@ -201,10 +207,43 @@ def _phase(native: Unrolled, counts: Counts, costs: Costs, query: Query) -> Phas
         io="sync" if _together(native) else "async",
         io_bytes=number(float(counts.accessed.sum()) / cycles, "B"),
         distribution=CONSTANT,
+        traffic=traffic and traffic * per_burst,
     )
 
 
-def _own_overhead(counts: Counts, costs: Costs) -> float:
+def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
+    """Return what all messages of the program take of a mean process.
+
+    Those of a pool are for nobody beforehand: they take what messages between nodes do.
+    """
+    blocks = [block for block in timed.blocks if block.op in SENDS]
+    sources = [_ranks(block.ranks, timed.size) for block in blocks]
+    messages = float(counts.messages.mean()) - sum(map(len, sources)) / timed.size
+    sent, traffic = float(counts.bytes.mean()), Traffic(fixed=0.0, transfer=0.0, level=0.0)
+    if blocks:
+        columns = [
+            [np.broadcast_to(block.arguments[name], len(ranks)) for name in ("dst", "bytes")]
+            for block, ranks in zip(blocks, sources, strict=True)
+        ]
+        targets, sizes = (np.concatenate(column) for column in zip(*columns, strict=True))
+        known = Messages.of(np.concatenate(sources), targets, sizes)
+        sent -= float(sizes.sum()) / timed.size
+        traffic = traffic_of(known, costs, timed.size)
+    if messages < 1e-9:
+        return traffic
+    busy = costs.overhead + costs.overhead_receive + costs.startup
+    return attrs.evolve(
+        traffic,
+        fixed=traffic.fixed + messages * busy + sent * costs.overhead_per_byte,
+        transfer=traffic.transfer + sent * costs.per_byte,
+    )
+
+
+def _ranks(ranks: Any, size: int) -> Any:
+    return np.arange(size) if ranks is None else ranks
+
+
+def _own_overhead(counts: Counts, costs: Costs, traffic: Traffic | None) -> float:
     """Return the seconds of a mean process in calls that the phase's messages do not count.
 
     That is the overhead of receiving that no message of its own answers for; and phases send
@@ -212,8 +251,11 @@ def _own_overhead(counts: Counts, costs: Costs) -> float:
     """
     columns = (counts.messages, counts.bytes, counts.calls)
     messages, sent, calls = (float(column.mean()) for column in columns)
+    more = max(0.0, calls - messages) if costs.overhead_by == "call" else 0.0
     if len(counts.messages) > 1:
-        return max(0.0, calls - messages) * float(costs.overhead_receive)
+        return more * float(costs.overhead_receive)
+    if traffic is not None:
+        return traffic.fixed + traffic.transfer + more * float(costs.overhead_receive)
     per_message = costs.overhead + costs.local_startup
     of_bytes = costs.overhead_per_byte + costs.local_per_byte
     return float(messages * per_message + sent * of_bytes + calls * costs.overhead_receive)

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import attrs
 
-from parcast import InvalidPointError, Query, SolveError, UnsupportedError
-from parcast.model import Phases, PhaseValues, check_network
+from parcast import InvalidPointError, Query, SolveError
+from parcast.model import WHOLE_NETWORK, Phases, PhaseValues, Traffic, check_network
 from parcast.quantities import Distribution
 from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
 from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.models.traffic import traffic_in
 from parcast_spmd.options import Options
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
@@ -34,6 +35,8 @@ class Demands:
     io: float  #: service of one I/O burst: of all (sio), else of one group
     distribution: Distribution  #: of a computation, of mean 1
     members: int = 1  #: c, processes in a group
+    level: float = 0.0  #: w
+    link: str = ""  #: whose load w is of; none where the machine states w
     uneven: Uneven | None = None  #: where processes differ, or share processors
     options: Any  #: of the solver that asks
     seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
@@ -64,14 +67,9 @@ LEVELS = {"none": 0.0, "bus": 1.0}
 
 
 def contention_level(query: Query) -> float | None:
-    """Return w, the part of a transfer that queues; None where the machine leaves it open.
+    """Return w, the part of a transfer that queues; None where the machine does not state it.
 
     The words that have a level, ``none`` and ``bus``, come first, as every family has them.
-
-    Raises
-    ------
-    UnsupportedError
-        For a kind of contention that has no level.
     """
     network = query.machine.network
     if network.contention in LEVELS:
@@ -81,12 +79,12 @@ def contention_level(query: Query) -> float | None:
     if network.saturation is not None:
         level = query.machine.need("network.bandwidth", "its saturation") / network.saturation
         return min(1.0, level)
-    if network.contention == "endpoint":
-        raise UnsupportedError(
-            f"machine {query.machine.name!r} has contention 'endpoint', which has no level w; "
-            "state network.contention_level or network.saturation"
-        )
     return None
+
+
+def shares_links(query: Query) -> bool:
+    """Whether the machine says which links messages share, so that w follows from them."""
+    return query.machine.network.contention in {"fair", "endpoint"}
 
 
 def not_used(query: Query) -> tuple[str, ...]:
@@ -104,14 +102,9 @@ def not_used(query: Query) -> tuple[str, ...]:
 
 
 def check_machine(query: Query) -> None:
-    """Refuse what the models cannot express: a second network, processes without a core."""
-    machine = query.machine
-    if machine.network.local is not None and machine.nodes.cores > 1:
-        raise UnsupportedError(
-            f"machine {machine.name!r} has a local network within its nodes; spmd takes one network"
-        )
+    """Refuse what the models cannot express: contradictions, processes without a core."""
     if query.workload.content.uses(query)["messages"]:
-        check_network(machine)
+        check_network(query.machine, WHOLE_NETWORK)
     placement_of(query)
 
 
@@ -122,8 +115,8 @@ def model_of(phase: PhaseValues, query: Query) -> Model:
     return "bus" if query.machine.storage.layout == "bus" else "clu"
 
 
-def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]:
-    """Return every phase's demands at contention level ``level``.
+def demands(query: Query, level: float | None, options: Options) -> tuple[Demands, ...]:
+    """Return every phase's demands at contention level ``level``; at that of its links if None.
 
     Raises
     ------
@@ -140,10 +133,12 @@ def demands(query: Query, level: float, options: Options) -> tuple[Demands, ...]
 
 
 def _demands(
-    phase: PhaseValues, query: Query, level: float, options: Options, index: int
+    phase: PhaseValues, query: Query, stated: float | None, options: Options, index: int
 ) -> Demands:
     compute, uneven = _computation(phase, query)
-    fixed, transfer = _messages(phase, query)
+    traffic = traffic_in(phase, query)
+    fixed, transfer = _messages(phase, query) if traffic is None else _times(traffic)
+    level = (traffic.level if traffic else 0.0) if stated is None else stated
     groups = query.p // phase.group
     passages = phase.group if options.passages == "each" else 1
     # Among unequal processes it is part of what a simulation finds
@@ -163,6 +158,8 @@ def _demands(
         io=_io(phase, query, groups),
         distribution=phase.distribution,
         members=phase.group,
+        level=level,
+        link=traffic.fullest if traffic and stated is None else "",
         uneven=uneven,
         options=options,
         seed=(query.seed, index),
@@ -209,6 +206,10 @@ def _messages(phase: PhaseValues, query: Query) -> tuple[float, float]:
         fixed += phase.bytes * network.overhead_per_byte
         transfer = phase.bytes / bandwidth
     return fixed, transfer
+
+
+def _times(traffic: Traffic) -> tuple[float, float]:
+    return traffic.fixed, traffic.transfer
 
 
 def _io(phase: PhaseValues, query: Query, groups: int) -> float:

@@ -16,6 +16,7 @@ from parcast_spmd.models.demands import (
     contention_level,
     demands,
     model_of,
+    shares_links,
 )
 from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.solvers.prediction import predict
@@ -117,18 +118,21 @@ class PhaseSolver:
         return [answers[index] for index in range(len(phases))]
 
 
-def _levels(query: Query) -> tuple[float, ...]:
-    """Return the level to answer at; where it is open, the middle and both ends."""
+def _levels(query: Query) -> tuple[float | None, ...]:
+    """Return the level to answer at: None is that of the links; open: the middle and both ends."""
     level = contention_level(query)
-    return (0.5, 0.0, 1.0) if level is None else (level,)
+    if level is not None or shares_links(query):
+        return (level,)
+    return (0.5, 0.0, 1.0)
 
 
 def network_assumption(query: Query) -> Iterator[Assumption]:
     """Yield what all models take for granted of the network, where there are messages."""
+    levels = _levels(query)
     if any(phase.messages or phase.bytes for phase in query.workload.content.at(query)):
         yield Assumption(
             "all processes send through one network, whose contention is one number w",
-            "" if contention_level(query) is not None else "the machine states no w",
+            "the machine states no w" if None not in levels and len(levels) > 1 else "",
         )
 
 

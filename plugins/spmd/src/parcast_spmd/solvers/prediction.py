@@ -48,7 +48,7 @@ def predict(
     if not math.isfinite(time):
         raise SolveError("the times overflow; check the units of workload and machine")
     lower, upper = _bounds(middle)
-    notes = (*notes, *not_used(query))
+    notes = (*notes, *not_used(query), *_derived_levels(phases))
     if len(variants) > 1 and any(phase.shared for phase in phases):
         free, bus = answers[1], answers[2]
         if any(answer.sampled for answer in (*middle, *free, *bus)):
@@ -66,6 +66,16 @@ def predict(
         details={"phases": [_details(*pair) for pair in zip(phases, middle, strict=True)]},
         **_spread(time, middle),
     )
+
+
+def _derived_levels(phases: Sequence[Demands]) -> list[str]:
+    """Return notes on contention levels that follow from what links carry."""
+    return [
+        f"w = {level:.3g}, the part of transfers that queues, is that of the fullest link, {link}"
+        for level, link in dict.fromkeys(
+            (phase.level, phase.link) for phase in phases if phase.link and phase.shared
+        )
+    ]
 
 
 def _total(answers: Sequence[Answer]) -> float:

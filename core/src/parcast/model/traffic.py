@@ -1,0 +1,95 @@
+"""What the messages of like processes take of their network, for models of its mean.
+
+What decides on a real network is its fullest link. So w, the part of all transfers that queues at
+one station, is what that link has to carry, over what all transfers would take one after the other:
+1 on a bus, 1/p where each process has a link of its own, 0 where nothing is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.model.costs import Costs
+from parcast.model.fabric import NO_LINK, Ports, star
+from parcast.model.machine import Machine
+from parcast.model.phases import Traffic
+
+Column = NDArray[Any]
+
+
+def derives_traffic(machine: Machine) -> bool:
+    """Whether messages of a machine differ by more than their bytes, or share what they pass.
+
+    Otherwise all take ``network.startup`` and their bytes at ``network.bandwidth``, and the machine
+    says itself which part of that queues.
+    """
+    network = machine.network
+    near = network.local is not None and machine.nodes.cores > 1
+    more = network.sizes or network.levels or network.header or "topology" in machine.parts
+    stated = network.contention_level is not None or network.saturation is not None
+    queues = network.contention == "fair" or (network.contention == "endpoint" and not stated)
+    return bool(near or more or queues)
+
+
+@attrs.frozen(kw_only=True)
+class Messages:
+    """Messages by sender, receiver and size: of each kind so many."""
+
+    sources: Column
+    targets: Column
+    sizes: Column
+    counts: Column
+
+    @classmethod
+    def of(cls, sources: Any, targets: Any, sizes: Any, counts: Any = 1.0) -> Messages:
+        """Return messages, those of the same processes and size as one kind."""
+        columns = np.broadcast_arrays(*map(np.ravel, (sources, targets, sizes, counts)))
+        kinds, row = np.unique(np.stack(columns[:3]), axis=1, return_inverse=True)
+        numbers = np.bincount(row.ravel(), columns[3].astype(float), kinds.shape[1])
+        ranks = kinds[:2].astype(np.int64)
+        return cls(sources=ranks[0], targets=ranks[1], sizes=kinds[2], counts=numbers)
+
+
+def traffic_of(messages: Messages, costs: Costs, processes: int) -> Traffic:
+    """Return what messages of so many processes take on a machine with these costs, in the mean."""
+    pairs = (messages.sources, messages.targets)
+    sizes, counts = messages.sizes, messages.counts
+    busy = costs.sending(sizes) + costs.receiving(sizes)
+    fixed = float(np.sum(counts * (busy + costs.latency(*pairs, sizes))))
+    transfer = float(np.sum(counts * costs.transfer(*pairs, sizes)))
+    seconds, fullest = _fullest(messages, costs)
+    level = min(1.0, seconds / transfer) if transfer else 0.0
+    total = Traffic(fixed=fixed, transfer=transfer, level=level, fullest=fullest)
+    return total * (1 / processes)
+
+
+def _fullest(messages: Messages, costs: Costs) -> tuple[float, str]:
+    """Return the seconds that the fullest link carries messages, and its name."""
+    name: Callable[[int], str]
+    pairs = (messages.sources, messages.targets)
+    sizes = messages.counts * costs.on_wire(*pairs, messages.sizes)
+    if costs.contention == "fair":
+        wiring = costs.wiring()
+        routes, name = wiring.routes(*pairs), wiring.name
+        per_byte = np.where(wiring.shared, 1 / wiring.capacity.astype(float), 0.0)
+    elif costs.contention == "endpoint":
+        nodes = costs.placement.node
+        ports = star(Ports(nodes=int(nodes.max()) + 1, bandwidth=1.0))
+        routes = ports.routes(*(nodes[ranks].astype(np.int32) for ranks in pairs))
+        routes[costs.placement.same_node(*pairs)] = NO_LINK
+        sizes = sizes * costs.transfer_per_byte(*pairs, messages.sizes)
+        per_byte, name = 1 / ports.capacity, ports.name
+    else:
+        return 0.0, ""
+    carried = np.zeros(len(per_byte))
+    for links in routes.T:
+        passed = links != NO_LINK
+        np.add.at(carried, links[passed], sizes[passed])
+    seconds = carried * per_byte
+    link = int(seconds.argmax())
+    return float(seconds[link]), name(link) if seconds[link] else ""

@@ -1,0 +1,42 @@
+"""What the messages of a phase take on machines whose messages differ by more than their bytes."""
+
+from __future__ import annotations
+
+from parcast import Query
+from parcast.model import (
+    WHOLE_NETWORK,
+    Costs,
+    Messages,
+    PhaseValues,
+    Traffic,
+    derives_traffic,
+    traffic_of,
+)
+
+
+def traffic_in(phase: PhaseValues, query: Query) -> Traffic | None:
+    """Return what a burst's messages take; None where ``network.startup`` and ``bandwidth`` say it.
+
+    A program that became the phase knows its messages. Those of a phase go to the right and to
+    the left in turn, as where the phase becomes a program.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine lacks a number that the messages need.
+    """
+    if phase.traffic is not None or not (phase.messages or phase.bytes):
+        return phase.traffic
+    if not derives_traffic(query.machine):
+        return None
+    import numpy as np
+
+    ranks, count = np.arange(query.p), max(phase.messages, 1.0 if phase.bytes else 0.0)
+    to_right = count if count <= 1 else count / 2
+    messages = Messages.of(
+        np.concatenate([ranks, ranks]),
+        np.concatenate([ranks + 1, ranks - 1]) % query.p,
+        phase.bytes / count,
+        np.repeat([to_right, count - to_right], query.p),
+    )
+    return traffic_of(messages, Costs.of(query, ["messages"], WHOLE_NETWORK), query.p)
