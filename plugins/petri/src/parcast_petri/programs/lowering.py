@@ -19,7 +19,7 @@ from parcast_petri.programs.background_net import BackgroundNet, build_backgroun
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.crossings import Crossings, pool_of
 from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
-from parcast_petri.programs.masters import dealt, has_master
+from parcast_petri.programs.masters import dealt, has_master, refuse_sending_tasks
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires, networks_of
 from parcast_petri.programs.nodes import Nodes
@@ -71,6 +71,7 @@ class _Lowering:
         self.dealt = has_master(program)
         if self.dealt:
             program = dealt(query, program, nodes)
+        refuse_sending_tasks(program)
         self.query, self.nodes, self.options = query, nodes, options.on(query.machine)
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs(), WHOLE_NETWORK)

@@ -49,3 +49,20 @@ def dealt(query: Query, program: Matched, nodes: Nodes) -> Matched:
         )
     fixed = frozen(program.unrolled, costs, timed=()).unrolled
     return match_unrolled(fixed, program.algorithms, costs.eager_limit)
+
+
+def refuse_sending_tasks(program: Matched) -> None:
+    """Refuse tasks that send messages, where no master's choice says who does them.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the line.
+    """
+    for pool in program.native.pools:
+        for block in pool.work.blocks:
+            if block.op == "send":
+                raise UnsupportedError(
+                    f"{program.native.line(block.site)}: a task sends a message, and no net here "
+                    "knows before who does it; name a master, or ask emulator"
+                )
