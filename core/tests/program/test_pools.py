@@ -356,9 +356,7 @@ def test_messages_of_tasks_are_counted(p, changes, sentence):
 
 
 def test_a_task_sends_to_nobody_who_names_his_source():
-    with pytest.raises(
-        InvalidPointError, match=r"tasks send to rank 0 \(tag 1\), which does not"
-    ):
+    with pytest.raises(InvalidPointError, match=r"tasks send to rank 0 \(tag 1\), which does not"):
         answer(COLLECTED.format(source="1"), 3)
 
 
