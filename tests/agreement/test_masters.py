@@ -12,8 +12,13 @@ from parcast.testing import by_events, by_sweep, random_program, seeds
 from parcast_emulator.program_run import process_run, why_not_compiled
 from parcast_pamela.programs.lowering import lower as lower_to_pamela
 from parcast_pamela.solvers.bound import Bound, Options
+from parcast_petri.machine.laws import Law
+from parcast_petri.machine.load import Load
+from parcast_petri.nets.arrays import kernel_arrays
+from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options as PetriOptions
 from parcast_petri.programs.lowering import program_net
+from parcast_petri.programs.nodes import Nodes
 from parcast_simgrid.playing import is_installed, play
 from parcast_simgrid.score import score
 
@@ -111,7 +116,33 @@ def test_simgrid_plays_what_masters_send_as_the_references(contention, programs)
         assert played.ends == pytest.approx(reference.ends, abs=near), made.source
 
 
-def test_petri_refuses_masters_by_name():
-    made = next(filter(None, map(attended, range(20))))
-    with pytest.raises(UnsupportedError, match=r":\d+: a process attends to this pool"):
+@pytest.mark.parametrize("contention", ["none", "fair"])
+def test_petri_plays_what_masters_send_as_the_references(contention, programs):
+    compared = 0
+    for seed in seeds(programs // 3):
+        made = attended(seed, contention, wildcards=seed % 2 > 0, network=seed % 3 > 0)
+        if made is None or any(pool.master is None for pool in made.unrolled.pools):
+            continue
+        compared += 1
+        net = program_net(made.query, PetriOptions())
+        account = net.records.read(Play(kernel_arrays(net.net, "plain")).finish().last)
+        exact = contention == "fair"
+        reference = by_sweep(*(made.exact if exact else (made.expanded, made.costs)))
+        near = 1e-11 * float(max(reference.ends))
+        assert account.ends == pytest.approx([*map(float, reference.ends)], abs=near), made.source
+        parts = [[float(value) for value in parts.values()] for parts in reference.parts]
+        assert account.spent == pytest.approx(np.array(parts), abs=near), made.source
+    assert compared > programs // 100
+
+
+def test_petri_refuses_masters_where_messages_pass_in_their_order():
+    made = next(filter(None, (attended(seed, "bus") for seed in range(20))))
+    with pytest.raises(UnsupportedError, match=r"passes network\.contention = 'bus' in the order"):
         program_net(made.query, PetriOptions())
+
+
+def test_petri_refuses_masters_of_loaded_nodes():
+    made = next(filter(None, map(attended, range(20))))
+    load = Load(1, 0.5, (Law("exp", (1.0,)),), (1.0,))
+    with pytest.raises(UnsupportedError, match="whom a master answers when depends on the load"):
+        program_net(made.query, PetriOptions(), Nodes({0: load}))

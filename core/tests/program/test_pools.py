@@ -117,7 +117,8 @@ def test_a_program_without_tasks_to_take_still_asks_once():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("send(0, 1)", "send() meets other processes"),
+        ("recv(0)", "recv() meets other processes"),
+        ("isend(0, 1)", "isend() meets other processes"),
         ("allreduce(8)", "collect results after it"),
         ("read(8, collective=True)", "read() meets other processes"),
         ("compute(rank)", "a task reads rank"),
@@ -315,3 +316,61 @@ def program(rank, size):
             answer(source, 3)
     else:
         assert answer(source, 3).time > 0
+
+
+COLLECTED = """
+def program(rank, size, tasks=6, taken=6, n=8):
+    if rank > 0:
+        for task in pool(range(tasks), bytes=4):
+            compute(10)
+            send(0, n, 1)
+    else:
+        for k in range(taken):
+            recv({source}, 1)
+"""
+
+
+def test_results_of_tasks_go_to_who_takes_them_from_anybody():
+    # two workers: ask 1 + 2, a task in 2 + 1 and 1 more, 10 of work, 1 to send: 18 each round
+    found = answer(COLLECTED.format(source="ANY"), 3)
+    assert found.ends[1:] == (3 * 18 + 6, 3 * 18 + 6)
+    assert found.ends[0] == 3 * 18 + 2 + 2 + 1 + 1  # the last two arrive together
+    assert found.parts[0].communication > 0
+
+
+@pytest.mark.parametrize(
+    ("p", "changes", "sentence"),
+    [
+        (3, {"taken": 5}, "rank 0 takes 5 messages with recv(ANY) (tag 1) where 6 are sent to it"),
+        (1, {"taken": 0, "tasks": 0}, ""),
+        (1, {}, "where 0 are sent to it"),
+    ],
+)
+def test_messages_of_tasks_are_counted(p, changes, sentence):
+    if not sentence:
+        assert answer(COLLECTED.format(source="ANY"), p, **changes).time == 0
+        return
+    with pytest.raises(InvalidPointError) as error:
+        answer(COLLECTED.format(source="ANY"), p, **changes)
+    assert sentence in str(error.value)
+
+
+def test_a_task_sends_to_nobody_who_names_his_source():
+    with pytest.raises(InvalidPointError, match=r"tasks send to rank 0 \(tag 1\), which does not"):
+        answer(COLLECTED.format(source="1"), 3)
+
+
+def test_a_task_waits_for_nobody():
+    network = attrs.evolve(MACHINE.parts["network"], eager_limit=7.0)
+    machine = attrs.evolve(MACHINE, parts={**MACHINE.parts, "network": network})
+    query = attrs.evolve(asked(COLLECTED.format(source="ANY"), 3), machine=machine)
+    with pytest.raises(InvalidPointError, match="a task sends 8 bytes, which wait for their rec"):
+        matched_program(query, pools=True)
+
+
+def test_who_waits_for_messages_of_tasks_that_nobody_comes_to_do_is_found():
+    source = COLLECTED.format(source="ANY").replace("    else:", "    if rank == 0:")
+    source = source.replace("if rank > 0:", "if rank == 1:\n        recv(0, 2)\n    if rank == 1:")
+    source += "        send(1, 8, 2)\n"
+    with pytest.raises(InvalidPointError, match="the program never ends"):
+        answer(source, 2)

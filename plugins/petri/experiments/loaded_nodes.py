@@ -39,11 +39,11 @@ from parcast_mpi.running.plan import plan
 from parcast_petri.machine.laws import Law
 
 ALONE = """def program(rank, size):
-    elapse(0.3)
+    compute(0.3)
 """
 RING = """def program(rank, size):
     for step in range(10):
-        elapse(0.03)
+        compute(0.03)
         sendrecv((rank + 1) % size, 8, (rank - 1) % size)
 """
 LAWS = {

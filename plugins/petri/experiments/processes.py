@@ -83,15 +83,15 @@ def team(plan: Plan, cores: Sequence[int]) -> Iterator[Team]:
 
 def _check(step: list[Any]) -> None:
     op, _, arguments = step
-    if op not in ("elapse", "send", "recv", "sendrecv"):
-        raise UnsupportedError(f"{op} is not run here; write elapse, send, recv and sendrecv")
+    if op not in ("compute", "send", "recv", "sendrecv"):
+        raise UnsupportedError(f"{op} is not run here; write compute, send, recv and sendrecv")
     if op in ("send", "sendrecv") and arguments[1] > MOST_BYTES:
         raise UnsupportedError(f"a message of {arguments[1]} bytes is longer than {MOST_BYTES}")
 
 
 def _do(op: str, arguments: list[Any], rank: int, pipes: Pipes) -> None:
     match op, arguments:
-        case "elapse", [seconds]:
+        case "compute", [seconds, _]:  # at one operation a second
             burn(seconds)
         case "send", [dst, size, _]:
             _send(pipes[rank, dst][1], size)

@@ -64,6 +64,7 @@ class _Letter:
     tag: int
     size: float = 0
     order: int = 0  #: of the send, among the operations of its process
+    number: int = 0  #: of the send, among all that are alike
     eager: bool = False  #: its sender goes on
     early: bool = False  #: it leaves before its receive is posted
     by: int | None = None  #: who asks for what it passes, where that is not its source
@@ -106,7 +107,7 @@ class _Simulation:
         self.sends: dict[_Channel, Iterator[int]] = defaultdict(count)
         self.posts: dict[_Channel, Iterator[int]] = defaultdict(count)
         #: what wildcards of a destination and tag may take: when it was there, source and order
-        self.offers: dict[tuple[int, int], list[tuple[float, int, int, _Letter]]] = {}
+        self.offers: dict[tuple[int, int], list[tuple[float, int, int, int, _Letter]]] = {}
         self.wanting: dict[tuple[int, int], int] = {}  # wildcards, and the order of their receive
         self.taken: dict[int, _Letter] = {}
         self.tasks_taken: dict[int, Iterator[int]] = defaultdict(count)  # tasks of each pool
@@ -204,6 +205,8 @@ class _Simulation:
             yield from self.busy(rank, "compute", self.work(rank, operation))
         elif operation.op in {"read", "write"}:
             yield from self.access(rank, order, operation)
+        elif operation.op == "send":
+            yield from self.send_and_wait(rank, order, *operation.arguments.values())
 
     def tasks(self, rank: int, order: int, number: int) -> _Steps:
         """Fetch one task after another, until there are none."""
@@ -434,6 +437,7 @@ class _Simulation:
         yield from self.busy(rank, "communication", seconds)
         letter = self.letter(self.sends, (rank, arguments["dst"], arguments["tag"]))
         letter.size, letter.order, letter.sent = arguments["bytes"], order, True
+        letter.number = next(self.counter)
         letter.eager = arguments["bytes"] <= self.costs.eager_limit
         letter.early = letter.eager and self.costs.eager == "buffered"
         if not letter.early:
@@ -469,7 +473,7 @@ class _Simulation:
     def offer(self, letter: _Letter) -> None:
         """Let a wildcard take a letter from now on."""
         offers = self.offers.setdefault((letter.target, letter.tag), [])
-        offers.append((self.now, letter.source, letter.order, letter))
+        offers.append((self.now, letter.source, letter.order, letter.number, letter))
         self.ask(letter.target, letter.tag)
 
     def ask(self, rank: int, tag: int) -> None:
@@ -481,9 +485,9 @@ class _Simulation:
     def decide(self, rank: int, tag: int) -> None:
         offers = self.offers[rank, tag]
         until = _end(min(time for time, *_ in offers))
-        offer = min((offer for offer in offers if offer[0] <= until), key=lambda entry: entry[1:3])
+        offer = min((offer for offer in offers if offer[0] <= until), key=lambda entry: entry[1:4])
         offers.remove(offer)
-        letter = offer[3]
+        letter = offer[4]
         self.taken[rank] = letter
         self.accept(letter)
         self.wake(rank)

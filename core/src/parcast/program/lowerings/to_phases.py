@@ -150,6 +150,9 @@ def _share(pool: Pool, ranks: Any, costs: Costs, counts: Counts) -> None:
             counts.seconds[ranks] += costs.compute(ranks, flops, moved) / taking
         elif block.op == "elapse":
             counts.seconds[ranks] += costs.elapse(ranks, total("seconds")) / taking
+        elif block.op == "send":
+            counts.messages[ranks] += count / taking
+            counts.bytes[ranks] += total("bytes") / taking
         elif block.op in {"read", "write"}:
             counts.accesses[ranks] += count / taking
             counts.accessed[ranks] += total("bytes") / taking

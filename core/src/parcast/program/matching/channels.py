@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import attrs
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
 from parcast.program.matching.columns import Columns, Ids
+from parcast.program.matching.tasks import Inbox, sent_by_tasks
 from parcast.program.source.operations import ANY, RECEIVES, SENDS
 
 #: The partner of an operation that sends, or receives, nothing.
@@ -123,11 +125,13 @@ def _timed(columns: Columns, sends: _Side, receives: _Side) -> tuple[Any, Any]:
         )
     sent = np.searchsorted(np.sort(send_keys[open_sends]), [keys, keys + 1])
     received = np.searchsorted(np.sort(receive_keys[wild]), [keys, keys + 1])
-    wrong = np.flatnonzero(np.diff(sent, axis=0)[0] != np.diff(received, axis=0)[0])
+    of_tasks = _of_tasks(columns, receives, receive_keys, keys)
+    wrong = np.flatnonzero(np.diff(sent, axis=0)[0] + of_tasks != np.diff(received, axis=0)[0])
     if len(wrong):
         key = keys[wrong[0]]
         some_receive = np.flatnonzero(receive_keys == key)
-        count, receive = int((send_keys == key).sum()), some_receive[0]
+        count = int((send_keys == key).sum() + of_tasks[wrong[0]])
+        receive = some_receive[0]
         raise InvalidPointError(
             f"{columns.line(receives.ids[receive])}: at p={len(columns.offsets) - 1} rank "
             f"{receives.to[receive]} takes {_messages(len(some_receive))} with recv(ANY) (tag "
@@ -135,6 +139,15 @@ def _timed(columns: Columns, sends: _Side, receives: _Side) -> tuple[Any, Any]:
             "receive as many as are sent"
         )
     return open_sends, open_receives
+
+
+def _of_tasks(columns: Columns, receives: _Side, receive_keys: Ids, keys: Ids) -> Ids:
+    """Return how many messages tasks of pools send to the inbox of each key."""
+    sent = sum(map(sent_by_tasks, columns.unrolled.pools), Counter[Inbox]())
+    if not sent:
+        return np.zeros(len(keys), np.int64)
+    first = [int(np.flatnonzero(receive_keys == key)[0]) for key in keys]
+    return np.array([sent[int(receives.to[at]), int(receives.tag[at])] for at in first], np.int64)
 
 
 def _messages(count: int) -> str:

@@ -115,14 +115,14 @@ def attended(columns: Columns) -> tuple[Ids, Ids]:
 
     That is of all others the master's, and of the master's theirs.
     """
-    pools, rows = columns.unrolled.pools, np.flatnonzero(columns.op == CODE["pool"])
-    blocks, order = columns.unrolled.blocks, columns.order[rows]
+    blocks, pools = columns.unrolled.blocks, columns.unrolled.pools
+    rows = np.flatnonzero(columns.op == CODE["pool"])
+    rows = rows[np.argsort(columns.order[rows], kind="stable")]
     waiting, needed = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for ordinal in np.unique(order).tolist():
-        pool = pools[blocks[ordinal].arguments["pool"]]
-        if pool.master is None:
+    for ids in np.split(rows, np.flatnonzero(np.diff(columns.order[rows])) + 1):
+        pool = pools[blocks[columns.order[ids[0]]].arguments["pool"]] if len(ids) else None
+        if pool is None or pool.master is None:
             continue
-        ids = rows[order == ordinal]
         at_master = columns.rank_of(ids) == pool.master
         others, master = ids[~at_master], np.repeat(ids[at_master], pool.workers)
         waiting += [others, master]

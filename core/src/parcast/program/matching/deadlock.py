@@ -23,6 +23,7 @@ from parcast.program.matching.columns import (
 )
 from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import Collective, expand, find_collectives
+from parcast.program.matching.tasks import check_tasks
 from parcast.program.matching.wavefront import Needs, stuck_in
 from parcast.program.source.operations import ANY, SENDS
 from parcast.program.unroll.blocks import Unrolled
@@ -63,6 +64,7 @@ def match_unrolled(
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
+    check_tasks(unrolled, eager_limit)
     calls = find_collectives(unrolled)
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)

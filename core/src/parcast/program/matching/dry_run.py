@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from parcast.program.matching.columns import CODE, Columns, attended
+from parcast.program.matching.tasks import sent_by_tasks
 from parcast.program.source.operations import ANY, RECEIVES, SENDS
 
 _SENDS, _RECEIVES = ({CODE[name] for name in names} for names in (SENDS, RECEIVES))
@@ -58,6 +59,12 @@ class _Messages:
         pairs = zip(columns.wait_op.tolist(), columns.wait_request.tolist(), strict=True)
         for wait, request in pairs:
             self.requests[wait].append(request)
+        self.pools = {
+            id_: (number, columns.unrolled.pools[number])
+            for id_ in np.flatnonzero(columns.op == CODE["pool"]).tolist()
+            for number in (columns.unrolled.blocks[int(columns.order[id_])].arguments["pool"],)
+        }
+        self.dealt: set[int] = set()  # pools whose tasks are done
         self.begun: set[int] = set()  # operations that wait for each other in pools
         self.needs: dict[int, list[int]] = defaultdict(list)
         for waiting, needed in zip(*(ids.tolist() for ids in attended(columns)), strict=True):
@@ -68,6 +75,8 @@ class _Messages:
         if x in self.needs:
             self.begun.add(x)
             yield from (self.rank_of[other] for other in self.needs[x])
+        if self.op[x] == CODE["pool"]:
+            yield from self._tasks(x)
         if self.op[x] in _SENDS:
             channel = self._channel(rank, self.dst[x], self.tag[x])
             if channel[0] == ANY and self.late[x]:
@@ -89,6 +98,21 @@ class _Messages:
                 yield self.rank_of[send]
             else:
                 self.receives[channel].append(x)
+
+    def _tasks(self, x: int) -> Iterator[int]:
+        """Let the messages of tasks be sent, once there is somebody to do them."""
+        number, pool = self.pools[x]
+        waits = pool.master is not None and not self.begun.intersection(self.needs[x])
+        if waits or number in self.dealt:
+            return
+        self.dealt.add(number)
+        for (to, tag), count in sent_by_tasks(pool).items():
+            channel = ANY, to, tag
+            for _ in range(count):
+                if self.receives[channel]:
+                    yield self._pair(x, self.receives[channel].popleft())
+                else:
+                    self.sends[channel].append(x)
 
     def _ask(self, x: int, rank: int, channel: Any) -> None:
         """Let a sender go on if a wildcard may have taken its message, or note that it waits."""

@@ -94,7 +94,6 @@ def _flow(
                     for name, expr in expressions(statement).items()
                     if name in {"bytes", "result"}
                 }
-                result.depends[place(statement)] = depends  # type: ignore[index]
                 _flow(inner, task, control | bounds, result)  # nothing leaves it
 
 

@@ -87,8 +87,9 @@ COLLECTIVES = VECTOR_COLLECTIVES | {
 SENDS = frozenset({"send", "isend", "sendrecv"})
 RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
 
-#: Operations that a task of a pool may have: those that meet no other process.
-LOCAL = frozenset({"compute", "elapse", "read", "write", "region"})
+#: Operations that a task of a pool may have: those that meet no other process, and messages to
+#: processes that take them from anybody.
+IN_TASKS = frozenset({"compute", "elapse", "read", "write", "region", "send"})
 
 #: Operations that give a request, to be waited for once.
 REQUESTS = frozenset({"isend", "irecv"})

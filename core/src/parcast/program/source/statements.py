@@ -9,7 +9,7 @@ from typing import NoReturn
 from parcast.errors import FileError, FormulaError, did_you_mean
 from parcast.program.source import operations
 from parcast.program.source.attributes import assigned, expressions, handed_on
-from parcast.program.source.operations import LOCAL, OPERATIONS, REQUESTS, REQUIRED
+from parcast.program.source.operations import IN_TASKS, OPERATIONS, REQUESTS, REQUIRED
 from parcast.program.source.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
 from parcast.quantities.expressions import (
     BINARY,
@@ -216,13 +216,13 @@ class Reader:
                     statement.line, "a task takes no tasks itself; put the pools one after another"
                 )
             if isinstance(statement, Op) and (
-                statement.name not in LOCAL or statement.arguments.get("collective")
+                statement.name not in IN_TASKS or statement.arguments.get("collective")
             ):
                 self._fail(
                     statement.line,
                     f"{statement.name}() meets other processes, and which process does a task is "
                     "only known as it runs; give the task's data as pool(..., bytes=), and collect "
-                    "results after it",
+                    "results after it, or send() them to who takes them by recv(ANY)",
                 )
         for expr in (
             read for statement in nested((pool,)) for read in expressions(statement).values()

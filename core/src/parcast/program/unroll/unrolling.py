@@ -334,7 +334,7 @@ class _Run:
         varying: list[tuple[str, Expr, _Finish]] = []
         for argument in OPERATIONS[op.name]:
             name, value = argument.name, op.arguments[argument.name]
-            finish = partial(column, size=self.size, argument=argument)
+            finish = partial(column, size=self.p, argument=argument)
             if isinstance(value, Num):
                 fixed[name] = self._value(value, scope, op.line, finish, name)
             elif isinstance(value, Name) and value.id == "ANY":

@@ -6,6 +6,7 @@ import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,12 +32,17 @@ class Message:
     position: int  #: of its send, among the operations of the source
     eager: bool  #: its sender does not wait for it
     early: bool  #: it leaves before its receive is posted
+    number: int = 0  #: of all, as they were handed over
     ready: float = 0.0  #: when it could go
     left: float = 0.0  #: when its transfer began
     arrival: float | None = None  #: set when it is there
     asker: tuple[int, int] | None = (
         None  #: process and position that ask for its way, if not its send
     )
+
+
+#: When a message was there, its source, place and number, and itself.
+_Offer = tuple[float, int, int, int, Message]
 
 
 @attrs.define(eq=False)
@@ -72,7 +78,8 @@ class Post:
         self._sent: dict[Any, deque[Message]] = defaultdict(deque)
         self._posted: dict[Any, deque[Receive]] = defaultdict(deque)
         #: for each receiver and tag that takes any message: those that are there
-        self._offers: dict[tuple[int, int], list[tuple[float, int, int, Message]]] = {}
+        self._offers: dict[tuple[int, int], list[_Offer]] = {}
+        self._count = count()
         self._wanting: dict[tuple[int, int], tuple[int, Receive]] = {}
 
     def take_any(self, rank: int, tag: int) -> None:
@@ -81,7 +88,7 @@ class Post:
 
     def send(self, message: Message) -> None:
         """Hand over a message that is ready now."""
-        message.ready = self.clock.now
+        message.ready, message.number = self.clock.now, next(self._count)
         if message.early:
             self._leave(message)
         if (message.target, message.tag) in self._offers:
@@ -124,7 +131,7 @@ class Post:
     def _offer(self, message: Message) -> None:
         """Let a receive of any message take this one from now on."""
         mailbox = (message.target, message.tag)
-        offer = (self.clock.now, message.source, message.position, message)
+        offer = (self.clock.now, message.source, message.position, message.number, message)
         heapq.heappush(self._offers[mailbox], offer)
         self._ask(*mailbox)
 
@@ -207,17 +214,17 @@ def _links(clock: Clock, costs: Costs) -> SharedLinks | None:
     return SharedLinks(clock, costs.wiring())
 
 
-def _first(offers: list[tuple[float, int, int, Message]]) -> Message:
+def _first(offers: list[_Offer]) -> Message:
     """Take out the message that was there first; of one instant, that of the lowest source."""
     until = end_of_instant(offers[0][0])
     available = []
     while offers and offers[0][0] <= until:
         available.append(heapq.heappop(offers))
-    first = min(available, key=lambda offer: offer[1:3])
+    first = min(available, key=lambda offer: offer[1:4])
     for offer in available:
         if offer is not first:
             heapq.heappush(offers, offer)
-    return first[3]
+    return first[4]
 
 
 def _ignore(*_times: float) -> None:

@@ -139,6 +139,8 @@ class _Rank(Process):
                 yield from self.busy("compute", float(cost))
             case "read" | "write":
                 yield from self.access(arguments["bytes"], arguments["file"])
+            case "send":
+                yield from self.send_to(arguments["dst"], arguments["bytes"], arguments["tag"])
 
     def tasks(self, number: int) -> Steps:
         """Fetch tasks of a pool, which is kept at rank 0, until there are none."""

@@ -207,7 +207,7 @@ def _source(src: int) -> int:
 
 
 def spin(seconds: float) -> None:
-    """Keep the processor busy for some of its own seconds."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
+    """Keep the processor busy until so many seconds have passed."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
         pass

@@ -90,6 +90,11 @@ def plan(unrolled: Unrolled, *, blocking: bool = False) -> Plan:
             f"{unrolled.where}: a process attends to a pool (master=), which mpi.run does not "
             "play; leave master= out, or deal the tasks by recv(ANY)"
         )
+    if any(block.op == "send" for pool in unrolled.pools for block in pool.work.blocks):
+        raise UnsupportedError(
+            f"{unrolled.where}: tasks of a pool send messages, which mpi.run does not play; "
+            "collect results after the pool"
+        )
     pools = [_pool(pool) for pool in unrolled.pools]
     return Plan(steps, [list(members) for members in numbers], _largest(unrolled), lines, pools)
 

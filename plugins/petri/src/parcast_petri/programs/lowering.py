@@ -19,6 +19,7 @@ from parcast_petri.programs.background_net import BackgroundNet, build_backgroun
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.crossings import Crossings, pool_of
 from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
+from parcast_petri.programs.masters import dealt, has_master, refuse_sending_tasks
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Wires, networks_of
 from parcast_petri.programs.nodes import Nodes
@@ -41,6 +42,7 @@ class ProgramNet:
     records: Records
     computing: tuple[Computing, ...]
     background: BackgroundNet  #: jobs and messages of others
+    dealt: bool = False  #: whom masters of pools answer when is fixed
 
 
 def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> ProgramNet:
@@ -66,6 +68,10 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
 class _Lowering:
     def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
         program = matched_program(query, pools=True)
+        self.dealt = has_master(program)
+        if self.dealt:
+            program = dealt(query, program, nodes)
+        refuse_sending_tasks(program)
         self.query, self.nodes, self.options = query, nodes, options.on(query.machine)
         self.table, self.matching = program.columns, program.matching
         self.costs = Costs.of(query, program.unrolled.needs(), WHOLE_NETWORK)
@@ -150,7 +156,8 @@ class _Lowering:
             self.builder.links += rates.net_links()
         self.builder.links += self.crossings.links
         net = self.builder.net(self.query.workload.name, SAME_INSTANT)
-        return ProgramNet(net, self.records, tuple(self.computations.built), background)
+        computing = tuple(self.computations.built)
+        return ProgramNet(net, self.records, computing, background, self.dealt)
 
     def _operation(self, process: Process, id_: int) -> None:
         match self.words[id_]:
@@ -177,11 +184,6 @@ class _Lowering:
 
     def _tasks(self, process: Process, id_: int) -> None:
         number, pool = pool_of(self.table, id_)
-        if pool.master is not None:
-            raise UnsupportedError(
-                f"{self.table.line(id_)}: a process attends to this pool (master=), which no net "
-                "here has; leave master= out, or ask emulator or perturb"
-            )
         self.pools.build(process, number, pool, self.names[id_], self.index[id_])
 
     def _leave(self, process: Process, id_: int, word: str) -> None:

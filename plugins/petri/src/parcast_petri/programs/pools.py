@@ -30,8 +30,11 @@ def net_operations(unrolled: Unrolled) -> int:
     count = sum(len(unrolled.ranks_of(block)) for block in unrolled.blocks)
     for block in unrolled.blocks:
         if block.op == "pool":
-            work = unrolled.pools[block.arguments["pool"]].work
-            count += len(unrolled.ranks_of(block)) * (work.count() + work.size)
+            pool = unrolled.pools[block.arguments["pool"]]
+            if pool.master is None:
+                count += len(unrolled.ranks_of(block)) * (pool.work.count() + pool.tasks)
+            else:  # each task is one of the process that does it, between messages
+                count += pool.work.count() + 4 * (pool.tasks + pool.workers)
     return count
 
 

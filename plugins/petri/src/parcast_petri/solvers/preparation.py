@@ -17,6 +17,7 @@ from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
 from parcast_petri.programs.local_operations import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
+from parcast_petri.programs.masters import NOTE
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
 
@@ -63,14 +64,15 @@ def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:
 
 def net_notes(program: ProgramNet) -> list[str]:
     """Return the notes on how a program's net was built."""
+    notes = [NOTE] if program.dealt else []
     if not any(load.startswith(MOVING) for load in program.net.loads):
-        return []
+        return notes
     note = (
         "petri.memory=ps: processes that move bytes at the same time share the memory bandwidth of "
         "their node; petri.memory=fixed divides it among all processes of the node, as the table "
         "of costs does, and gives times as long or longer"
     )
-    return [note]
+    return [*notes, note]
 
 
 @contextmanager
