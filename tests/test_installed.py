@@ -35,6 +35,18 @@ def test_every_solver_tells_advice_what_it_costs_and_assumes() -> None:
         assert hasattr(solver, "assumptions"), name
 
 
+def test_finding_plugins_imports_neither_what_is_heavy_nor_what_only_commands_need() -> None:
+    names = (*HEAVY, "typer")
+    script = (
+        "import sys, parcast; parcast.Registry(); "
+        f"print([name for name in {names!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])
 def test_help_imports_nothing_heavy(command: str) -> None:
     script = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import typer
+from typing import TYPE_CHECKING
 
 from parcast import PartEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
 
 
 @hookimpl
