@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.lowering import lower, path
+from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
 from parcast.errors import (
     FileError,
