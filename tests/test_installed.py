@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,17 @@ def test_finding_plugins_imports_neither_what_is_heavy_nor_what_only_commands_ne
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_show_says_what_each_option_of_a_solver_takes_and_means(
+    parcast: Callable[..., Any],
+) -> None:
+    method = "exact, bard-schweitzer, aql, linearizer (default exact)"
+    meaning = "Exact, or an approximation by its name"
+    shown = parcast("show", "spmd.bus").out
+    assert f"--set spmd.bus.method=... {method}\n    {meaning}\n" in shown
+    options = json.loads(parcast("show", "spmd.bus", "--json").out)["options"]
+    assert options["spmd.bus.method"] == f"{method}: {meaning}"
 
 
 @pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])
