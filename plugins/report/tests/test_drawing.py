@@ -106,7 +106,7 @@ def test_contours_have_the_speedups_and_the_ridge_the_fewest_disks():
         assert all(column[e] > 1.01 * min(column.values()) for e in column if e < d)
     best = min(GRID.rows, key=lambda r: r.time)
     assert [[best.p, best.d]] in lines(contours).values()
-    assert what.get_title() == "what binds"
+    assert what.get_title() == "bottleneck"
 
 
 def color_at(axes, p, d):

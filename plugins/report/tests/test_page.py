@@ -87,7 +87,7 @@ def test_a_table_of_numbers_opens_below_each_plot(visit):
 
 def test_the_map_and_the_speedups_of_a_surface_are_tables_too(visit):
     tab = visit(GRID)
-    assert texts(tab, "figcaption") == ["Speedup over p=1, d=1", "What binds"]
+    assert texts(tab, "figcaption") == ["Speedup over p=1, d=1", "Bottleneck"]
     assert texts(tab, "figure:last-of-type tbody tr:last-child > *") == ["16"] + 3 * ["network"]
 
 

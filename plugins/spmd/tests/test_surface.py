@@ -211,7 +211,7 @@ def run(*arguments):
 
 def test_what_a_reader_sees(files):
     out = run(*files, "-p", "1..64", "-d", "1..8", "--budget", "20").stdout
-    assert out.startswith("w on m by spmd.sio: 512 points\n\nwhat binds\nd = 8 ")
+    assert out.startswith("w on m by spmd.sio: 512 points\n\nbottleneck\nd = 8 ")
     assert "within p + d <= 20: p=" in out
     assert "pays to p" in out
     assert "disks that are enough, within 1 % of the least time: " in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from textwrap import fill
 from typing import Annotated, Any
 
 import attrs
@@ -13,7 +14,6 @@ import typer
 from parcast.api import Registry
 from parcast.cli.options import Json, Setting, complete_any_name
 from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.takes import takes
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
@@ -167,15 +167,16 @@ def _show_entry(
     name: str, entry: SolverEntry | FamilyEntry | None, tables: Rows, *, json: bool
 ) -> None:
     """Show a solver, and the part and the kind of the same name."""
-    options = _options(entry) if entry else {}
     if json:
-        facts = {**attrs.asdict(entry), "options": options} if entry else {"name": name}
+        facts = {**attrs.asdict(entry), "options": _options(entry)} if entry else {"name": name}
         print_json({**facts, "tables": tables} if tables else facts)
         return
     if entry is not None:
         print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
-        for option, description in options.items():
-            print(f"--set {option}=... {description}")
+        for option, words, meaning in _option_texts(entry):
+            print(f"--set {option}=... {words}")
+            if meaning:
+                print(fill(meaning, 96, initial_indent="    ", subsequent_indent="    "))
     for index, table in enumerate(tables):
         if index or entry:
             print()
@@ -209,7 +210,9 @@ def _print_table_of(name: str, table: Mapping[str, Any]) -> None:
     if table["suffix"]:
         print_text(f"It is in {table['suffix']} files.")
         return
-    print(f"\n{table['description']}\n")
+    if table["description"] != table["summary"]:
+        print(f"\n{table['description']}")
+    print()
     rows = [
         [key["name"], key["takes"], key["default"] or "optional", key["meaning"].replace("``", "")]
         for key in table["keys"]
@@ -236,14 +239,22 @@ def _program_query(
 
 
 def _options(entry: SolverEntry | FamilyEntry) -> dict[str, str]:
-    """Return what each option of a solver takes, and its default."""
-    if isinstance(entry, FamilyEntry) or entry.options is None:
-        return {}
-    fields = attrs.fields(attrs.resolve_types(load(entry.options)))
+    """Return what each option of a solver takes, its default, and what it means."""
     return {
-        f"{entry.name}.{field.name}": f"{takes(field.type)} (default {field.default})"
-        for field in fields
+        name: f"{words}: {meaning}" if meaning else words
+        for name, words, meaning in _option_texts(entry)
     }
+
+
+def _option_texts(entry: SolverEntry | FamilyEntry) -> Iterator[tuple[str, str, str]]:
+    """Yield each option of a solver with what it takes, its default, and what it means."""
+    from parcast.cli.keys import keys
+
+    if isinstance(entry, SolverEntry) and entry.options is not None:
+        for key in keys(load(entry.options)):
+            default = f"default {key.default}" if key.default else "optional"
+            meaning = key.meaning.replace("``", "")
+            yield f"{entry.name}.{key.name}", f"{key.takes} ({default})", meaning
 
 
 def _found(registry: Registry, name: str) -> Workload | Machine:

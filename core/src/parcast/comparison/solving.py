@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.followed import not_followed
 from parcast.comparison.lowering import lower, path
+from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
 from parcast.errors import (
     FileError,
@@ -100,7 +100,7 @@ def resolve(
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += tuple(not_followed(registry, entry, original if steps else query))
+    notes += tuple(not_modeled(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
 

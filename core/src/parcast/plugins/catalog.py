@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,16 +13,8 @@ import attrs
 import pluggy
 
 from parcast.errors import FileError, PluginError, UnknownNameError, did_you_mean
-from parcast.plugins.discovery import (
-    COLLECTING,
-    PluginInfo,
-    check_entry,
-    given_plugins,
-    installed,
-    of_type,
-    plugin_name,
-)
 from parcast.plugins.entries import (
+    API,
     Entry,
     FamilyEntry,
     KindEntry,
@@ -44,6 +37,33 @@ if TYPE_CHECKING:
     from parcast.model.query import Prediction, Query
 
 E = TypeVar("E")
+
+#: What each collecting hook, ``parcast_<name>``, may yield.
+COLLECTING: Mapping[str, tuple[type, ...]] = {
+    "solvers": (SolverEntry, FamilyEntry),
+    "machines": (Resource,),
+    "workloads": (Resource,),
+    "kinds": (KindEntry,),
+    "parts": (PartEntry,),
+    "readers": (Reader,),
+    "writers": (Writer,),
+    "lowerings": (Lowering,),
+}
+
+
+@attrs.frozen
+class PluginInfo:
+    """A plugin that was found; ``problem`` says why it, or a record of it, is not used."""
+
+    name: str
+    distribution: str
+    version: str
+    problem: str = ""
+
+    @property
+    def package(self) -> str:
+        """Distribution and version: ``parcast-logp 0.1.0``."""
+        return f"{self.distribution} {self.version}".strip()
 
 
 class Catalog:
@@ -71,18 +91,18 @@ class Catalog:
         self._conflicts: dict[tuple[str, str], str] = {}
         self._reporting = threading.RLock()
         self._strict = os.environ.get("PARCAST_STRICT_PLUGINS", "") not in {"", "0"}
-        self._register(installed() if plugins is None else given_plugins(plugins))
+        self._register(_installed() if plugins is None else _passed(plugins))
         entries = self._collect()
         solvers = entries["solvers"]
-        self.solvers: Mapping[str, SolverEntry] = of_type(solvers, SolverEntry)
-        self.families: Mapping[str, FamilyEntry] = of_type(solvers, FamilyEntry)
-        self.machines: Mapping[str, Resource] = of_type(entries["machines"], Resource)
-        self.workloads: Mapping[str, Resource] = of_type(entries["workloads"], Resource)
-        self.kinds: Mapping[str, KindEntry] = of_type(entries["kinds"], KindEntry)
-        self.parts: Mapping[str, PartEntry] = of_type(entries["parts"], PartEntry)
-        self.readers: Mapping[str, Reader] = of_type(entries["readers"], Reader)
-        self.writers: Mapping[str, Writer] = of_type(entries["writers"], Writer)
-        self.lowerings: Mapping[str, Lowering] = of_type(entries["lowerings"], Lowering)
+        self.solvers: Mapping[str, SolverEntry] = _of_type(solvers, SolverEntry)
+        self.families: Mapping[str, FamilyEntry] = _of_type(solvers, FamilyEntry)
+        self.machines: Mapping[str, Resource] = _of_type(entries["machines"], Resource)
+        self.workloads: Mapping[str, Resource] = _of_type(entries["workloads"], Resource)
+        self.kinds: Mapping[str, KindEntry] = _of_type(entries["kinds"], KindEntry)
+        self.parts: Mapping[str, PartEntry] = _of_type(entries["parts"], PartEntry)
+        self.readers: Mapping[str, Reader] = _of_type(entries["readers"], Reader)
+        self.writers: Mapping[str, Writer] = _of_type(entries["writers"], Writer)
+        self.lowerings: Mapping[str, Lowering] = _of_type(entries["lowerings"], Lowering)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -122,7 +142,8 @@ class Catalog:
         return executor
 
     def _call(self, hook: str, **arguments: Any) -> None:
-        for impl in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=plugin_name):
+        impls = getattr(self._manager.hook, hook).get_hookimpls()
+        for impl in sorted(impls, key=lambda impl: str(impl.plugin_name)):
             try:
                 impl.function(*(arguments[name] for name in impl.argnames))
             except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
@@ -201,7 +222,7 @@ class Catalog:
                 if impl.plugin_name != plugin:
                     continue
                 try:
-                    records += [(group, check_entry(entry, kinds)) for entry in impl.function()]
+                    records += [(group, _check_entry(entry, kinds)) for entry in impl.function()]
                 except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
                     self._report(plugin, f"parcast_{group} failed: {error}", error)
                     return []
@@ -239,3 +260,36 @@ class Catalog:
         hint = did_you_mean(last, self.writers)
         formats = ", ".join(self.writers)
         raise FileError(f"{path}: no writer for {last!r} files.{hint} Known: {formats}.")
+
+
+def _installed() -> Iterator[tuple[PluginInfo, Any]]:
+    """Yield what distributions register as plugins, not yet loaded."""
+    for point in entry_points(group=PROJECT):
+        dist = point.dist
+        name, version = (dist.name, dist.version) if dist else ("?", "")
+        yield PluginInfo(point.name, name, version), point
+
+
+def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
+    """Yield the core's own plugin and these."""
+    from parcast.plugins import builtin
+
+    for plugin in (builtin, *plugins):
+        name = getattr(plugin, "__name__", type(plugin).__name__)
+        yield PluginInfo(name.removeprefix("parcast_"), name, ""), plugin
+
+
+def _check_entry(entry: Any, kinds: tuple[type, ...]) -> Entry:
+    """Return a record that a hook yielded, if it is one of these kinds and speaks this API."""
+    if not isinstance(entry, Entry) or not isinstance(entry, kinds) or type(entry.name) is not str:
+        raise PluginError(f"{entry!r} is no {kinds[0].__name__}")
+    if entry.api != API:
+        raise PluginError(
+            f"{entry.name!r} speaks plugin API {entry.api}, this parcast speaks {API}"
+        )
+    return entry
+
+
+def _of_type(entries: Mapping[str, Entry], kind: type[E]) -> dict[str, E]:
+    """Return the records of one kind."""
+    return {name: entry for name, entry in entries.items() if isinstance(entry, kind)}

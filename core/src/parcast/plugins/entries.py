@@ -48,7 +48,7 @@ class SolverEntry:
     ``choices`` are modelling choices that options leave out: from a choice's name, as in "without
     the law of bursts", to the values of options. `parcast.analysis.explanation` leaves them out.
     ``follows`` names what the solver obeys of that which not every solver does: parts of machines
-    that have a ``choice``, and `parcast.comparison.followed.FEATURES`. Where a machine states
+    that have a ``choice``, and `parcast.comparison.not_modeled.FEATURES`. Where a machine states
     others that matter to the workload, rows say that they are not modeled.
     """
 

@@ -124,6 +124,8 @@ def _are_the_same(cells: list[Any]) -> bool:
     parts = first if isinstance(first, list) else [first]
     if all(part is None or isinstance(part, str) for part in parts) or isinstance(first, int):
         return True
+    if isinstance(first, float) and first:  # only zeros have two signs
+        return True
     return len(set(map(repr, cells))) == 1
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-
-import typer
+from typing import TYPE_CHECKING
 
 from parcast import PartEntry, Resource, hookimpl
+
+if TYPE_CHECKING:
+    import typer
 
 
 @hookimpl

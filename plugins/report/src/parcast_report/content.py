@@ -201,7 +201,7 @@ def _extras(rows: Sequence[Row]) -> str:
         "parts": any(row.parts is not None for row in rows),
         "quantiles": any(row.quantiles for row in rows),
         "95 % interval": any(row.ci is not None for row in rows),
-        "what binds": any(row.binding for row in rows),
+        "bottleneck": any(row.binding for row in rows),
         "price or energy": any("charge" in row.details for row in rows),
     }
     return ", ".join(word for word, present in columns.items() if present)

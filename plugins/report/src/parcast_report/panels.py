@@ -130,7 +130,7 @@ def _of_surface(picture: Picture) -> Iterator[Panel]:
             "heights", title, _describe(title, part), draw, _grid(title, series, cell), part
         )
         if any(row.binding for row in series.rows):
-            title = f"What binds{suffix}"
+            title = f"Bottleneck{suffix}"
             draw = partial(_on_axes, draw=partial(surfaces.draw_map, series=series))
             table = _grid(title, series, lambda row: row.binding or "")
             yield Panel("map", title, _describe(title, part), draw, table, part)

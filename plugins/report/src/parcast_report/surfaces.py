@@ -1,4 +1,4 @@
-"""Speedup over p and d as filled contours, and the map of what binds."""
+"""Speedup over p and d as filled contours, and the map of bottlenecks."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def draw_heights(axes: Axes, series: Series) -> None:
 
 
 def draw_map(axes: Axes, series: Series) -> None:
-    """Draw what binds at every point."""
+    """Draw the bottleneck at every point."""
     grid, processes, disks = surface(series)
     _draw_map(axes, grid, processes, disks)
     _scales(axes, processes, disks)
-    _entitle(axes, "what binds", series)
+    _entitle(axes, "bottleneck", series)
 
 
 def surface(series: Series) -> tuple[dict[tuple[int, int], Row], list[int], list[int]]:
@@ -196,7 +196,7 @@ def _casing(width: float) -> list[Any]:
 def _draw_map(
     axes: Axes, grid: Mapping[tuple[int, int], Row], processes: Sequence[int], disks: Sequence[int]
 ) -> None:
-    """Color every point by what binds there; equal neighbors along p are one rectangle."""
+    """Color every point by its bottleneck; equal neighbors along p are one rectangle."""
     widths, heights = _edges(processes), _edges(disks)
     resources: dict[str, None] = {}
     for i, d in enumerate(disks):

@@ -42,7 +42,7 @@ class Path:
         yield from waits_assumption(query)
         used = _used(query)
         yield Assumption(
-            "no contention: nothing waits for a resource",
+            "there is no contention: nothing waits for a resource",
             f"contention for {', '.join(used)} is left out" if used else "",
         )
 

@@ -67,7 +67,7 @@ def surface(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
     output: Annotated[Path | None, output_option("Write a file; its suffix is the format.")] = None,
 ) -> int:
-    """Ask at every p and d: the speedups, what binds where, and what is worth buying."""
+    """Ask at every p and d: the speedups, the bottlenecks, and what is worth buying."""
     from parcast.cli import show_progress
     from parcast_spmd.surface.advice import parse_budget
     from parcast_spmd.surface.report import advise, lines

@@ -107,7 +107,7 @@ def _single(advice: Advice, budget: Budget | None, threshold: float, width: int)
     stops = {stop.d: stop for stop in advice.limits if stop.d in columns}
     pays = [str(stops[int(d)].pays or "-") if int(d) in stops else "-" for d in table[0][1:]]
     text = [
-        "what binds",
+        "bottleneck",
         *bottleneck_map(advice.rows, width),
         "",
         "speedup",
@@ -122,7 +122,7 @@ def _single(advice: Advice, budget: Budget | None, threshold: float, width: int)
 
 def _describe(row: Row) -> str:
     speedup = "" if row.speedup is None else f", speedup {row.speedup:.4g}"
-    return f"p={row.p}, d={row.d}: {format_seconds(row.time or 0.0)}{speedup}, {row.binding} binds"
+    return f"p={row.p}, d={row.d}: {format_seconds(row.time or 0.0)}{speedup}, bottleneck {row.binding}"
 
 
 def _within(advice: Advice, budget: Budget) -> str:

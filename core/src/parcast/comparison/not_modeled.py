@@ -1,4 +1,4 @@
-"""What a machine states and a solver does not obey, told by one mechanism for all solvers."""
+"""What a machine states and a solver does not model: one mechanism tells it for all solvers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FEATURES = (
 )
 
 
-def not_followed(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
+def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
     """Yield a note on each thing that the query's machine states and the solver does not obey.
 
     Parameters

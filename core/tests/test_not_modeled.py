@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from parcast import Registry
-from parcast.comparison.followed import FEATURES
+from parcast.comparison.not_modeled import FEATURES
 from parcast.plugins.entries import COST_FEATURES
 
 MEMORY = "the machine's nodes.memory_bandwidth (the memory that processes of a node share) is not"
