@@ -1,13 +1,19 @@
 """pamela's form free is below the reference, its form barrier above it (rows 3 and 4)."""
 
 import attrs
+import numpy as np
 import pytest
 
 from parcast.errors import UnsupportedError
+from parcast.program.matching import matched_program
 from parcast.program.workload import Program
 from parcast.testing import by_sweep, random_program, seeds
+from parcast_pamela.programs import critical
+from parcast_pamela.programs.critical import critical_path
 from parcast_pamela.programs.lowering import lower
 from parcast_pamela.solvers.bound import Bound, Options
+
+from .topologies import random_topology
 
 
 def bound(made, form):
@@ -67,3 +73,57 @@ def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contenti
         assert "lower bound" in notes[0]
         tight += found.time > reference / 2
     assert tight > programs // 48
+
+
+def networked(seed, contention="fair", **features):
+    """Return a program on a machine that says of its network what may be said."""
+    topology = random_topology(seed) if seed % 4 else None
+    if contention in {"endpoint", "bus"}:
+        topology = None
+    return random_program(seed, contention=contention, network=True, topology=topology, **features)
+
+
+@pytest.mark.parametrize("contention", ["fair", "endpoint", "bus", "none"])
+def test_no_run_is_faster_where_links_are_shared(contention, programs):
+    tight = 0
+    for seed in seeds(programs // (1 if contention == "fair" else 3)):
+        made = networked(seed, contention, wildcards=seed % 2 == 0, pools=seed % 3 == 0)
+        found = bound(made, "free")
+        reference = by_sweep(made.expanded, made.costs).time
+        assert found.lower <= reference * (1 + 1e-11), made.source
+        tight += found.time > 0.9 * reference
+    assert tight > programs // 12
+
+
+def test_without_contention_the_bound_is_the_time_of_the_reference(programs):
+    for seed in seeds(programs // 3):
+        made = networked(seed, "none", without=["io", "start"])
+        reference = by_sweep(made.expanded, made.costs).time
+        path = critical_path(matched_program(made.query), made.costs)
+        assert path == pytest.approx(reference, rel=1e-12), made.source
+
+
+def test_the_critical_path_is_the_same_compiled(programs, monkeypatch):
+    asked = []
+
+    class Both:
+        def form(self, _steps):
+            return lambda *arguments: asked.append(arguments) or kernel.plain(*arguments)
+
+    kernel = critical.path_ends
+    monkeypatch.setattr(critical, "path_ends", Both())
+    for seed in seeds(programs // 10):
+        made = networked(seed, wildcards=seed % 2 == 0)
+        critical_path(matched_program(made.query), made.costs)
+    for arguments in asked:
+        assert np.array_equal(kernel.compiled(*arguments), kernel.plain(*arguments))
+
+
+def test_where_links_are_shared_barriers_are_mostly_slower(programs):
+    asked = above = 0
+    for seed in seeds(programs // 2):
+        made = networked(seed, without=["start"])
+        if (found := bound(made, "barrier")) is not None:
+            asked += 1
+            above += found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-11)
+    assert above >= 0.95 * asked > programs / 40

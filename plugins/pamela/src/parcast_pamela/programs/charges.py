@@ -41,6 +41,16 @@ _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def says_more(costs: Costs) -> bool:
+    """Return whether a network is more than a startup, a bandwidth and who waits for whom."""
+    return (
+        costs.contention == "fair"
+        or not costs.uniform
+        or costs.eager == "waits"
+        or costs.overhead_by == "message"
+    )
+
+
 def plus(*terms: Expr) -> Expr:
     """Return a sum without terms that are 0."""
     left = [term for term in terms if term != ZERO]
@@ -92,6 +102,11 @@ class Charges:
         UnsupportedError
             If processes differ in speed, or share a node and its port.
         """
+        if says_more(costs):
+            raise UnsupportedError(
+                f"{where}: messages here differ by size, distance or the links that they pass; use "
+                "numbers"
+            )
         placement = costs.placement
         speed = float(placement.speed.max())
         if float(placement.speed.min()) != speed:

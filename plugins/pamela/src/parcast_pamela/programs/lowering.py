@@ -10,15 +10,16 @@ import attrs
 import numpy as np
 
 from parcast.errors import FormulaError, UnsupportedError
-from parcast.model import Costs, Query, Workload
+from parcast.model import WHOLE_NETWORK, Costs, Query, Workload
 from parcast.program import Block, For, Op, Statement, Unrolled
-from parcast.program.matching import ends_in_block_order, matched_program
+from parcast.program.matching import Matched, ends_in_block_order, matched_program
 from parcast.program.source import SENDS, nested
 from parcast.quantities import evaluate
-from parcast_pamela.programs import recorded
+from parcast_pamela.programs import recorded, steps
 from parcast_pamela.programs.barrier import Barrier
-from parcast_pamela.programs.charges import Charges, is_collective
+from parcast_pamela.programs.charges import Charges, is_collective, says_more
 from parcast_pamela.programs.free import Free
+from parcast_pamela.programs.links import link_seconds
 from parcast_pamela.programs.splitting import cut
 from parcast_pamela.programs.substitution import substitute
 from parcast_pamela.workload import PROCESSES, Content
@@ -38,6 +39,10 @@ _NOTES = {
         "where processes wait for each other; of messages it counts what all exchange, and what "
         "ports and the bus carry"
     ),
+    "numbers": (
+        "no message waits for another (form free): the time is the critical path without "
+        "contention, or what the fullest link, port or disk carries: a lower bound"
+    ),
     "barrier": (
         "each operation ends for all processes before the next one begins (form barrier): an "
         "estimate, mostly too high, because operations do not overlap"
@@ -56,12 +61,22 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """
     form: Form = getattr(query.options, "form", "free")
     source, values = model(workload, query, form, stated=False)
-    numbers = _only_in_numbers(workload, query)
-    notes = [_NOTES[form]]
-    if numbers:
-        notes.append(f"the model has numbers in place of formulas: {numbers}")
+    reason = _only_in_numbers(workload, query)
+    matched, costs = _matched(workload, query), _costs(workload, query)
+    in_full = bool(reason) and form == "free" and says_more(costs)
+    notes = [_NOTES["numbers" if in_full else form]]
+    if reason:
+        notes.append(f"the model has numbers in place of formulas: {reason}")
+    if in_full and matched.matching.timed():
+        notes.append("nobody waits for what recv(ANY) takes: another message may come first")
     content = Content(
-        source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
+        source,
+        f"{workload.name} as a model",
+        workload.name,
+        "",
+        tuple(values.items()),
+        form="numbers" if in_full else form,
+        links=tuple(link_seconds(matched, costs).items()),
     )
     converted = Workload(
         name=workload.name,
@@ -97,19 +112,21 @@ def model(
     UnsupportedError
         As `lower` does.
     """
-    if reason := _only_in_numbers(workload, query):
-        if form == "barrier":
+    unrolled = _matched(workload, query).native
+    reason = _only_in_numbers(workload, query)
+    if form == "barrier":
+        if unread := _without_text(workload, unrolled):
             raise UnsupportedError(
-                f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
+                f"{workload.name} has no form barrier: {unread}; use pamela.form=free"
             )
-        return _in_numbers(workload, query, stated=stated), {}
-    unrolled = _unrolled(workload, query)
+        if not ends_in_block_order(unrolled, _costs(workload, query).eager_limit):
+            raise UnsupportedError(
+                f"{workload.name} has no form barrier: a process waits for a message that another "
+                "sends in a later operation of the text; use pamela.form=free"
+            )
+    if reason:
+        return _in_numbers(workload, query, form, stated=stated), {}
     charges = _charges(workload, query, form)
-    if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
-        raise UnsupportedError(
-            f"{workload.name} has no form barrier: a process waits for a message that another "
-            "sends in a later operation of the text; use pamela.form=free"
-        )
     parameters = {name: query.values[name] for name in workload.parameters}
     substituted = substitute(workload.content.tree, parameters | {"size": query.p})
     parameters |= {
@@ -162,22 +179,31 @@ def _declarations(
         yield f"assume {PROCESSES} == {p}  // {', '.join(belonging)} belong to it"
 
 
+def _costs(workload: Workload, query: Query) -> Costs:
+    return Costs.of(query, _matched(workload, query).native.needs(), WHOLE_NETWORK)
+
+
 def _charges(workload: Workload, query: Query, form: Form) -> Charges:
-    unrolled = _unrolled(workload, query)
-    costs = Costs.of(query, unrolled.needs())
-    itself = _to_itself(unrolled)
+    itself = _to_itself(_matched(workload, query).native)
+    costs = _costs(workload, query)
     return Charges.of(costs, workload.name, to_itself=itself, slowest=form == "barrier")
 
 
-def _only_in_numbers(workload: Workload, query: Query) -> str:
-    """Return why a program has no formulas here; empty where it has."""
-    unrolled = _unrolled(workload, query)
+def _without_text(workload: Workload, unrolled: Unrolled) -> str:
+    """Return why a program has no operations that all processes take; empty where it has."""
     if workload.content.tree is None:
         return "it was recorded, and has no loops to keep"
     if unrolled.pools:
         return "who takes a task of a pool is only known as it runs"
     if any(block.op == "start" for block in unrolled.blocks):
         return "it is timed from start()"
+    return ""
+
+
+def _only_in_numbers(workload: Workload, query: Query) -> str:
+    """Return why a program has no formulas here; empty where it has."""
+    if reason := _without_text(workload, _matched(workload, query).native):
+        return reason
     try:
         _charges(workload, query, "free")
     except UnsupportedError as error:
@@ -185,9 +211,10 @@ def _only_in_numbers(workload: Workload, query: Query) -> str:
     return ""
 
 
-def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
+def _in_numbers(workload: Workload, query: Query, form: Form, *, stated: bool) -> str:
     """Return the text of the model of a program without formulas."""
-    unrolled = matched_program(attrs.evolve(query, workload=workload), pools=True).unrolled
+    matched, costs = _matched(workload, query), _costs(workload, query)
+    lines = steps.text(matched, costs) if form == "barrier" else recorded.text(matched, costs)
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name} at {query.p} processes, in numbers",
@@ -195,12 +222,12 @@ def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
         f"assume {PROCESSES} == {query.p}",
         "",
     ]
-    return "\n".join([*head, recorded.text(unrolled, Costs.of(query, unrolled.needs())), ""])
+    return "\n".join([*head, lines, ""])
 
 
-def _unrolled(workload: Workload, query: Query) -> Unrolled:
+def _matched(workload: Workload, query: Query) -> Matched:
     """Return the operations at the query's p."""
-    return matched_program(attrs.evolve(query, workload=workload), pools=True).native
+    return matched_program(attrs.evolve(query, workload=workload), pools=True)
 
 
 def _names(program_names: Sequence[str], machine: Iterable[str]) -> dict[str, str]:

@@ -4,9 +4,10 @@ A recorded run has no text to make formulas of, who takes a task of a pool no fo
 processes of unlike speed or that share a port have no one formula.
 
 The form is ``free`` with numbers in place of formulas: each process's own time, which nothing can
-shorten, and beside it all that passes a port, the bus or a disk. Tasks of a pool share the
-processes that come to it: they are servers of one resource, which all that these processes do, and
-all tasks, must pass.
+shorten, and beside it all that passes a link, a port, the bus or a disk. Where a network says more
+than a startup and a bandwidth, the critical path without contention stands for the processes. Tasks
+of a pool share the processes that come to it: they are servers of one resource, which all that
+these processes do, and all tasks, must pass.
 """
 
 from __future__ import annotations
@@ -19,21 +20,28 @@ from numpy.typing import NDArray
 
 from parcast.model import Costs
 from parcast.program import Unrolled
+from parcast.program.matching import Matched
 from parcast.program.source import SENDS
 from parcast.program.unroll import Pool
+from parcast_pamela.programs.charges import says_more
+from parcast_pamela.programs.critical import critical_path, fetching, least_receiving
+from parcast_pamela.programs.links import link_seconds, passed
+from parcast_pamela.programs.words import resource_of
 
-#: Operations that keep a process busy for a receiver's overhead, whatever they wait for.
-_RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})
 
-
-def text(unrolled: Unrolled, costs: Costs) -> str:
-    """Return the equations of a program whose collectives are expanded."""
+def text(matched: Matched, costs: Costs) -> str:
+    """Return the equations of a program."""
+    unrolled = matched.unrolled
     alone, shared, started = _demands(unrolled, costs)
     if started.any():  # time begins with whichever starts last
         least = float(alone[started].min())
         return f"root program_\nprogram_ =\n    {f'delay({least!r})' if least else 'skip'}"
     resources = [f"resource {name}" for name in _resources(shared, costs)]
-    processes = [f"delay({seconds!r})" for seconds in alone.tolist() if seconds]
+    longest = [critical_path(matched, costs)] if says_more(costs) else alone.tolist()
+    processes = [f"delay({seconds!r})" for seconds in longest if seconds]
+    for link, seconds in link_seconds(matched, costs).items():
+        resources.append(f"resource {resource_of(link)}")
+        processes.append(f"use({resource_of(link)}, {seconds!r})")
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
     for block in unrolled.blocks:
         if block.op == "pool":
@@ -54,6 +62,9 @@ def _demands(
 
     Those of a process are from its last ``start()`` on; whether it has one comes third.
     """
+    receiving = {"recv": least_receiving(costs)}
+    if costs.overhead_by == "call":  # else paid by a wait for what it takes
+        receiving |= dict.fromkeys(["irecv", "wait", "waitall"], float(costs.overhead_receive))
     alone, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
     started = np.zeros(unrolled.size, bool)
     for block in unrolled.blocks:
@@ -70,27 +81,21 @@ def _demands(
             for rank, piece in zip(ranks.tolist(), pieces.tolist(), strict=True):
                 for disk in costs.disks_of(rank, arguments["file"]):
                     shared[f"disk[{disk}]"] += piece
-        elif block.op in _RECEIVING:
-            alone[ranks] += costs.overhead_receive
+        elif block.op in receiving:
+            alone[ranks] += receiving[block.op]
         elif block.op == "pool":  # to ask, and to be told that there are none
-            alone[ranks] += _fetching(ranks, 0, costs)
+            alone[ranks] += fetching(ranks, 0, costs)
         if block.op in SENDS:
             alone[ranks] += costs.sending(arguments["bytes"])
-            for name, seconds in _passed(ranks, arguments["dst"], arguments["bytes"], costs):
+            for name, seconds in passed(ranks, arguments["dst"], arguments["bytes"], costs):
                 shared[name] += seconds
     return alone, dict(shared), started
-
-
-def _fetching(ranks: np.ndarray, n: float | np.ndarray, costs: Costs) -> np.ndarray:
-    """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way."""
-    request, reply = costs.wire(ranks, 0, 0), costs.wire(0, ranks, n)
-    return np.asarray(costs.sending(0) + request + reply + costs.overhead_receive)
 
 
 def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
     """Return the seconds of each task, on whichever of these processes is fastest at it."""
     amounts = np.broadcast_to(pool.bytes, pool.tasks)
-    seconds = np.array([_fetching(ranks, n, costs).min() for n in amounts.tolist()])
+    seconds = np.array([fetching(ranks, n, costs).min() for n in amounts.tolist()])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
     distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
@@ -106,25 +111,6 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
         elif block.op in {"read", "write"}:
             seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])
     return [float(value) for value in seconds]
-
-
-def _passed(
-    ranks: np.ndarray, dst: int | np.ndarray, n: float | np.ndarray, costs: Costs
-) -> Iterator[tuple[str, float]]:
-    """Yield what messages between nodes hold, and for how long."""
-    if costs.contention == "none":
-        return
-    node = costs.placement.node
-    seconds = np.broadcast_to(np.asarray(n) * costs.per_byte, len(ranks)).tolist()
-    ends = zip(node[ranks].tolist(), np.broadcast_to(node[dst], len(ranks)).tolist(), strict=True)
-    for (source, target), duration in zip(ends, seconds, strict=True):
-        if source == target:
-            continue
-        if costs.contention == "bus":
-            yield "bus", duration
-        else:
-            yield f"out[{source}]", duration
-            yield f"into[{target}]", duration
 
 
 def _resources(shared: dict[str, float], costs: Costs) -> Iterator[str]:
