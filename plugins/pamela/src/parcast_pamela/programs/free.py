@@ -6,7 +6,7 @@ Of three things each is a lower bound of a run, so that their maximum is one:
 - what all processes have done at least, whatever the others do: a computation that is the same
   for all, and a message that all exchange at one place, which takes its time on the way for each
   of them (by induction over the places of the program);
-- what passes a port, the bus or a disk, which serve one at a time.
+- what passes a port, the bus or a disk, which serve one at a time or are shared.
 
 All but ports and bus, where messages may be on their way later, are taken between every two
 collectives that nobody leaves before all have come: all processes leave such a one no earlier
@@ -130,7 +130,7 @@ class Free:
         if op.name in SENDS:
             return self._delay(charges.sending(n))
         if op.name in RECEIVES | {"wait", "waitall"}:
-            return self._delay(charges.receiving())
+            return self._delay(charges.receiving() if op.name == "recv" else charges.waiting())
         return []
 
     def _common(self, op: Op) -> list[str]:
@@ -160,7 +160,7 @@ class Free:
         resources = []
         if self.charges.costs.contention == "bus":
             uses["bus"], resources = self._sent("bus"), ["resource bus"]
-        elif self.charges.costs.contention == "endpoint":
+        elif self.charges.costs.contention in {"endpoint", "fair"}:
             resources = [f"resource out[0..{last}], into[0..{last}]"]
             uses["out"], uses["into"] = self._sent("out[rank]"), self._into
         processes = {

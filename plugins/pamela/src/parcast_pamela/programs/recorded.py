@@ -29,6 +29,10 @@ from parcast_pamela.programs.links import link_seconds, passed
 from parcast_pamela.programs.words import resource_of
 
 
+#: Links that a model names: the fullest.
+MOST_WRITTEN = 8
+
+
 def text(matched: Matched, costs: Costs) -> str:
     """Return the equations of a program."""
     unrolled = matched.unrolled
@@ -39,7 +43,7 @@ def text(matched: Matched, costs: Costs) -> str:
     resources = [f"resource {name}" for name in _resources(shared, costs)]
     longest = [critical_path(matched, costs)] if says_more(costs) else alone.tolist()
     processes = [f"delay({seconds!r})" for seconds in longest if seconds]
-    for link, seconds in link_seconds(matched, costs).items():
+    for link, seconds in list(link_seconds(matched, costs).items())[:MOST_WRITTEN]:
         resources.append(f"resource {resource_of(link)}")
         processes.append(f"use({resource_of(link)}, {seconds!r})")
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
