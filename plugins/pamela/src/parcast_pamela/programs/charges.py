@@ -13,6 +13,7 @@ from parcast.program import Op
 from parcast.program.matching import algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
+from parcast_pamela.programs.borders import Border, borders_of
 
 ZERO = Num(0)
 _SIZE = Name("size")
@@ -49,9 +50,10 @@ def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
     if costs.contention == "fair" and any(level.shared is not None for level in costs.levels):
         return "the processes of a level share its bandwidth here"
     if costs.fabric is not None:
-        if getattr(machine.parts.get("topology"), "kind", "star") != "star":
+        star = getattr(machine.parts.get("topology"), "kind", "star") == "star"
+        if not star and (slowest or costs.contention == "none"):
             return "messages pass links between switches here"
-        if costs.contention == "fair" and machine.network.duplex == "half":
+        if slowest and costs.contention == "fair" and machine.network.duplex == "half":
             return "messages out of a node and into it share its port here"
     if slowest and costs.overhead_by == "message":
         return "a wait pays for each message that it takes here"
@@ -98,6 +100,7 @@ class Charges:
     speed: float  #: of every process
     near: bool  #: some message may stay within a node
     slowest: bool  #: where ways differ the slower one counts, else the faster one
+    borders: tuple[Border, ...] = ()  #: where messages share links
 
     @classmethod
     def of(
@@ -129,7 +132,8 @@ class Charges:
                 f"{where}: the processes here are not of one speed, and the model has one rate; "
                 "use spmd, emulator or a machine of equal nodes"
             )
-        if placement.sharing.max() > 1 and costs.contention != "none":
+        borders = () if slowest else borders_of(costs, machine)
+        if placement.sharing.max() > 1 and costs.contention != "none" and not borders:
             raise UnsupportedError(
                 f"{where}: several processes of a node share its way out here, and the model has "
                 "one for each; state nodes.cores = 1 or network.contention = none"
@@ -138,19 +142,21 @@ class Charges:
             raise UnsupportedError(f"{where}: {reason}; use numbers")
         together = [placement.sharing, *(np.bincount(level.instance) for level in costs.levels)]
         near = to_itself or max(int(counts.max()) for counts in together) > 1
-        return cls(costs, speed, near=near, slowest=slowest)
+        return cls(costs, speed, near=near, slowest=slowest, borders=borders)
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
         costs = self.costs
         values = {name: float(getattr(costs, attribute)) for name, attribute in _NUMBERS.items()}
         hops = 0.0
-        if costs.fabric is not None:  # a star: all ports are alike
+        if costs.fabric is not None:  # all ports are alike, and every message passes two
             hops = float(costs.fabric.latency[:2].sum())
             values["port_per_byte"] = 1 / float(costs.fabric.capacity[0])
         of_port = values.get("port_per_byte", 0.0)
         values["startup"] = self._of_ways("startup", values["startup"] + hops)
         values["per_byte"] = self._of_ways("per_byte", max(values["per_byte"], of_port))
+        for border in self.borders:
+            values |= border.values()
         for number, size in enumerate(costs.sizes):
             values[f"least_{number}"] = float(size.least)
             values[f"startup_{number}"] = self._of_ways("startup", float(size.startup) + hops)
@@ -205,6 +211,12 @@ class Charges:
         """Return how long a message keeps its receiver busy."""
         return self.number("overhead_receive")
 
+    @property
+    def ports(self) -> bool:
+        """Whether each process has a way out of its node, and one in, to itself."""
+        shared = bool(self.costs.placement.sharing.max() > 1)
+        return self.costs.contention in {"endpoint", "fair"} and not shared
+
     def waiting(self) -> Expr:
         """Return how long a wait, or posting a receive, keeps a process busy beside messages."""
         return self.receiving() if self.costs.overhead_by == "call" else ZERO
@@ -228,6 +240,10 @@ class Charges:
         if self.costs.contention == "fair":
             per_byte = self.number("port_per_byte")
         return times(plus(n, self.number("header")), per_byte)
+
+    def crossing(self, border: Border, n: Expr) -> Expr:
+        """Return how long a message of ``n`` bytes holds a link of a border."""
+        return times(plus(n, self.number("header")), self.number(f"{border.name}_per_byte"))
 
     def _by_size(self, name: str, n: Expr) -> Expr:
         """Return a number of messages of ``n`` bytes."""

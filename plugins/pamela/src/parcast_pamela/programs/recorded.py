@@ -28,7 +28,6 @@ from parcast_pamela.programs.critical import critical_path, fetching, least_rece
 from parcast_pamela.programs.links import link_seconds, passed
 from parcast_pamela.programs.words import resource_of
 
-
 #: Links that a model names: the fullest.
 MOST_WRITTEN = 8
 
